@@ -106,7 +106,7 @@ Changes = Annotated[dict[str, Any], WithJsonSchema(CHANGES)]
 
 
 def key_of(after: str) -> tuple[int, int]:
-    """The place behind which a list goes on. Raises BadOrder."""
+    """The place after which a list goes on. Raises BadOrder."""
     try:
         page_id, position = map(int, after.split("-")) if after else (-1, -1)
     except ValueError as error:

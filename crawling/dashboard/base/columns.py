@@ -1,5 +1,5 @@
-"""Heads of tables that sort by a click, with what is sorted by in the address; and what narrows a
-list, one by one, each with the address of the list without it.
+"""Heads of tables that sort by a click, with the sort key in the address; and the filters of a
+list, each with the address of the list without it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ColumnHead(NamedTuple):
 def column(
     key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False
 ) -> ColumnHead:
-    """The head of the column `key`, where the rows are sorted by `now`; the first click may ask for
+    """The head of the column `key`, if the rows are sorted by `now`; the first click may ask for
     the largest first.
     """
     if not key:
@@ -40,12 +40,12 @@ def column(
 
 
 class ListPlace(NamedTuple):
-    """Which rows of a list a page of it shows."""
+    """The rows of a list that a page shows."""
 
     page: int
     first: int
     shown: int
-    #: of all rows, perhaps a BoundedCount
+    #: the number of all rows, perhaps a BoundedCount
     total: int
 
     @property
@@ -54,7 +54,9 @@ class ListPlace(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As `101–200 of 1,234`; a list that has grown meanwhile has as many as are shown."""
+        """The range as `101–200 of 1,234`; a list that has grown meanwhile has at least the rows
+        that are shown.
+        """
         last = self.first + self.shown - 1
         total = self.total if isinstance(self.total, BoundedCount) else max(self.total, last)
         return f"{self.first:,}–{last:,} of {total:,}"
@@ -70,7 +72,7 @@ class FilterChip(NamedTuple):
 def chips_of(
     query: QueryDict, labels: Mapping[str, str], words: Mapping[str, Mapping[str, str]] = NO_WORDS
 ) -> list[FilterChip]:
-    """The filters that an address asks for, of those with a label. words: of values, by name."""
+    """The filters with a label that an address asks for. words: the words for values, by name."""
     return [
         FilterChip(
             label, words.get(name, {}).get(text) or _value(name, text), _without(query, name)

@@ -1,4 +1,4 @@
-"""Read crawls: for the list page, the command line and JSON. A fixed number of queries whatever the
+"""Reads crawls for the list page, the command line and JSON, in a fixed number of queries for any
 number of crawls.
 """
 
@@ -43,7 +43,8 @@ class CrawlView:
     #: the run's number among the crawl's
     run: int | None
     run_id: int | None
-    #: the run's; `draft` before the first run, and `waiting` while the run waits for resources
+    #: the run's state; `draft` before the first run, and `waiting` while the run waits for
+    #: resources
     state: str
     reason: str
     counts: RunCounts
@@ -62,7 +63,7 @@ class CrawlView:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing is fetched before an operator acts."""
+        """Whether nothing is fetched until an operator acts."""
         return self.finished_at is not None or self.state in ("draft", "paused")
 
     @property
@@ -94,7 +95,7 @@ class CrawlView:
 
 def verbs_of(view: CrawlView, run: Run | None) -> dict[str, Verb]:
     """The verbs that a user may apply to a crawl now, by word, the likeliest first. run: the
-    latest, whose view this is.
+    latest, which the view shows.
     """
     if run is None:
         return offered(["start"], has_run=False)
@@ -104,7 +105,7 @@ def verbs_of(view: CrawlView, run: Run | None) -> dict[str, Verb]:
 
 
 def find_crawl(name_or_id: str) -> CrawlJob:
-    """The crawl of that name or number. Raises UnknownCrawl."""
+    """The crawl with this name or number. Raises UnknownCrawl."""
     number = whole_number(name_or_id)
     by_number = Q() if number is None else Q(pk=number)
     # a terminal may hand over lone surrogates, which no name has
@@ -120,10 +121,10 @@ def find_crawl(name_or_id: str) -> CrawlJob:
 
 
 def shifts_of(place: str) -> Prefetch[str]:
-    """The shifts that stand there, with the names of their crawls: each once, for very many hosts
-    may be leased to one.
+    """The leasing shifts, with the names of their crawls: each once, since very many hosts may be
+    leased to one.
     """
-    # Runs by their ids: a join from shifts may walk all runs that there ever were.
+    # Runs by their ids: a join from shifts may read all runs that ever existed.
     runs = Prefetch("process__run", Run.objects.select_related("crawl").only("crawl__name"))
     shifts = Shift.objects.select_related("process").prefetch_related(runs)
     return Prefetch(place, shifts.only("ended_at", "process__run"))
@@ -142,10 +143,10 @@ def run_view(
     counts: RunCounts | None = None,
     explains: bool = True,
 ) -> CrawlView:
-    """The crawl as one of its runs has it, which need not be the latest.
+    """The view of a crawl by one of its runs, which need not be the latest.
 
-    waits, processes, hosts, explains: as in `wait_reasons`. counts: if the caller has read them
-    already.
+    waits, processes, hosts, explains: see `wait_reasons`. counts: if the caller has already read
+    them.
     """
     is_working = run.state in WORKING_STATES
     idle = (
@@ -163,10 +164,10 @@ def crawl_views(
     idle: Mapping[int, WaitReason] | None = None,
     latest: Iterable[Run] | None = None,
 ) -> list[CrawlView]:
-    """Views in the order given.
+    """Views in the given order.
 
-    `idle`: what `wait_reasons` has said already of all their runs at work. latest: their latest
-    runs, if the caller has read them already.
+    idle: the result of `wait_reasons` for all their runs at work, if known. latest: their latest
+    runs, if the caller has already read them.
     """
     by_id = {crawl.pk: crawl for crawl in crawls}
     latest = _latest_runs(by_id) if latest is None else latest

@@ -1,5 +1,5 @@
-"""Answers of endpoints about background jobs and questions for them; and the endpoints that tell
-how far a job of a run is, and ask for it.
+"""Answers of endpoints about background jobs and questions for them; and the endpoints that show
+the progress of a run's job, and request it.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -46,7 +46,7 @@ def cancelled_facts(row: BackgroundJob | None) -> dict[str, Any]:
 
 
 def job_facts(job: BackgroundJob) -> dict[str, Any]:
-    """Facts of a job of whatever kind; a schema takes its own fields of them."""
+    """Facts of a job of any kind; a schema takes its own fields from them."""
     return {
         "id": job.pk,
         "run": job.run.number if job.run else None,
@@ -81,7 +81,7 @@ def answer_of(
     *,
     failure: Callable[[str], CrawlError] = ComparisonFailure,
 ) -> Status[Any]:
-    """The answer that a job has found, or, while that is None, when to ask the same again.
+    """The answer that a job has found, or, while it is None, when to send the same request again.
 
     Raises `failure` with the reason why there is no answer.
     """
@@ -107,7 +107,7 @@ class TablesOut(CancellableOut):
 
 
 def _of_tables(of: TablesOfRun, out: type[TablesOut], run: Run) -> dict[str, Any]:
-    """With the counts of the job; they are 0 where it has made no tables."""
+    """The facts with the counts of the job, which are 0 if it has made no tables."""
     told, none = of.state(run), dict.fromkeys(out.model_fields, 0)
     names = ("state", "trouble", "waits", "computed_at", "newer_pages")
     facts = {name: getattr(told, name) for name in names}
@@ -135,11 +135,11 @@ def job_endpoints(
     ask_path: str = "",
     of_crawl: bool = False,
 ) -> None:
-    """Let a router answer GET with how far a job of a run is, and POST, at `ask_path` behind it, by
-    asking for the job.
+    """Let a router answer GET with the progress of a run's job, and POST, at `ask_path` below it,
+    by requesting the job.
 
-    tell: the fields of `out`. ask: raises CrawlError and RedisError. of_crawl: it is a job of all
-    runs, and none is asked for.
+    tell: the fields of `out`. ask: raises CrawlError and RedisError. of_crawl: the job is for all
+    runs, so requests name none.
     """
 
     def get(request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None) -> Any:
@@ -168,8 +168,8 @@ def tables_endpoints(
     told: Operation,
     asked: Operation,
 ) -> None:
-    """The same for tables that a job makes, which are asked for where they say. out: with the
-    counts of the job, if it tells some.
+    """Add the same endpoints for tables that a job makes, which are requested at their `ask_at`.
+    out: with the counts of the job, if it has some.
     """
     job_endpoints(
         router,

@@ -1,4 +1,4 @@
-"""Lags as all doors tell them: pages by `crawling/_lag.html`, lists in JSON by LagOut, files by
+"""Shows lags in all interfaces: pages by `crawling/_lag.html`, lists in JSON by LagOut, files by
 their names, commands by a line.
 """
 
@@ -33,7 +33,9 @@ class LagOut(Schema):
 
 
 def read_lag(run: Run, name: Derived) -> Lag:
-    """For a user who looks at it now: what is missing then comes before other runs."""
+    """The lag for a user who looks at it now, so that missing data come before those of other
+    runs.
+    """
     lag = lag_of(run, name)
     if not lag.complete:
         put_first(run)
@@ -50,11 +52,11 @@ def lag_facts_of(lag: Lag) -> dict[str, Any]:
 
 
 def marked(file: Download, run: Run, name: Derived) -> Download:
-    """The file, as one that is not complete if something of the run is missing in it."""
+    """The file, marked as incomplete if data of the run are missing in it."""
     return replace(file, complete=file.complete and read_lag(run, name).complete)
 
 
 def tell_lag(lag: Lag) -> None:
-    """Say on standard error that what a command prints is not complete."""
+    """Warn on standard error that the output of a command is incomplete."""
     if not lag.complete:
         print(f"Not complete. {lag.missing}. {lag.prospect}.", file=sys.stderr)

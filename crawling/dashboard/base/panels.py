@@ -20,35 +20,36 @@ from serving.downloads import Download
 
 
 class Place(Enum):
-    """A page of the crawler, and what panels and links on it are about."""
+    """A page of the crawler, and the subject of panels and links on it."""
 
     #: the page of a crawl: its run
     CRAWL = auto()
-    #: the menu of a crawl, rows `<li>…`: that
+    #: the menu of a crawl, rows `<li>…`; the subject is the crawl
     CRAWL_MENU = auto()
-    #: the tabs of the pages of a crawl: its run, or None
+    #: the tabs of the pages of a crawl; the subject is its run, or None
     PAGES = auto()
-    #: the list of what is known of a crawl's pages: its run, or None
+    #: the list of data about a crawl's pages; the subject is its run, or None
     DATA = auto()
-    #: the list of which pages are alike: the run
+    #: the list of similar pages; the subject is the run
     DUPLICATES = auto()
-    #: the menu of files of a crawl's pages: its run, or None
+    #: the menu of files of a crawl's pages; the subject is its run, or None
     DOWNLOADS = auto()
-    #: the list of the links of a run: that
+    #: the list of the links of a run; the subject is the run
     LINKS = auto()
-    #: the buttons of a stored page: links, and rows `<div><dt>…<dd>…</div>` of its facts: that
+    #: the buttons of a stored page: links, and rows `<div><dt>…<dd>…</div>` of its facts; the
+    #: subject is the page
     PAGE = auto()
-    #: the buttons of a stored page that are more than links: that
+    #: the buttons of a stored page that are more than links; the subject is the page
     PAGE_BUTTONS = auto()
     #: the menu of a stored page: that
     PAGE_MENU = auto()
     #: the seeds of a crawl: that
     SEEDS = auto()
-    #: the settings of a crawl: its latest run, or None
+    #: the settings of a crawl; the subject is its latest run, or None
     SETTINGS = auto()
     #: the preferences of a user: that
     ACCOUNT = auto()
-    #: the report behind a share link: the run
+    #: the report behind a share link; the subject is the run
     SHARED_REPORT = auto()
 
 
@@ -74,7 +75,7 @@ class Link:
     #: a permission that its page needs
     needs: str = ""
     opens_window: bool = False
-    #: the lower, the nearer to the beginning
+    #: lower numbers come first
     order: int = 1
 
 
@@ -84,13 +85,13 @@ class Panel:
 
     place: Place
     template: str
-    #: for the template, of what the place is about; None: nothing is shown
+    #: gives the template's facts from the place's subject; None shows nothing
     facts: Callable[[Any], Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True)
 class BulkPage:
-    """A page that asks what is to be done with chosen crawls."""
+    """A page that asks what to do with chosen crawls."""
 
     #: beside the actions of the list of crawls
     action: str
@@ -107,7 +108,8 @@ class ReportPage:
     #: in the query of its address
     name: str
     template: str
-    #: for the template, of the run and the value in the query; None: it is none of these
+    #: gives the template's facts from the run and the value in the query; None if the value is not
+    #: valid
     facts: Callable[[Run, str], Mapping[str, Any] | None]
 
 
@@ -122,7 +124,7 @@ class ReportFile:
 
 
 def page_of_run(route: str) -> Callable[[Run | None, int], str]:
-    """The page of that route about a run; nothing without one."""
+    """The page of this route about a run; nothing without one."""
 
     def address(run: Run | None, crawl: int) -> str:
         return address_of(route, run) if run else ""
@@ -131,12 +133,12 @@ def page_of_run(route: str) -> Callable[[Run | None, int], str]:
 
 
 def page_of_crawl(route: str) -> Callable[[object, int], str]:
-    """The page of that route about a crawl."""
+    """The page of this route about a crawl."""
     return lambda subject, crawl: reverse(route, args=[crawl])
 
 
 def form_with_page(route: str) -> Callable[[Page, int], str]:
-    """The page of that route with a form that has the address of a stored page."""
+    """The page of this route with a form that has the address of a stored page."""
 
     def address(page: Page, crawl: int) -> str:
         return f"{reverse(route, args=[crawl])}?{urlencode({'kind': 'page', 'text': page.url.url})}"
@@ -159,7 +161,9 @@ def links(place: Place) -> Iterator[Link]:
 
 
 def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, Any]] | None:
-    """The template and its facts of what is asked for below a report; None: the report itself."""
+    """The template, with its facts, that is requested below a report; None for the report
+    itself.
+    """
     for page in offered("pages", "SHARED_PAGES"):
         facts = page.facts(run, query[page.name]) if page.name in query else None
         if facts is not None:
@@ -168,7 +172,7 @@ def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, A
 
 
 def shared_file(run: Run, query: Mapping[str, str]) -> Download | None:
-    """The file that is asked for below a report; None: there is none of the name."""
+    """The file that is requested below a report; None if there is none of this name."""
     files = offered("pages", "SHARED_FILES")
     asked = query.get("file")
     return next((one.make(run) for one in files if one.name == asked), None)

@@ -1,4 +1,4 @@
-"""Deleted things of every kind that can be restored: list, restore, delete for good."""
+"""Deleted items of every kind that can be restored: list, restore, delete permanently."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from serving.access import require
 
 #: the rows of each kind, the latest first
 SHOWN = 200
-#: the permission for restoring each kind: the permission that deleting it does
+#: the permission for restoring each kind, which is that for deleting it
 PERMISSIONS: Mapping[str, str] = {
     DeletedKind.CRAWL: "crawling.delete_crawljob",
     DeletedKind.RUN: "crawling.delete_crawljob",
@@ -63,22 +63,22 @@ class DeletedRow:
 
 
 def deleted_rows(user: User | None) -> list[DeletedRow]:
-    """All that can be restored and that the user may see, the latest deletion first.
+    """All items that can be restored and that the user may see, the latest deletion first.
 
-    None: the command line, which sees no views, since each belongs to a user.
+    None is the command line, which sees no views, since each belongs to a user.
     """
     return sorted(_rows(user), key=attrgetter("deleted_at", "kind", "id"), reverse=True)
 
 
 def _rows(user: User | None) -> Iterator[DeletedRow]:
     now = timezone.now()
-    # the second is what the indexes have
+    # the second condition is that of the indexes
     due: dict[str, Any] = {"restorable_until__gt": now, "removal_asked_at__isnull": False}
     crawls = CrawlJob.all_objects.filter(**due).order_by("-removal_asked_at")
     crawls = crawls.select_related("created_by")
     for crawl in crawls[:SHOWN]:
         yield _row(DeletedKind.CRAWL, crawl, crawl.name, crawl)
-    # those of a deleted crawl come back with it
+    # schedules of a deleted crawl come back with it
     runs = Run.all_objects.filter(**due, crawl__removal_asked_at=None).select_related(
         "crawl__created_by"
     )
@@ -108,7 +108,7 @@ def _row(kind: DeletedKind, thing: CrawlJob | Run, name: str, crawl: CrawlJob) -
 
 
 def restorable_rows(user: User) -> list[tuple[DeletedRow, bool]]:
-    """All that can be restored, each with whether the user may restore it."""
+    """All items that can be restored, each with whether the user may restore it."""
     rows = deleted_rows(user)
     own = acted_on(user, {row.crawl.pk for row in rows if row.crawl})
     restricted = is_restricted(user)
@@ -133,7 +133,7 @@ def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
 
 
 def restore(kind: str, item_id: int, *, by: User | None) -> str:
-    """Restore it, and return its name. Raises NotFound, WrongState, PermissionDenied."""
+    """Restore an item, and return its name. Raises NotFound, WrongState, PermissionDenied."""
     row = _permitted(kind, item_id, by)
     if kind in RESTORE_BY_ID:
         RESTORE_BY_ID[kind](item_id, by=by)
@@ -143,7 +143,9 @@ def restore(kind: str, item_id: int, *, by: User | None) -> str:
 
 
 def remove_for_good(kind: str, item_id: int, *, name: str, by: User | None) -> None:
-    """Raises NotFound, PermissionDenied, and WrongState unless the right name is given."""
+    """Delete an item permanently. Raises NotFound, PermissionDenied, and WrongState unless its name
+    is given.
+    """
     _permitted(kind, item_id, by)
     if kind in REMOVE_BY_ID:
         REMOVE_BY_ID[kind](item_id, name=name, by=by)

@@ -1,5 +1,5 @@
 """The address of a request for a page: crawls, their runs and their pages by number, and the page
-that a button leads back to.
+to which a button leads back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def get_crawl(crawl_id: int) -> CrawlJob:
 
 
 def get_run(crawl_id: int, number: int | None) -> Run:
-    """The run of that number, or the latest. Raises UnknownCrawl, UnknownRun."""
+    """The run with this number, or the latest. Raises UnknownCrawl, UnknownRun."""
     runs = Run.objects.select_related("crawl").filter(crawl=get_crawl(crawl_id))
     run = (runs if number is None else runs.filter(number=number)).order_by("-pk").first()
     if run is None:
@@ -47,9 +47,9 @@ def get_run(crawl_id: int, number: int | None) -> Run:
 
 
 def get_page(crawl_id: int, page_id: int) -> Page:
-    """A page of any of the crawl's runs, with what its archive file is found by.
+    """A page of any of the crawl's runs, with the rows that lead to its archive file.
 
-    Raises NotFound, and Withdrawn where it was withdrawn.
+    Raises NotFound, and Withdrawn if it was withdrawn.
     """
     page = (
         Page.objects.select_related("url", "run__crawl", "archive_file")
@@ -67,7 +67,7 @@ def get_page(crawl_id: int, page_id: int) -> Page:
 
 
 def get_page_of_any(page_id: int) -> Page:
-    """A page of whatever crawl: all users read all. Raises NotFound, and Withdrawn."""
+    """A page of any crawl: all users may read all. Raises NotFound, and Withdrawn."""
     url = Url.objects.filter(pk=page_id).values_list("run__crawl", flat=True).first()
     if url is None:
         raise NotFound(f"There is no page {page_id}.")
@@ -75,12 +75,12 @@ def get_page_of_any(page_id: int) -> Page:
 
 
 def address_of(route: str, run: Run) -> str:
-    """Of the page of that route about a run."""
+    """The address of the page of this route about a run."""
     return f"{reverse(route, args=[run.crawl_id])}?run={run.number}"
 
 
 def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
-    """The run asked for, or the latest; None: the crawl was never started."""
+    """The run asked for, or the latest; None if the crawl was never started."""
     number = asked_number(request, "run")
     if number is None:
         return job.runs.select_related("crawl__schedule").first()
@@ -102,8 +102,8 @@ def wanted_run(request: HttpRequest, crawl: int, consequence: str) -> Run:
 def of_run(
     consequence: str, *, needs: str = "crawling.view_crawljob", methods: Sequence[str] = ("GET",)
 ) -> Callable[[View], View]:
-    """Guard a page of a run as `authenticated` does, and hand its view the run that `wanted_run`
-    finds in the place of `pk`, the id of the crawl.
+    """Guard a page of a run as `authenticated` does, and give its view the run that `wanted_run`
+    finds instead of `pk`, the id of the crawl.
     """
 
     def guard(view: View) -> View:
@@ -124,7 +124,7 @@ def wanted_page(crawl: int, page: int) -> Page:
 
 
 def wanted_page_of_any(page: int) -> Page:
-    """A page of whatever crawl. Raises Http404, and Withdrawn (410)."""
+    """A page of any crawl. Raises Http404, and Withdrawn (410)."""
     with _not_found():
         return get_page_of_any(page)
 
@@ -140,13 +140,13 @@ def _not_found() -> Iterator[None]:
 
 
 def asked_number(request: HttpRequest, name: str) -> int | None:
-    """A number from the address; nonsense counts as not given."""
+    """A number from the address; an invalid one is ignored."""
     return whole_number(request.GET.get(name, ""))
 
 
 def latest_asked(request: HttpRequest, found: QuerySet[M], most: int) -> dict[str, Any]:
     """The records of a list that a page shows, the latest first, from `?before=` on, and the id
-    before which older ones go on.
+    before which older ones continue.
     """
     before = asked_number(request, "before")
     rows, older = records_of(found, after="" if before is None else str(before), most=most)
@@ -154,14 +154,14 @@ def latest_asked(request: HttpRequest, found: QuerySet[M], most: int) -> dict[st
 
 
 def asked_ids(request: HttpRequest, name: str) -> list[int]:
-    """The ids ticked in a form, or in the address; nonsense is dropped."""
+    """The ids ticked in a form, or in the address; invalid ones are ignored."""
     asked = request.POST if request.method == "POST" else request.GET
     numbers = (whole_number(text) for text in asked.getlist(name))
     return [number for number in numbers if number is not None]
 
 
 def back(request: HttpRequest) -> HttpResponse:
-    """Return to the page that the button stood on, if it is one of ours."""
+    """Return to the page with the button, if it is one of ours."""
     return redirect(next_page(request) or "crawling:crawls")
 
 

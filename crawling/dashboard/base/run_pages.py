@@ -1,4 +1,4 @@
-"""Pages of a run: buttons that ask for a job, the lists of tables that a job makes, and files."""
+"""Pages of a run: buttons that request a job, the lists of tables that a job makes, and files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ask_by_button(
     then: str,
     said: str = "",
 ) -> HttpResponse:
-    """Ask for a job and lead to the page `then`, with the sentence `said`, or the error."""
+    """Request a job and lead to the page `then`, with the sentence `said`, or the error."""
     with errors_told(request, *errors):
         ask()
         if said:
@@ -58,11 +58,11 @@ def tables_page(
     facts: Callable[[JobTables], Mapping[str, Any]],
     **here: Any,
 ) -> HttpResponse:
-    """The page of tables that a job makes of a run; a POST asks for them.
+    """The page of tables that a job makes from a run; a POST requests them.
 
-    template: it extends `crawling/tables.html`. facts: for it, once there are tables; raises
-    ArchiveTrouble, BadListRequest, LinkSearchTookTooLong. here: its other facts, with its `route`,
-    `title` and `tab`.
+    template: extends `crawling/tables.html`. facts: the template's facts, once there are tables;
+    raises ArchiveTrouble, BadListRequest, LinkSearchTookTooLong. here: its other facts, with its
+    `route`, `title` and `tab`.
     """
     here["address"] = address_of(here["route"], run)
     if request.method == "POST":
@@ -81,7 +81,7 @@ def tables_page(
 
 
 def send_made(file: Callable[[], Download]) -> HttpResponseBase:
-    """A file of what a job makes; 404 where there is none."""
+    """A file of a job's tables; 404 if there is none."""
     try:
         return send(file())
     except (NotFound, ArchiveTrouble, BadListRequest) as error:

@@ -23,9 +23,9 @@ PREVIEWED = 3
 
 @dataclass(frozen=True)
 class NextStarts:
-    #: in which the times are; the account's where a schedule depends on none
+    #: the zone of the times; the account's if the schedule depends on none
     zone: str
-    #: the account's; empty: its clock shows the same
+    #: the next start in the account's zone; empty if its clock shows the same
     own_zone: str
     #: in the one zone and in the other
     times: Sequence[tuple[datetime, datetime]]
@@ -59,7 +59,7 @@ def plan_of(crawl: CrawlJob) -> Plan | None:
 
 
 def plan_in(schedule: Schedule, *, with_starts: bool = True) -> Plan:
-    """with_starts: with what became of its last starts, for a query."""
+    """with_starts: adds the results of its last starts, which takes a query."""
     timing, _ = read_timing(schedule.timing)
     upcoming = (
         timing.upcoming(timezone.now(), schedule.anchor_at, UPCOMING)
@@ -88,7 +88,7 @@ def schedule_text(stored: Mapping[str, Any]) -> str:
 
 
 def previewed(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, NextStarts | None]:
-    """A schedule that is not saved, with its next starts if it were; None where it is wrong."""
+    """A schedule that is not saved, with its next starts if it were; None if it is invalid."""
     timing, _ = read_timing(fields)
     if timing is None:
         return None, None
@@ -107,7 +107,7 @@ class ScheduledCrawl:
 
 
 def scheduled_crawls(*, after: int = 0, limit: int) -> tuple[list[ScheduledCrawl], int | None]:
-    """The next to start first, then those that are switched off, and where the list goes on.
+    """The schedules, the next to start first, disabled ones last, and where the list continues.
 
     after: how many come before.
     """

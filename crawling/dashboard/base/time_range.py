@@ -1,4 +1,4 @@
-"""A span of time that a list is narrowed to."""
+"""A span of time by which a list is filtered."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class TimeRange:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> TimeRange:
-        """Of an address, in ISO 8601, in the user's time zone unless another is given; nonsense
-        counts as nothing.
+        """The span in an address, in ISO 8601, in the user's time zone unless another is given.
+        Invalid values are ignored.
         """
         return cls(*(_moment(query.get(name, "")) for name in ("since", "until")))
 
@@ -44,5 +44,5 @@ def _moment(text: str) -> datetime | None:
         inside = aware.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    # lists reckon from it, and in zones: there has to be a time before and behind it
+    # lists compute with it, in time zones: there has to be a time before and after it
     return inside if MINYEAR < inside.year < MAXYEAR else None

@@ -1,5 +1,5 @@
-"""Reports of a page on what could not be done: a message on the page that follows, or a sentence
-beside a field of the form, which keeps what was typed.
+"""Reports of a page on failed actions: a message on the page that follows, or a sentence beside a
+field of the form, which keeps what was typed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_QUEUE = "Redis does not answer, so no background job can be asked."
 
 
 class ErrorHandler(AbstractContextManager[None, bool]):
-    """A block that an error of these kinds ends; it is told instead of raised."""
+    """A block that an error of these kinds ends; the error is shown instead of raised."""
 
     def __init__(self, kinds: tuple[type[Exception], ...], tell: Callable[[Exception], None]):
         self._kinds, self._tell = kinds, tell
@@ -32,7 +32,7 @@ class ErrorHandler(AbstractContextManager[None, bool]):
 
 
 def errors_told(request: HttpRequest, *kinds: type[Exception]) -> ErrorHandler:
-    """Errors of these kinds are told by a message."""
+    """Show errors of these kinds as messages."""
 
     def tell(error: Exception) -> None:
         messages.error(request, NO_QUEUE if isinstance(error, RedisError) else str(error))
@@ -41,7 +41,7 @@ def errors_told(request: HttpRequest, *kinds: type[Exception]) -> ErrorHandler:
 
 
 def mistakes_kept(errors: dict[str, str], *others: type[Exception]) -> ErrorHandler:
-    """Mistakes of an order stand in `errors` by field, errors of other kinds as `all`."""
+    """Put mistakes of an order into `errors` by field, errors of other kinds as `all`."""
 
     def tell(error: Exception) -> None:
         errors.update(error.errors if isinstance(error, BadOrder) else {"all": str(error)})

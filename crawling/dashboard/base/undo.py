@@ -1,7 +1,7 @@
-"""Messages that tell what was done, with a button that takes it back.
+"""Messages about an action, with a button that undoes it.
 
-The button carries the acts, signed: nothing is kept for a message that is not answered. A message
-goes when the crawl that it is about is in a state that it does not announce.
+The button carries the acts, signed, so nothing is stored for a message that is not answered. A
+message disappears when its crawl is in a state that it does not announce.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crawling.models.deleted import RESTORABLE
 from serving.access import AuthenticatedRequest
 
 SALT = "undo"
-#: what is told, the address, the acts, the label
+#: the message, the address, the acts, the label
 BUTTON = '{} <button form="act" class="small" formaction="{}" name="acts" value="{}">{}</button>'
 
 
@@ -36,10 +36,10 @@ def tell(
     level: int = messages.SUCCESS,
     about: tuple[int, Sequence[str]] | None = None,
 ) -> None:
-    """Tell it on the next page.
+    """Show a message on the next page.
 
-    acts: what the button does, as JSON; address: where it is sent, if it takes no acts; about: the
-    id of the crawl, and the states that go with the message.
+    acts: the button's acts, as JSON; address: its target, if it has no acts; about: the id of the
+    crawl, and the states that fit the message.
     """
     crawl, states = about or ("", ())
     told = format_html(
@@ -58,13 +58,13 @@ def tell(
 
 
 def tell_deleted(request: AuthenticatedRequest, text: str, item: DeletedItem) -> None:
-    """Tell that something small is deleted; the button restores it."""
+    """Show that a small item is deleted; the button restores it."""
     tell(request, text, address=reverse("crawling:restore-deleted", args=[item.kind, item.pk]))
 
 
 def acts_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:
-    """The acts of a button that was pressed. Raises WrongState for one of another user, or of
-    yesterday.
+    """The acts of a button that was pressed. Raises WrongState for a button of another user, or an
+    expired one.
     """
     try:
         pk, acts = signing.loads(request.POST.get("acts", ""), salt=SALT, max_age=RESTORABLE)

@@ -1,5 +1,5 @@
-"""`/api/v1/crawls`: list, make, look at, edit and delete crawls; `/api/v1/deleted`: what was
-deleted and can be restored.
+"""`/api/v1/crawls`: list, create, read, edit and delete crawls; `/api/v1/deleted`: deleted items
+that can be restored.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -124,8 +124,9 @@ def update_crawl(
 ) -> dict[str, Any]:
     """An active run follows within seconds.
 
-    A delay that has already begun at a host ends when it was due to end. With a `revision` that is
-    no longer the latest, nothing is changed (409)."""
+    A delay that has already begun at a host does not change. With a `revision` that is no longer
+    the latest, nothing is changed (409).
+    """
     return detail(edit_crawl(requests.get_crawl(crawl_id), changes, by=request.user))
 
 
@@ -177,7 +178,7 @@ def list_deleted_items(request: AuthenticatedRequest) -> dict[str, Any]:
 def restore_deleted_item(
     request: AuthenticatedRequest, kind: Kind, item_id: ItemId
 ) -> dict[str, Any]:
-    """Requires the permission to delete it. 409 where another item has its name or place.
+    """Requires the permission to delete the item. 409 if another item has its name or place.
 
     A restored template, view, schedule or entry of the blocklist has a new id.
     """
@@ -194,6 +195,6 @@ def delete_deleted_item(
     item_id: ItemId,
     name: Annotated[str, Query(max_length=700, pattern=TEXT, description="its name, in full")] = "",
 ) -> Status:
-    """Requires the permission to delete it, and its name, as this cannot be undone."""
+    """Requires the permission to delete the item, and its name, since this cannot be undone."""
     remove_for_good(kind, item_id, name=name, by=request.user)
     return Status(204, None)

@@ -58,7 +58,7 @@ class CrawlSearchIn(Schema):
 
 
 class BulkIn(Schema):
-    """An action, and its crawls: those of the ids, or all that match a filter."""
+    """An action, and its crawls: by ids, or all that match a filter."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -75,7 +75,7 @@ class BulkIn(Schema):
 
 
 class CrawlsIn(Schema):
-    """The crawls of the ids, or all that match a filter."""
+    """Crawls by ids, or all that match a filter."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"filter": {"tag": "weekly"}}]}

@@ -1,5 +1,5 @@
-"""`/api/v1/crawls/{id}/jobs/{kind}/cancel` and `/api/v1/inquiries/{id}/…`: background jobs that a
-user wants no more.
+"""`/api/v1/crawls/{id}/jobs/{kind}/cancel` and `/api/v1/inquiries/{id}/…`: cancelling background
+jobs.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -60,7 +60,7 @@ class InquiryStateOut(CancellableOut):
 def cancel_crawl_job(
     request: AuthenticatedRequest, crawl_id: CrawlId, kind: JobName, run: RunNumber = None
 ) -> dict[str, Any]:
-    """One that waits leaves the queue at once; one that works ends within seconds, and what it has
+    """A waiting job leaves the queue at once; a working one ends within seconds, and what it has
     written is removed. 409 if there is none.
     """
     one = get_run(crawl_id, run)
@@ -89,7 +89,9 @@ def cancel_asked_question(request: AuthenticatedRequest, inquiry_id: InquiryId) 
 def ask_inquiry_again(
     request: AuthenticatedRequest, inquiry_id: InquiryId
 ) -> Status[dict[str, Any]]:
-    """The new one has another `id`. Until then the same request is answered by who cancelled it."""
+    """The new question has another `id`. Until then the same request gets the answer that the
+    question was cancelled, and by whom.
+    """
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
     return Status(202, _state(asked_again(request, inquiry)))
 

@@ -1,5 +1,5 @@
-"""`/api/v1/overview`, `/api/v1/identity` and `/api/v1/crawls/{id}/diagnosis`: how things stand, and
-who we say we are.
+"""`/api/v1/overview`, `/api/v1/identity` and `/api/v1/crawls/{id}/diagnosis`: the state of all
+crawls, the crawler's identity, and why a run is not fetching.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -73,7 +73,7 @@ class IdentityIn(Schema):
 
 
 class IntervalOut(Schema):
-    """The counts of all crawls in an interval that begins `at`."""
+    """The counts of all crawls in an interval that begins at `at`."""
 
     at: datetime
     minutes: int

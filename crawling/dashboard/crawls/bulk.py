@@ -1,5 +1,5 @@
-"""One action on many crawls, each by itself, so that one that has ended meanwhile keeps none of the
-others from it; and the acts that take it back.
+"""One action on many crawls, each by itself, so that a crawl that has ended meanwhile does not stop
+the others; and the acts that undo it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DELETING = "crawling.delete_crawljob"
 
 @dataclass(frozen=True)
 class BulkAction:
-    """An action with what it needs beside the crawls; of a schedule its fields."""
+    """An action with its parameters besides the crawls, such as a schedule's fields."""
 
     action: str
     crawls: Sequence[int] = ()
@@ -54,9 +54,9 @@ class BulkAction:
 @dataclass(frozen=True)
 class BulkResult:
     done: Sequence[int]
-    #: a sentence for each crawl that it could not be done to, by its id
+    #: a sentence for each crawl to which it could not be applied, by its id
     refused: Mapping[int, str]
-    #: the acts that take it back; empty: none does
+    #: the acts that undo it; empty if none does
     undo: Sequence[BulkAction] = ()
 
     @property
@@ -68,7 +68,7 @@ def _steer(crawl: CrawlJob, act: BulkAction, by: User | None) -> None:
     VERBS[act.action].do(crawl, by=by)
 
 
-#: the function that does it to a crawl, by action
+#: the function that applies an action to a crawl, by action
 EACH: Mapping[str, Callable[[CrawlJob, BulkAction, User | None], object]] = {
     "start": _steer,
     **dict.fromkeys(RUN_ACTIONS, _steer),
@@ -87,8 +87,8 @@ def needed(action: str) -> str:
 def chosen(
     action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None, by: User | None
 ) -> list[CrawlJob]:
-    """The crawls with these ids, or all that are wanted, that the user may act on, and that it can
-    be done to.
+    """The crawls with these ids, or all that match, on which the user may act and to which the
+    action applies.
 
     Raises CrawlError for none or too many.
     """
@@ -110,15 +110,15 @@ def chosen(
 
 
 def _steered(action: str, wanted: CrawlFilter) -> frozenset[str]:
-    """States from which a filter's crawls are taken: those that have ended only if it names one."""
+    """The states from which a filter's crawls are taken: ended ones only if it names one."""
     ended = frozenset(ENDED_STATES)
     return RUN_ACTIONS[action].allowed_from - (frozenset() if wanted.state in ended else ended)
 
 
 def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None) -> BulkResult:
-    """Do it to those of the crawls that the user may act on, as far as the role permits.
+    """Apply the action to the crawls on which the user may act, as far as the role permits.
 
-    Raises BadTags if it is about tags and names none, and BadOrder for a wrong schedule.
+    Raises BadTags if it is about tags and names none, and BadOrder for an invalid schedule.
     """
     own = acted_on(by, [crawl.pk for crawl in crawls])
     refused = {crawl.pk: refusal(crawl) for crawl in crawls if crawl.pk not in own}
@@ -158,7 +158,7 @@ def _tag(
 
 
 def _before(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, BulkAction]:
-    """The act that takes the action back, of each crawl as it is now."""
+    """The act that undoes the action, for each crawl in its present state."""
     ids = [crawl.pk for crawl in crawls]
     if act.action in ("schedule", "unschedule"):
         timings = dict(Schedule.objects.filter(crawl__in=ids).values_list("crawl", "timing"))
@@ -189,7 +189,7 @@ UNDONE_BY = {
 
 
 def _undo(before: Mapping[int, BulkAction], done: Sequence[int]) -> list[BulkAction]:
-    """One act for all crawls that the same takes back."""
+    """Join equal acts into one for all their crawls."""
     alike: dict[str, tuple[BulkAction, list[int]]] = {}
     for pk in done:
         if pk in before:

@@ -1,5 +1,5 @@
-"""One action on many crawls, those that are ticked or all that the list's address finds: a page
-tells what it will do before it is done, and a message afterwards takes it back.
+"""One action on many crawls, the ticked ones or all that the list's address finds: a page shows its
+effects first, and a message afterwards can undo it.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from crawling.orders.schedule_words import Repeat
 from crawling.orders.seeds import BadTags, read_tags
 from serving.access import AuthenticatedRequest, authenticated, require
 
-#: sentences of crawls that it could not be done to, in a message
+#: the most sentences in a message about crawls to which it could not be applied
 MOST_TOLD = 3
-#: crawls that are offered where none is named
+#: the most crawls that are offered if none is named
 OFFERED = 100
 #: minutes over which starts are spread, with their words
 SPREADS = (("0", "all at the same time"), *((str(60 * h), f"over {h} h") for h in (1, 2, 4, 8)))
@@ -61,7 +61,9 @@ class ManyForm(ScheduleForm):
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask whether it is meant, with the count and what cannot be done; once confirmed, do it."""
+    """Ask for a confirmation, with the count and what cannot be done; once confirmed, apply the
+    action.
+    """
     action, pages = request.POST.get("action", ""), bulk_pages()
     if action not in BULK_VERBS and action not in pages:
         words = listed([*BULK_VERBS, *pages], last="or")
@@ -106,7 +108,7 @@ def _ask(request: AuthenticatedRequest, action: str, crawls: Sequence[CrawlJob])
 
 
 def _tell(request: AuthenticatedRequest, act: BulkAction, result: BulkResult, count: int) -> None:
-    """Tell what was done with a button that takes it back, and why the rest was refused."""
+    """Show what was done, with a button that undoes it, and why the rest was refused."""
     if act.action in TAGGING:
         done = f"{result.changed:,} of {count:,} crawls have changed their tags."
     else:
@@ -129,7 +131,7 @@ DONE = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def undo(request: AuthenticatedRequest) -> HttpResponse:
-    """Take back what a message told; an act that is too early is offered once more."""
+    """Undo the action of a message; an act that comes too early is offered again."""
     with errors_told(request, CrawlError, BadTags):
         for fields in acts_of(request, request.user):
             act = BulkAction(**fields)
@@ -174,7 +176,7 @@ def _unscheduled(request: AuthenticatedRequest) -> QuerySet[CrawlJob]:
 
 
 def _schedules(request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyForm) -> bool:
-    """Whether it went well; otherwise the form says why not."""
+    """Set the schedule. Return whether it succeeded; otherwise the form says why not."""
     if not crawls:
         form.add_error(None, "Choose one crawl or more.")
     if not form.is_valid():

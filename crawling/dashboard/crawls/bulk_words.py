@@ -1,5 +1,5 @@
-"""The words of the page of an action on many crawls: its name, its effect on those that it can be
-done to, and why it cannot be done to the others.
+"""The words of the page of an action on many crawls: its name, its effect on crawls to which it
+applies, and why it does not apply to the others.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class BulkVerb:
     #: of its button in the list
     label: str
     icon: str
-    #: before and behind the number of crawls in the head of its page
+    #: the words before and after the number of crawls in its page's heading
     head: tuple[str, str]
     #: of the button that does it
     button: str
     #: the word for it once done
     done: str
-    #: in the middle of a sentence: which crawls it can be done to
+    #: the crawls to which it applies, as a part of a sentence
     fits: str = ""
     #: stands in the menu
     is_rare: bool = False
@@ -107,7 +107,7 @@ BULK_VERBS: Mapping[str, BulkVerb] = {
 
 
 def verbs_for(user: User) -> dict[str, BulkVerb]:
-    """The actions that the user's role permits, and the pages of uses that ask for more."""
+    """The actions that the user's role permits, and the pages of uses that ask for more input."""
     verbs = {word: verb for word, verb in BULK_VERBS.items() if user.has_perm(needed(word))}
     pages = bulk_pages() if user.has_perm(STEER) else {}
     return verbs | {
@@ -116,7 +116,7 @@ def verbs_for(user: User) -> dict[str, BulkVerb]:
 
 
 class BulkRefusal(NamedTuple):
-    """So many crawls that it cannot be done to, and why."""
+    """The number of crawls to which it does not apply, and why."""
 
     crawls: int
     why: str
@@ -134,7 +134,7 @@ class BulkPreview:
 
 
 def outlook(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkPreview:
-    """The crawls that it can be done to now, and the effect. A fixed number of queries."""
+    """The crawls to which it applies now, and the effect. A fixed number of queries."""
     own = acted_on(by, [crawl.pk for crawl in crawls])
     able, reasons = [], Counter[str]()
     for crawl, view in zip(crawls, crawl_views(crawls), strict=True):

@@ -1,4 +1,4 @@
-"""Buttons that cancel a question of a page, and that ask it again."""
+"""Buttons that cancel a question of a page, or ask it again."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpRes
 
 
 def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
-    """The question in the place of one that was cancelled, and of those that were cancelled with
-    it. Raises PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not cancelled.
+    """The question that replaces a cancelled one, and those that were cancelled with it. Raises
+    PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not cancelled.
     """
     if request.user not in (inquiry.by, inquiry.cancelled_by):
         raise PermissionDenied(f"Another user asked inquiry {inquiry.pk}.")
@@ -56,7 +56,7 @@ def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
 
 
 def _page_of(request: AuthenticatedRequest, inquiry: Inquiry, shown: Inquiry) -> HttpResponse:
-    """The page on which the button stood; some name the question in their address."""
+    """The page with the button; some pages name the question in their address."""
     if inquiry.kind == InquiryKind.TEST_FETCH:
         return redirect("crawling:tested", shown.pk)
     page = next_page(request)

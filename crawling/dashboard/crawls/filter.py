@@ -1,4 +1,4 @@
-"""Which crawls a list is asked for, and the query that finds them."""
+"""The filter of a list of crawls, and the query that finds them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from serving.requests import asked_text
 
 LONGEST_SEARCH = 200
 SHORTEST_PIECE = 3
-#: as pages show them, in the order of a crawl's life; waiting is a run at work that the pool or
-#: another crawl keeps from a shift
+#: states as pages show them, in the order of a crawl's life; *waiting* is a run at work without a
+#: shift because of the pool or another crawl
 STATES = (
     "draft",
     "queued",
@@ -63,7 +63,7 @@ class CrawlFilter:
     after: int | None = None
     #: the time of the latest run's first fetch
     span: TimeRange = ALWAYS
-    #: the name of a user whose crawls they are, and of a team
+    #: the name of the crawls' owner, and of their team
     owner: str = ""
     team: str = ""
 
@@ -87,7 +87,7 @@ class CrawlFilter:
 
     @property
     def narrows(self) -> bool:
-        """Whether it asks for anything but a state."""
+        """Whether the filter has anything but a state."""
         return bool(self.search or self.tag or self.span or self.owner or self.team)
 
 
@@ -104,9 +104,9 @@ def without_sums(wanted: CrawlFilter) -> CrawlFilter:
 def found_crawls(
     wanted: CrawlFilter, waiting: Collection[int], among: Collection[int] | None = None
 ) -> Any:
-    """The crawls that search, tag and state leave, each with `latest`, its latest run's id.
+    """The crawls that match search, tag and state, each with `latest`, its latest run's id.
 
-    waiting: the runs that wait; among: the ids of what is found, if they have been read.
+    waiting: the runs that wait; among: the ids of the found crawls, if they are known.
     """
     crawls: Any = narrowed(wanted).annotate(
         last=FilteredRelation("runs", condition=Q(runs__is_latest=True))
@@ -128,7 +128,7 @@ def found_crawls(
 
 
 def narrowed(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
-    """The crawls that search and tag, owner and team leave: what needs no look at their runs."""
+    """The crawls that match search, tag, owner and team, for which their runs are not needed."""
     crawls: Any = CrawlJob.objects.all()
     if wanted.search:
         crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
@@ -151,7 +151,7 @@ def _holds(text: str) -> Q:
 
 
 def any_of(runs: Collection[int]) -> RawSQL:
-    """The ids as one parameter: a parameter for each of ten thousand takes longer to write down and
-    to parse than to look up.
+    """The ids as one parameter: ten thousand parameters take longer to write and parse than to look
+    up.
     """
     return RawSQL("SELECT unnest(%s::bigint[])", [list(runs)])

@@ -29,19 +29,19 @@ class CrawlListRow(NamedTuple):
     view: CrawlView
     verbs: dict[str, Verb]
     rate: float | None
-    #: whether the rate is that of the last minutes (the crawl is at work) or the average
+    #: whether the rate is that of the last minutes (of a crawl at work) or the average
     is_now: bool
     #: whether the user may act on it, as far as the role permits
     may_act: bool
 
     @property
     def some_seeds(self) -> Sequence[str]:
-        """The first seeds only: there may be thousands."""
+        """The first seeds, since there may be thousands."""
         return self.view.seeds[:SEEDS_TOLD]
 
     @property
     def reason(self) -> str:
-        """Why it is in its state; empty where the state says it all."""
+        """The reason of the state; empty if the state is enough."""
         return "" if self.view.reason in TOLD_BY_STATE else self.view.reason
 
     @property
@@ -61,7 +61,7 @@ class CrawlListRow(NamedTuple):
 
 
 def list_rows(listing: Listing, user: User) -> list[CrawlListRow]:
-    """The crawls of a page of the list, as a user may act on them. At most four queries."""
+    """The rows of a page of the list, with what the user may do. At most four queries."""
     now = rates_now(
         [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
     )
@@ -70,13 +70,13 @@ def list_rows(listing: Listing, user: User) -> list[CrawlListRow]:
 
 
 def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float], may_act: bool) -> CrawlListRow:
-    """The rate of a run at work is its present one, that of an ended run its average; a run that
-    waits has none.
+    """The rate of a run at work is its present one, the rate of an ended run its average; a waiting
+    run has none.
     """
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
     verbs = possible(view.state, queued=view.counts.queued)
-    if "stop" in verbs:  # beside the gentler word the harder one only crowds the row
+    if "stop" in verbs:  # the harsher action next to the gentler one would only crowd the row
         verbs.remove("abort")
     return CrawlListRow(
         crawl,
@@ -116,7 +116,9 @@ HIDEABLE = {
 
 
 def heads(wanted: CrawlFilter, listing: Listing, shown: Collection[str]) -> list[ColumnHead]:
-    """Where too many crawls are found to add up the counts of each, those heads do not sort."""
+    """The heads of the columns. If too many crawls are found to add up the counts of each, those
+    columns do not sort.
+    """
     return [
         column(
             key if one.is_sortable and (listing.sums or key not in BY_COUNTS) else "",

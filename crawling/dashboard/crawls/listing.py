@@ -27,7 +27,7 @@ from serving.paging import cut
 #: crawls of a file that are read at a time
 CHUNK = 200
 CRAWLS_PER_PAGE = 25
-#: sorting by counts sums those of every crawl found, so only so many are sorted by them
+#: the most crawls that are sorted by counts, since this adds up the counts of every found crawl
 MOST_SUMMED = 5000
 
 
@@ -48,16 +48,16 @@ class Listing:
     crawls: Sequence[tuple[CrawlJob, CrawlView]]
     #: id of the crawl after which the next page begins; None at the end
     following: int | None
-    #: how many crawls the search, the tag and the span find, by state; without states that have
-    #: none; None: those found are too many to be counted in that state
+    #: how many crawls the search, the tag and the span find, by state; without empty states; None
+    #: for a state in which too many are found to be counted
     states: dict[str, CrawlCount | None]
     found: CrawlCount
-    #: how many of those found are in the state wanted
+    #: how many of the found crawls are in the wanted state
     matching: CrawlCount
     #: whether few enough are found to sort them by counts
     sums: bool
     any_at_all: bool
-    #: the totals of all crawls that match; None if they are too many, or no more than one
+    #: the totals of all crawls that match; None if they are too many, or at most one
     totals: CrawlTotals | None = None
 
 
@@ -89,9 +89,9 @@ def page_of(
     most: int,
     among: Collection[int] | None = None,
 ) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
-    """So many of the crawls wanted, and the id to continue after; None at the end.
+    """Up to `limit` wanted crawls, and the id to continue after; None at the end.
 
-    waiting: the runs that wait; among: all ids that are found, if they have been read.
+    waiting: the runs that wait; among: all found ids, if they are known.
     """
     rows = _sorted(found_crawls(wanted, waiting, among), wanted.sort)
     # The ids are read first: the sorted rows are then narrow, whatever the length of the lists of
@@ -103,7 +103,7 @@ def page_of(
 
 
 def _first_ids(parts: Iterable[QuerySet[Any]], most: int) -> list[int]:
-    """The ids of so many rows; a part is read once those before it are too few."""
+    """The ids of the first rows; a part is read only if those before it are too few."""
     ids: list[int] = []
     for part in parts:
         ids += part.values_list("pk", flat=True)[: most - len(ids)]
@@ -113,8 +113,8 @@ def _first_ids(parts: Iterable[QuerySet[Any]], most: int) -> list[int]:
 
 
 def _parts(rows: QuerySet[Any], wanted: CrawlFilter) -> Iterator[QuerySet[Any]]:
-    """The rows wanted, in parts each of which an index has in order: sorted by state a part a
-    state, sorted by start those that have one, and then those that have none.
+    """The wanted rows, in parts that an index has in order: by state, one part a state; by start,
+    crawls with a start, then those without.
     """
     key, is_falling = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
     last = _last_shown(rows, wanted)
@@ -147,7 +147,7 @@ def _totals(
 def _in_process(found: QuerySet[Any]) -> int:
     """How many URLs of these crawls' latest runs are being fetched.
 
-    An index has just those URLs, of few runs: asked run by run, the database may walk all runs.
+    An index has just those URLs, of few runs; run by run, the database might read all runs.
     """
     urls = Url.objects.filter(shift__isnull=False, state=UrlState.IN_PROCESS)
     fetching = dict(urls.values_list("run").annotate(n=Count("*")))
@@ -168,7 +168,7 @@ def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
 
 
 def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
-    """The crawls by `sort`, then the newest first; crawls without a value come last."""
+    """The crawls sorted by `sort`, then the newest first; crawls without a value come last."""
     key, is_falling = sort.removeprefix("-"), sort.startswith("-")
     if key == "made":
         return crawls.annotate(by=Value(0)).order_by("-pk" if is_falling else "pk")
@@ -199,9 +199,7 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
 
 
 def _last_shown(rows: QuerySet[Any], wanted: CrawlFilter) -> tuple[int, Any] | None:
-    """The crawl that the page before ended with, wherever it stands by now, and what it is sorted
-    by.
-    """
+    """The last crawl of the previous page, in its present place, with its sort key."""
     if wanted.after is None:
         return None
     return rows.filter(pk=wanted.after).values_list("pk", "by").first()
@@ -221,7 +219,7 @@ def _after(rows: QuerySet[Any], wanted: CrawlFilter, last: tuple[int, Any]) -> Q
 
 
 def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
-    """The crawls wanted; as csv or jsonl. Each as `/api/v1/crawls` has it."""
+    """The wanted crawls as csv or jsonl, each as in `/api/v1/crawls`."""
     return row_file("crawls", kind, _crawls(wanted))
 
 

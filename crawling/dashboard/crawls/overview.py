@@ -1,5 +1,5 @@
-"""Crawls at a glance: the number in each state, those that work, those that wait with the reason,
-those that need an operator.
+"""Crawls at a glance: the number in each state, working crawls, waiting ones with the reason, and
+crawls that need an operator.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class IdleCrawl:
 
 @dataclass(frozen=True)
 class CrawlProblem:
-    """A crawl that needs attention: it failed, paused by itself, or has fallen silent."""
+    """A crawl that needs attention: it failed, was paused automatically, or has fallen silent."""
 
     #: the crawl's id and name
     crawl: int
@@ -64,7 +64,7 @@ class CrawlsOverview:
     idle: Sequence[IdleCrawl]
     #: crawls that the state *waiting* counts
     waiting: int
-    #: all others that are to work, such as those between two shifts
+    #: all others that should work, such as those between two shifts
     resting: int
     #: the latest that have ended, where none is at work
     ended: Sequence[CrawlView]
@@ -78,9 +78,9 @@ class CrawlsOverview:
 
 
 def crawls_now() -> CrawlsOverview:
-    """In a fixed number of queries.
+    """Read the overview in a fixed number of queries.
 
-    Of the crawls at work all rates are read, of those that wait or rest only what is shown.
+    All rates of crawls at work are read; of waiting or resting crawls only the shown ones.
     """
     waiting = waiting_runs()
     states, first = live_counts(waiting), list(islice(waiting, SOME))
@@ -123,7 +123,7 @@ def _ended() -> Sequence[CrawlView]:
 
 
 def _resting(others: Collection[int], most: int) -> list[Run]:
-    """The first of those that have no shift and do not wait. others: all that have one or do."""
+    """The first runs that have no shift and do not wait. others: all that have one or wait."""
     if not most:
         return []
     return list(
@@ -135,7 +135,9 @@ def _resting(others: Collection[int], most: int) -> list[Run]:
 
 
 def crawl_problems() -> list[CrawlProblem]:
-    """Troubles first, then what failed within a day. At most a hundred of each are read."""
+    """Crawls with troubles first, then those that failed within a day. At most a hundred of each
+    are read.
+    """
     now = timezone.now()
     quiet_since = now - timedelta(seconds=QUIET_SECONDS)
     alive = Shift.objects.filter(

@@ -1,4 +1,4 @@
-"""How many crawls there are, by the state that is shown of them."""
+"""Counts crawls by the state that is shown for them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from crawling.dashboard.crawls.filter import (
 from crawling.models import CrawlJob, Run, RunState
 from crawling.models.jobs import ENDED_STATES
 
-#: The results of a search are counted up to here: each count reads all that it counts.
+#: Results of a search are counted up to this: each count reads all that it counts.
 MOST_COUNTED = 10_000
 
 
 @dataclass(frozen=True)
 class CrawlCount:
-    """How many crawls there are: that number or, if they are too many to count, more."""
+    """How many crawls there are: this number, or more if they are too many to count."""
 
     number: int
     is_more: bool = False
@@ -40,7 +40,7 @@ class CrawlCount:
 def found_counts(
     wanted: CrawlFilter, waiting: Mapping[int, str]
 ) -> tuple[dict[str, CrawlCount | None], CrawlCount]:
-    """How many crawls search, tag and span leave, by state and in all."""
+    """The number of crawls that match search, tag and span, by state and in total."""
     if wanted.narrows:
         if not wanted.span and _are_many(wanted):  # seen before the run of each is looked up
             return dict.fromkeys(STATES), CrawlCount(MOST_COUNTED, is_more=True)
@@ -56,7 +56,7 @@ def found_counts(
 
 
 def found_ids(wanted: CrawlFilter, waiting: Collection[int]) -> tuple[CrawlCount, list[int] | None]:
-    """How many crawls are found, and their ids, or None if there are too many of them."""
+    """The number of found crawls, and their ids, or None if there are too many."""
     found = found_crawls(wanted, waiting).order_by().values_list("pk", flat=True)
     ids = list(found[: MOST_COUNTED + 1])
     count = CrawlCount.of(len(ids))
@@ -69,7 +69,7 @@ def _are_many(wanted: CrawlFilter) -> bool:
 
 
 def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
-    """The counts by state, of no more than MOST_COUNTED + 1 crawls that a search finds."""
+    """The counts by state, of at most MOST_COUNTED + 1 crawls that a search finds."""
     found = found_crawls(replace(wanted, state=""), waiting)
     shown = Case(
         When(last=None, then=Value("draft")),
@@ -84,12 +84,12 @@ def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[st
 
 
 def state_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
-    """All crawls by the state that is shown of them, of those that have ended no more than
-    MOST_COUNTED + 1 a state; `waiting` are the runs that wait, with their states: each is the
-    latest of its crawl.
+    """The counts of all crawls by the state that is shown for them, up to MOST_COUNTED + 1 for a
+    state of ended ones; `waiting` has the waiting runs with their states: each is the latest of its
+    crawl.
 
-    Where that is less than there are, drafts are not counted (None): what is left of all would have
-    to be. No crawl's row is read.
+    If a count reaches that bound, drafts are not counted (None), since their number is the
+    remainder of all. No crawl's row is read.
     """
     counts: dict[str, CrawlCount | None] = {
         state: CrawlCount(count) for state, count in live_counts(waiting).items()
@@ -111,18 +111,18 @@ def state_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
 
 
 def live_counts(waiting: Mapping[int, str]) -> dict[str, int]:
-    """All crawls whose latest run has not ended by the state that is shown of them."""
+    """The counts of crawls whose latest run has not ended, by the state that is shown for them."""
     live = _latest_runs().filter(state__in=set(RunState) - set(ENDED_STATES))
     counts = dict(live.values_list("state").annotate(n=Count("*")))
     for state, count in Counter(waiting.values()).items():
-        counted = min(count, counts.get(state, 0))  # some may have ended since they were read
+        counted = min(count, counts.get(state, 0))  # some may have ended after they were read
         counts[state] = counts.get(state, 0) - counted
         counts["waiting"] = counts.get("waiting", 0) + counted
     return counts
 
 
 def _latest_runs() -> QuerySet[Run]:
-    # none that is being deleted is the latest; the index has only these columns
+    # a run that is being deleted is never the latest; the index has only these columns
     return Run.all_objects.filter(is_latest=True).order_by()
 
 

@@ -1,4 +1,4 @@
-"""The list of crawls, and the page of what was deleted and can be restored."""
+"""The list of crawls, and the page of deleted items that can be restored."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SORTS_IN_WORDS = {
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 @vary_on_headers("HX-Request")
 def crawls(request: AuthenticatedRequest) -> HttpResponse:
-    """List crawls as the address says; a refresh gets the part that changes."""
+    """List the crawls that the address asks for; a refresh gets the part that changes."""
     wanted = CrawlFilter.read(request.GET)
     choices = choices_of(request)
     shown = choices.shown("crawls", COLUMNS, USUALLY_HIDDEN)
@@ -122,7 +122,7 @@ def restore_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpRe
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def remove_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
-    """Ask for the name, then delete it for good."""
+    """Ask for the name of the item, then delete it permanently."""
     typed, error = request.POST.get("name", "").strip(), ""
     try:
         row = find_deleted(kind, pk, request.user)

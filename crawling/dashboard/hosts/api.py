@@ -1,4 +1,4 @@
-"""`/api/v1/hosts`: every host that any crawl has met, to look at and to block for all;
+"""`/api/v1/hosts`: every host that any crawl has met, to read and to block for all crawls;
 `/api/v1/pages`: pages of all crawls.
 """
 

@@ -1,4 +1,4 @@
-"""Which hosts are meant: one filter for their list, its counts, and its files."""
+"""The filter of hosts, for their list, its counts, and its files."""
 
 from __future__ import annotations
 
@@ -55,14 +55,16 @@ class HostFilter:
 
 
 def host_counts(wanted: HostFilter) -> dict[str, int]:
-    """How many hosts of each state, "" for all, its text finds; a BoundedCount if very many."""
+    """How many hosts of each state, "" for all, the filter's text finds; a BoundedCount if very
+    many.
+    """
     every = replace(wanted, after="")
     return {state: bounded_count(replace(every, state=state).found()) for state in WORDS}
 
 
 def condition(state: str) -> Q:
-    """The condition for a host to be in one of STATES. By lists of names, which PostgreSQL reads
-    once, rather than by a question for each host.
+    """The condition for a host to be in one of STATES. It uses lists of names, which PostgreSQL
+    reads once, rather than a subquery for each host.
     """
     if state == FETCHED_FROM:
         return Q(shift__isnull=False, shift__ended_at=None)

@@ -1,5 +1,5 @@
 """Every host that any crawl has met: addresses, robots.txt, the crawl that fetches from it, and
-blocks; and pages of all crawls by a piece of their address or title.
+blocks; and pages of all crawls by a part of their address or title.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CRAWLS = 100
 PAGES = 100
 #: the index has trigrams
 SHORTEST = 3
-#: the matches that are looked at, in any order, of a text that very many pages hold
+#: the most matches that are read, in any order, for a text that very many pages contain
 LOOKED_AT = 2_000
 
 
@@ -138,7 +138,7 @@ def bare(name: str) -> str:
 
 
 def visitors_of(host: Host) -> list[VisitingCrawl]:
-    """The crawls whose latest run has met the host, those with most to do first."""
+    """The crawls whose latest run has met the host, those with the most waiting URLs first."""
     queues = (
         HostQueue.objects.filter(host=host, run__is_latest=True)
         .select_related("run__crawl")
@@ -151,7 +151,7 @@ def visitors_of(host: Host) -> list[VisitingCrawl]:
 
 
 def hosts_file(wanted: HostFilter, kind: str) -> Download:
-    """The hosts wanted; as csv or jsonl. Each as `/api/v1/hosts` has it."""
+    """The wanted hosts as csv or jsonl, each as in `/api/v1/hosts`."""
     return row_file("hosts", kind, map(host_row, _hosts(wanted)))
 
 
@@ -191,7 +191,7 @@ class PageSearchResult:
     pages: Sequence[Page]
     #: there are others
     is_more: bool
-    #: so many that these may not be the latest of all
+    #: whether there are so many matches that these may not be the latest
     is_common: bool = False
 
 
@@ -201,12 +201,12 @@ def holds(text: str) -> Q:
 
 
 def search_pages(text: str) -> PageSearchResult:
-    """Pages whose address or title holds the text, in any case.
+    """Pages whose address or title contains the text, ignoring case.
 
     Two queries. Raises SearchTookTooLong.
     """
     with time_limit():
-        # In no order: to sort all pages that hold "html" would mean to read them all.
+        # In no order: sorting all pages that contain "html" would read them all.
         ids = list(
             Page.objects.filter(holds(text))
             .order_by()

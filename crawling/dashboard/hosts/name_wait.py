@@ -22,7 +22,7 @@ class NameWaitReason:
     host: str
     name: str
     entry: DnsEntry | None
-    #: all sentences that are true of its name; the first is the answer
+    #: all true sentences about its name; the first is the answer
     sentences: list[str] = field(default_factory=list)
     queues: list[HostQueue] = field(default_factory=list)
     is_pinned: bool = False

@@ -32,7 +32,7 @@ from serving.requests import asked_text
 
 @authenticated(needs="crawling.view_crawljob")
 def hosts(request: AuthenticatedRequest) -> HttpResponse:
-    """List hosts by name: those that hold `?q=`, those in `?state=`, those after `?after=`."""
+    """List hosts by name: hosts that contain `?q=`, in `?state=`, after `?after=`."""
     wanted = HostFilter.read(request.GET)
     rows, following = list_hosts(wanted)
     counts = host_counts(wanted)
@@ -61,8 +61,8 @@ def host(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.add_blocklistentry", methods=("POST",))
 def block(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Block the host for all crawls, saying why; or let it go, which is for administrators, like
-    everything on the blocklist.
+    """Block the host for all crawls, with a reason, or unblock it, which is for administrators,
+    like everything on the blocklist.
     """
     found = get_object_or_404(Host, pk=pk)
     with errors_told(request, CrawlError):
@@ -82,7 +82,7 @@ def _unblock(request: AuthenticatedRequest, host: Host) -> None:
 
 @authenticated(needs="crawling.view_crawljob")
 def search(request: AuthenticatedRequest) -> HttpResponse:
-    """Find pages of all crawls that hold `?q=` in address or title."""
+    """Find pages of all crawls that contain `?q=` in their address or title."""
     text = asked_text(request.GET, "q", most=LONGEST)
     found = None
     if len(text) >= SHORTEST:

@@ -1,5 +1,5 @@
-"""Why, and why not, a URL was fetched: what each crawl's rules, frontier and findings say of it, as
-they stand now.
+"""Why, and why not, a URL was fetched: the present rules, frontier and findings of each crawl about
+it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from crawling.web.addresses import Address, canonical_address, fingerprints, rea
 from crawling.web.outages import read_outages
 from crawling.web.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect
 
-#: crawls that are asked, the newest first
+#: the most crawls that are considered, the newest first
 MOST_CRAWLS = 50
 
 
@@ -44,7 +44,7 @@ MOST_CRAWLS = 50
 class DecisionFact:
     #: rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget
     about: str
-    #: continues with the address or the moment, where one is given
+    #: continues with the address or the moment, if there is one
     sentence: str
     url: str = ""
     at: datetime | None = None
@@ -56,13 +56,13 @@ class DecisionFact:
 class UrlDecision:
     crawl: CrawlJob
     run: Run | None
-    #: its state in the latest run; `kept out`, `never met` or `not started` where it has none
+    #: its state in the latest run; `kept out`, `never met` or `not started` if it has none
     met: str
-    #: the rule, among those as they stand now, that decides
+    #: the present rule that decides
     rule: str
     #: the rule's place
     number: int
-    #: whether the rules as they stand now admit it
+    #: whether the present rules admit it
     admits: bool
     facts: Sequence[DecisionFact]
 
@@ -83,14 +83,15 @@ class UrlDecisionFacts:
     rows: Mapping[int, Url]
     #: the verdict on the URL, by the run's id
     verdicts: Mapping[int, Verdict]
-    #: the seeds of each run, and where they redirect to
+    #: the seeds of each run, and their redirect targets
     seeds: Mapping[int, RunSeeds]
-    #: crawls that robots.txt does not bind there
+    #: crawls that robots.txt does not bind on the host
     excepted: frozenset[int]
 
 
 def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[UrlDecision]]:
-    """The URL in its canonical form, and what one crawl, or each of the latest, says of it.
+    """The URL in its canonical form, and the facts about it from one crawl, or from each of the
+    latest.
 
     Raises BadUrl.
     """
@@ -265,7 +266,7 @@ def _of_frontier(run: Run, row: Url) -> Iterator[DecisionFact]:
 
 
 def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
-    """Where its redirect leads, hop by hop, as far as the run went."""
+    """The targets of its redirect, hop by hop, as far as the run has fetched them."""
     seen = {page.url.url}
     for _ in range(MOST_REDIRECTS):
         target = page.final_url
@@ -282,7 +283,9 @@ def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
 
 
 def _of_robots(address: Address) -> Iterator[DecisionFact]:
-    """Say what robots.txt says of the URL. A background job reads it: a stranger wrote it."""
+    """The verdict of robots.txt on the URL. A background job reads the file, since a stranger wrote
+    it.
+    """
     files = RobotsFile.objects.filter(origin=address.origin)
     file = files.values("status", "fetched_at").first()
     if file is None:

@@ -1,5 +1,5 @@
-"""All that is known of an address: its spelling, its host's name, its fetches, and what each crawl
-says of it.
+"""Everything known about an address: its spelling, its host's name, its fetches, and the facts from
+each crawl.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def history_of(
     text: str, *, crawl: CrawlJob | None = None, before: int | None = None, limit: int
 ) -> tuple[str, list[Url], int | None]:
     """The URL in its canonical form, its row in each run that has met it, the latest first, and the
-    run's id to go on before.
+    run's id before which to continue.
 
     crawl: only its runs. Raises BadUrl.
     """
@@ -52,7 +52,7 @@ def history_of(
 
 
 def referrers_of(rows: Sequence[Url]) -> dict[int, str]:
-    """By a row's id the URL on whose page, or by whose redirect, it was found; seeds were found on
+    """The URL on whose page, or by whose redirect, a URL was found, by the row's id; seeds have
     none.
     """
     urls = dict(
@@ -65,7 +65,7 @@ def referrers_of(rows: Sequence[Url]) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class UrlOccurrence:
-    """The result of the address in one run, and the page that it was found on."""
+    """The result of the address in one run, and the page on which it was found."""
 
     row: Url
     #: the page's URL; empty for a seed
@@ -75,7 +75,7 @@ class UrlOccurrence:
 @dataclass(frozen=True, slots=True)
 class Inspection:
     url: str
-    #: the name to resolve; empty if DNS need not be asked
+    #: the name to resolve; empty if DNS is not needed
     name: str
     #: the last answer of DNS
     entry: DnsEntry | None
@@ -85,12 +85,12 @@ class Inspection:
 
     @property
     def is_pending(self) -> bool:
-        """Whether a background job adds to it in a moment."""
+        """Whether a background job will soon complete these facts."""
         return any(answer.is_pending for answer in self.answers)
 
 
 def inspect(text: str, *, crawl: CrawlJob | None = None) -> Inspection:
-    """Look at an address in any spelling; crawl: only what it says. Raises BadUrl."""
+    """Inspect an address in any spelling; crawl: only facts from this one. Raises BadUrl."""
     address = read_address(text)
     name = dns_name(address.host_key)
     _, rows, older = history_of(text, crawl=crawl, limit=MOST_RUNS)

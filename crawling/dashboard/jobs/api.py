@@ -76,8 +76,8 @@ def list_jobs(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """Without `kind` and `state`, what is kept for an hour or a day is not listed: jobs of the
-    scheduler, and questions of pages. Jobs of deleted runs are not listed.
+    """Without `kind` and `state`, jobs that are kept for an hour or a day are not listed: jobs of
+    the scheduler, and questions of pages. Jobs of deleted runs are not listed.
     """
     found = listed_jobs(kind=kind, state=state, crawl=crawl)
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
@@ -106,7 +106,9 @@ def cancel_background_job(request: AuthenticatedRequest, job_id: JobId) -> dict[
 def run_background_job_again(
     request: AuthenticatedRequest, job_id: JobId
 ) -> Status[dict[str, Any]]:
-    """For one that has failed, or was cancelled: 409 for others. The answer is the new job."""
+    """Only for a job that has failed or was cancelled: 409 for others. The answer is the new
+    job.
+    """
     return Status(202, _one(request, run_job_again(_job(job_id), by=request.user)))
 
 

@@ -21,7 +21,7 @@ SHOWN = 50
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 def jobs(request: AuthenticatedRequest) -> HttpResponse:
-    """List them, the latest first; nonsense in the address counts as not given."""
+    """List the jobs, the latest first. Invalid values in the address are ignored."""
     kinds = {kind.name: kind.label for kind in job_kinds().values()}
     kind, state = asked_text(request.GET, "kind"), asked_text(request.GET, "state")
     kind, state = kind if kind in kinds else "", state if state in STATES else ""

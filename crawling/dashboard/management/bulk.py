@@ -51,7 +51,7 @@ def add_bulk_arguments(parser: ArgumentParser) -> None:
 
 
 def act_on_many(options: dict[str, Any]) -> str:
-    """Do it and return what to print. Raises CommandError."""
+    """Apply the action and return the text to print. Raises CommandError."""
     action = options["action"]
     crawls = _chosen(action, options)
     if action == EXPORT:

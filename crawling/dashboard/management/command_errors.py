@@ -1,4 +1,4 @@
-"""Trouble of every command: one clear sentence and an exit status, never a traceback."""
+"""Errors of every command: one clear sentence and an exit status, never a traceback."""
 
 from __future__ import annotations
 

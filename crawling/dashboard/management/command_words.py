@@ -18,7 +18,7 @@ WAIT = (
 
 @dataclass(frozen=True)
 class Subcommand:
-    """A command of `crawl`, which a use of crawls offers."""
+    """A command of `crawl` that a use of crawls offers."""
 
     name: str
     words: str
@@ -30,10 +30,10 @@ class Subcommand:
 
 
 def command_first(parser: ArgumentParser, args: Sequence[str]) -> list[str]:
-    """The same words as `[options of the parser] COMMAND [options of the command] …`.
+    """The words, reordered as `[options of the parser] COMMAND [options of the command] …`.
 
-    The command is the first word that is neither an option nor an option's value. Where that is
-    none of the parser's commands, the words are seeds of a new crawl.
+    The command is the first word that is neither an option nor an option's value. If it is none of
+    the parser's commands, the words are seeds of a new crawl.
     """
     commands = next(action for action in parser._actions if isinstance(action, _SubParsersAction))
     common = _options(parser)

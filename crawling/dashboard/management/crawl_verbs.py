@@ -40,7 +40,7 @@ def _steer(crawl: CrawlJob, options: Options) -> None:
 
 
 def confirm(consequence: str, question: str, options: Options) -> None:
-    """Ask on a terminal, where there is a consequence; a program, or `--yes`, is not asked. Raises
+    """Ask on a terminal if there is a consequence; a program, or `--yes`, is not asked. Raises
     CommandError for a no.
     """
     if not consequence or options["yes"] or not sys.stdin.isatty():
@@ -59,7 +59,8 @@ def _tag(crawl: CrawlJob, options: Options) -> None:
     set_tags(crawl, options["tags"].split(",") if options["tags"] else [])
 
 
-#: the help of each, and what it does, which may raise CrawlError; after it the crawl is shown
+#: the help of each verb, and its function, which may raise CrawlError; afterwards the crawl is
+#: shown
 COMMANDS: dict[str, tuple[str, Callable[[CrawlJob, Options], object]]] = {
     "show": ("print the state of a crawl", lambda crawl, options: None),
     **{word: (verb.help, _steer) for word, verb in VERBS.items()},
@@ -98,9 +99,9 @@ def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
 
 
 def delete(crawl: CrawlJob, typed: str, *, for_good: bool) -> None:
-    """Delete it with all that it has found.
+    """Delete a crawl with all that it has found.
 
-    Deletion for good needs the name; a number is mistyped too easily.
+    Permanent deletion needs the name, since a number is too easily mistyped.
     """
     if for_good and typed != crawl.name:
         raise CommandError(
@@ -111,7 +112,9 @@ def delete(crawl: CrawlJob, typed: str, *, for_good: bool) -> None:
 
 
 def restore_by_name(typed: str) -> str:
-    """Restore the crawl of that number or name, of several the last deleted; returns its name."""
+    """Restore the crawl with this number or name, the last deleted if there are several. Return its
+    name.
+    """
     for row in deleted_rows(None):
         if row.kind == DeletedKind.CRAWL and typed in (row.name, str(row.id)):
             return restore(row.kind, row.id, by=None)
@@ -129,7 +132,7 @@ def add_seeds_arguments(parser: ArgumentParser) -> None:
 
 
 def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:
-    """Do it and return what to print.
+    """Run the verb and return the text to print.
 
     Raises CommandError with every mistake on a line of its own.
     """

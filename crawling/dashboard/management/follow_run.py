@@ -14,11 +14,11 @@ from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES, RunState
 
 POLL_SECONDS = 0.5
-#: how often the wait is printed where no progress bar can be drawn
+#: how often the wait is printed if no progress bar can be drawn
 SAY_SECONDS = 30.0
-#: a run that should have ended by its limit of time gets so long to do it
+#: the extra time for a run that should have ended by its time limit
 LATE_SECONDS = 60.0
-#: a database that is started again answers long before
+#: a restarted database answers long before
 OUTAGE_SECONDS = 60.0
 NO_DATABASE = "The database does not answer; it is asked again."
 COLUMNS = (
@@ -33,8 +33,8 @@ COLUMNS = (
 
 
 def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
-    """Return the crawl once its run has ended or is paused, and False, or, where that is late by
-    its limit of time, True. No total is invented: an open frontier has none.
+    """Return the crawl once its run has ended or is paused, with False, or with True if it exceeds
+    its time limit. No total is shown, since an open frontier has none.
 
     Ctrl-C ends the following, not the crawl. Raises OperationalError once the database has not
     answered for OUTAGE_SECONDS.
@@ -63,7 +63,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
 
 
 def _next_view(crawl: CrawlJob, say: _ProgressLine) -> CrawlView:
-    """The crawl half a second later, or as soon as a database that was started again answers."""
+    """The crawl half a second later, or as soon as a restarted database answers."""
     until = time.monotonic() + OUTAGE_SECONDS
     while True:
         time.sleep(POLL_SECONDS)  # a poll, since any process may write these rows
@@ -77,7 +77,7 @@ def _next_view(crawl: CrawlJob, say: _ProgressLine) -> CrawlView:
 
 
 class _ProgressLine:
-    """Says now and then what is waited for, where no line of progress is drawn that does."""
+    """Prints now and then what the run waits for, if no line of progress shows it."""
 
     def __init__(self, console: Console, *, is_wanted: bool) -> None:
         self._console, self._next, self._said = console, 0.0, ""
@@ -93,7 +93,8 @@ class _ProgressLine:
 
 def exit_status(view: CrawlView, *, is_late: bool = False) -> int:
     """0: finished, or paused, and something succeeded; 1: it failed, was stopped, or fetched
-    nothing that succeeded; 3: it should have ended by its limit of time, and goes on."""
+    nothing that succeeded; 3: it should have ended by its time limit, but goes on.
+    """
     if is_late:
         return 3
     if view.state in (RunState.FAILED, RunState.STOPPED):

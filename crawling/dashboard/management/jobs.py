@@ -33,7 +33,7 @@ def add_job_arguments(parser: ArgumentParser) -> None:
 
 
 def show_jobs(options: dict[str, Any]) -> str:
-    """Do what is asked and return what to print. Raises CrawlError."""
+    """Run the command and return the text to print. Raises CrawlError."""
     if options["number"] is not None:
         row = rows_for(None, [_acted_on(options)])[0]
         return json.dumps(job_facts(row), default=str) if options["json"] else _line(row)

@@ -1,4 +1,4 @@
-"""`crawl log`: the log of a run on the terminal, as it is or as it grows."""
+"""`crawl log`: the log of a run on the terminal, at once or as it grows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def add_log_arguments(parser: ArgumentParser) -> None:
 
 
 def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]) -> None:
-    """Print the end of a run's log, the oldest line first; with --json an object a line.
+    """Print the end of a run's log, the oldest line first; with --json one object a line.
 
     Raises CommandError, CrawlError.
     """
@@ -92,18 +92,17 @@ def _span(options: dict[str, Any]) -> TimeRange:
 
 
 def _follow(run: Run, wanted: LogFilter, after: int, shown: set[int], show: Show) -> None:
-    """Show what is new, each line once, until nothing can come any more."""
+    """Print new lines, each once, until no more can come."""
     try:
         while True:
-            # asked first: its last line is there by then
+            # read first: its last line is written by then
             is_over = Run.objects.filter(pk=run.pk, state__in=ENDED_STATES).exists()
             at: int | None = after
             while at is not None:
                 tail = log_after(run, wanted, after=at, now=timezone.now(), most=CHUNK)
                 new = [line for line in tail.lines if line.pk not in shown]
                 show(new)
-                # else there are lines before it that have not settled, with which the next look
-                # begins
+                # otherwise there are unsettled lines before it, with which the next look begins
                 if at == after:
                     after = tail.following
                 shown = {pk for pk in shown if pk > after} | {line.pk for line in new}

@@ -1,4 +1,4 @@
-"""A crawl's order as the command line gives it."""
+"""Reads a crawl's order from the command line."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ def add_order_arguments(parser: ArgumentParser) -> None:
 
 
 def option_of(one: OrderField) -> dict[str, Any]:
-    """The arguments for argparse that make a field's option. Numbers stay text: the order checks
-    them.
-    """
+    """The argparse arguments of a field's option. Numbers stay text: the order checks them."""
     question = one.question
     if one.kind is bool:
         return {
@@ -54,7 +52,9 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
 
 
 def given_fields(options: dict[str, Any]) -> dict[str, Any]:
-    """The order's fields from file and options, unchecked; what was not given is left out."""
+    """The order's fields from file and options, unchecked; fields that were not given are left
+    out.
+    """
     fields = read_json_object(options["file"], "--file") if options["file"] else {}
     for one in OPTIONS:
         given = options[one.name]

@@ -1,4 +1,4 @@
-"""Commands about a run: the option that names it, and the tables that a job makes of it, which a
+"""Commands about a run: the option that names it, and the tables that a job makes from it, which a
 command may make itself.
 """
 
@@ -24,7 +24,9 @@ def add_run_option(parser: ArgumentParser) -> None:
 
 
 def add_tables_options(parser: ArgumentParser, what: str) -> None:
-    """The run, and whether its tables are computed. what: as in *compute the graph now*."""
+    """Add the options for the run, and for computing its tables. what: as in *compute the graph
+    now*.
+    """
     add_run_option(parser)
     words = f"compute {what} now, in this process"
     parser.add_argument("--compute", action="store_true", help=words)

@@ -32,7 +32,9 @@ def add_share_arguments(parser: ArgumentParser) -> None:
 
 
 def share(crawl: CrawlJob, options: dict[str, Any]) -> str:
-    """Do what the options say and return what to print. Raises CrawlError and CommandError."""
+    """Run the command with its options and return the text to print. Raises CrawlError and
+    CommandError.
+    """
     if options["revoke"] is not None:
         return _revoke(crawl, options)
     if options["list"]:

@@ -1,4 +1,4 @@
-"""Crawls as the command line prints them."""
+"""Formats crawls for the command line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rich.table import Table
 from crawling.dashboard.base.crawl_views import CrawlView
 from crawling.runs.failure_causes import FailureCause
 
-#: line ends and tabs, and what joins letters or pictures of some scripts
+#: line ends and tabs, and joiners of letters or pictures in some scripts
 HARMLESS = "\n\t\u200c\u200d"
 
 
 def harmless(text: str) -> str:
-    """The text without control characters, which a terminal would obey: titles of pages may have
+    """The text without control characters, which a terminal would obey: page titles may have
     some.
     """
     return "".join(

@@ -1,5 +1,5 @@
-"""`/api/v1/blocklist` and what `/api/v1/crawls/{id}/…` says of a crawl's rules: tests of them,
-their revisions, exceptions from robots.txt.
+"""`/api/v1/blocklist`, and `/api/v1/crawls/{id}/…` for a crawl's rules: tests of them, their
+revisions, exceptions from robots.txt.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

@@ -1,4 +1,4 @@
-"""`/api/v1/crawls/{id}/schedule`: when a crawl starts by itself."""
+"""`/api/v1/crawls/{id}/schedule`: when a crawl starts automatically."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

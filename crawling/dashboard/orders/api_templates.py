@@ -1,5 +1,5 @@
-"""`/api/v1/templates` and `/api/v1/crawls/{id}/templates`: orders that are kept to make crawls
-from.
+"""`/api/v1/templates` and `/api/v1/crawls/{id}/templates`: orders that are kept as templates of
+crawls.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

@@ -50,7 +50,7 @@ def blocklist(request: AuthenticatedRequest) -> HttpResponse:
 
 @needs("crawling.add_blocklistentry")
 def _add(request: AuthenticatedRequest) -> dict[str, str]:
-    """Add the entry that the form names; returns its mistakes by field."""
+    """Add the entry of the form. Return its mistakes by field."""
     asked = [request.POST.get(name, "") for name in ("kind", "text", "reason")]
     errors: dict[str, str] = {}
     with mistakes_kept(errors):
@@ -69,7 +69,7 @@ def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def url(request: AuthenticatedRequest) -> HttpResponse:
-    """The facts of the address `?u=`, and the verdict of each crawl, or of that of `?crawl=`."""
+    """The facts of the address `?u=`, and the verdict of each crawl, or of `?crawl=`."""
     text, number = (
         asked_text(request.GET, "u", most=MAX_URL_LENGTH),
         asked_number(request, "crawl"),

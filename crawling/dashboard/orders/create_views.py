@@ -1,4 +1,4 @@
-"""The form for a new crawl, and what it tells before the crawl is made."""
+"""The form for a new crawl, and the facts that it shows before the crawl is made."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ TEMPLATES = 50
 
 
 def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The form needs a pool: where there is none yet, the list of crawls says what to do."""
+    """Guard the form, which needs a pool: without one, the list of crawls says what to do."""
 
     @wraps(view)
     def told(request: HttpRequest, **named: Any) -> HttpResponse:
@@ -120,8 +120,8 @@ def _until_when(crawl: CrawlJob) -> str:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
-    """The form as it was filled in, with what the purpose `for` suggests instead of what the
-    earlier one did.
+    """The form as filled in, with the suggestions of the purpose `for` instead of the earlier
+    one's.
     """
     form = form_of(request)
     old = read_purpose(request.POST.get("purpose", ""))
@@ -136,8 +136,8 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.add_allowednetwork", methods=("POST",))
 @needs_pool
 def allow_address(request: AuthenticatedRequest) -> HttpResponse:
-    """Allow crawls the addresses and ports of seeds, `127.0.0.1 80` each; then the crawl is saved
-    and started if the button said so, and otherwise the form comes back as it was filled in.
+    """Allow crawls the addresses and ports of seeds, `127.0.0.1 80` each. Then the crawl is saved
+    and started if the button said so; otherwise the form comes back as filled in.
     """
     form = form_of(request)
     asked = request.GET.getlist("allow") or [request.POST.get("allow", "")]
@@ -157,7 +157,7 @@ def allow_address(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
-    """Let the first seeds of the form be tried in the background; `tested` shows the answers."""
+    """Try the first seeds of the form in the background; `tested` shows the answers."""
     form = form_of(request)
     mistakes = _say_who(form, request.user)
     inquiry = None
@@ -223,7 +223,7 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
 
 
 def _judge(form: CrawlForm, by: User) -> list[Figure]:
-    """Blame the form for what is wrong in it; return the estimate where nothing is."""
+    """Add the mistakes to the form. Return the estimate if there are none."""
     with transaction.atomic():  # a contact counts as it is typed, and is not saved yet
         mistakes = _say_who(form, by)
         try:
@@ -262,8 +262,8 @@ def checked(
 
 
 def labels_of_mistakes(form: CrawlForm | EditForm) -> str:
-    """The fields that are to be corrected before there is an estimate; empty for a form without
-    seeds, of which all else may be right.
+    """The fields to correct before there is an estimate; empty for a form without seeds, whose
+    other fields may be right.
     """
     if isinstance(form, CrawlForm) and not form.all_seeds():
         return ""
@@ -278,7 +278,7 @@ def form_of(request: HttpRequest) -> CrawlForm:
 
 
 def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
-    """The capacity of the pool chosen; where there is none of that name, of the default pool."""
+    """The capacity of the chosen pool, or of the default pool if there is none of that name."""
     try:
         return capacity_of(pool_named(str(answers.get("pool", ""))))
     except BadOrder:
@@ -286,7 +286,7 @@ def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
 
 
 def schedule_typed(request: HttpRequest) -> dict[str, Any]:
-    """The answers about a schedule that the form was sent with, unread."""
+    """The unparsed answers about a schedule with which the form was sent."""
     many = {"weekdays": request.POST.getlist("weekdays")} if "repeat" in request.POST else {}
     one = {name: request.POST[name] for name in ScheduleForm.base_fields if name in request.POST}
     return one | many
@@ -316,15 +316,15 @@ def form_page(
 
 
 def _made_before(by: User, key: str) -> CrawlJob | None:
-    """The crawl that an earlier press of the same button made."""
+    """The crawl that an earlier press of the same button has made."""
     return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
 
 
 def _make(
     form: CrawlForm, schedule: ScheduleForm, by: User, key: str, known: Mapping[str, str]
 ) -> CrawlJob | None:
-    """The crawl, or None with the errors in the form, which was read before. With `known` mistakes
-    it is not made, and the others are told as well.
+    """Create the crawl. Return None, with the errors in the form, if it is invalid. With `known`
+    mistakes it is not created, and all other mistakes are shown as well.
 
     The identity is saved together with the crawl or not at all.
     """
@@ -343,7 +343,7 @@ def _make(
 
 
 def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
-    """Set the schedule that the form asks for, if it is right and the user may."""
+    """Set the schedule of the form, if it is valid and the user may."""
     if not form.is_valid() or form.is_never or not by.has_perm("crawling.change_crawljob"):
         return
     try:
@@ -358,7 +358,7 @@ def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
 
 
 def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
-    """Save who crawls, if the form says it; returns what is wrong with it by field."""
+    """Save the crawler's identity, if the form has it. Return its mistakes by field."""
     token, contact = (
         form.cleaned_data.get("product_token", ""),
         form.cleaned_data.get("contact_url", ""),

@@ -1,4 +1,4 @@
-"""The page of a crawl's schedule, the list of all, and the dates that a form of one foretells."""
+"""The page of a crawl's schedule, the list of all, and the dates that a form predicts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def schedule(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.change_crawljob")
 def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) -> bool:
-    """Whether it went well; otherwise the form says why not."""
+    """Set the schedule. Return whether it succeeded; otherwise the form says why not."""
     if not form.is_valid():
         return False
     if form.is_never:
@@ -54,14 +54,14 @@ def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) 
 
 @authenticated(needs="crawling.view_crawljob")
 def dates(request: AuthenticatedRequest) -> HttpResponse:
-    """The part of a form that says when its answers would start a crawl."""
+    """The part of a form that shows when its answers would start a crawl."""
     form = ScheduleForm(request.GET)
     return render(request, "crawling/_next_starts.html", {"foreseen": foreseen(form)})
 
 
 def foreseen(form: ScheduleForm) -> dict[str, Any] | None:
-    """The starts of a crawl that a form foretells; None: the form asks for no schedule, or its
-    mistakes say more.
+    """The starts of a crawl by a form's answers; None if the form asks for no schedule, or has
+    mistakes.
     """
     if not form.is_bound:
         usual = {name: form[name].initial for name in form.fields}

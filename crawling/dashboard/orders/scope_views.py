@@ -90,7 +90,7 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def revert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Take an edit back: what it has changed has its old values again."""
+    """Revert an edit: the fields that it changed get their old values again."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     number = whole_number(request.POST.get("number"))
     with errors_told(request, CrawlError):
@@ -145,8 +145,8 @@ def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 def test_scope(request: AuthenticatedRequest) -> HttpResponse:
-    """Test addresses by the rules of a crawl that is not made yet: in the page, or, without
-    scripts, on a page of their own.
+    """Test addresses by the rules of a crawl that is not yet created: in the page, or, without
+    scripts, on a separate page.
     """
     form = form_of(request)
     asked = lines(request.POST.get("urls", ""))[:MOST_TESTED]
@@ -158,7 +158,7 @@ def test_scope(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.add_robotsexception", methods=("POST",))
 def robots(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Except a host from robots.txt, or end the exception of that number."""
+    """Except a host from robots.txt, or end the exception with this number."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     number, hours = request.POST.get("end", ""), request.POST.get("hours", "")
     try:

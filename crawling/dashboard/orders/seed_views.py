@@ -47,7 +47,7 @@ def seeds(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def seeds_page(
     request: HttpRequest, crawl: CrawlJob, more: Mapping[str, Any] | None = None
 ) -> HttpResponse:
-    """The page with what was typed and is wrong, if anything is."""
+    """The page with the input, and its mistakes, if any."""
     here = {"crawl": crawl, "run": crawl.runs.first(), **(more or {})}
     return render(request, "crawling/seeds.html", here)
 

@@ -1,6 +1,4 @@
-"""`/api/v1/crawls/{id}/…`: what was extracted from pages, which pages are alike, and which
-addresses look like a trap's.
-"""
+"""`/api/v1/crawls/{id}/…`: extracted data, similar pages, and addresses that look like a trap."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -36,7 +34,7 @@ Kind = Annotated[
     SimilarityKind,
     Query(description="exact copies, near copies, or pages with another canonical URL"),
 ]
-#: keys have 64 bits, and programs that read JSON often have 53: they go out as text
+#: keys have 64 bits, but many programs that read JSON have 53: so they are sent as text
 Key = Annotated[str, Path(pattern=r"^-?[0-9]{1,19}$", description="`key` of a pattern")]
 
 
@@ -123,7 +121,7 @@ def judge_crawl_trap(
 ) -> dict[str, Any]:
     """Approve: its URLs are fetched, even if the run has ended.
 
-    Ban: its URLs are excluded, also those found later.
+    Ban: its URLs are excluded, including those found later.
     """
     decide = approve_trap if word.verdict == "approve" else ban_trap
     return {

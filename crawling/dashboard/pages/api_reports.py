@@ -1,5 +1,5 @@
-"""`/api/v1/crawls/{id}/…`: two runs compared, the text of one page in both, and what a run
-has not got.
+"""`/api/v1/crawls/{id}/…`: comparisons of two runs, and of the text of one page in both, and URLs
+that a run has not fetched.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -175,10 +175,10 @@ def get_page_diff(
     old_id: PageId,
     new_id: PageId,
 ) -> Status:
-    """The ids are those of the list of changes, or of any two pages: the new one is of the crawl,
-    the old one of whatever crawl. A background job compares the texts; until it is
-    done the answer is 202 with `Retry-After`. Documents outside this machine's archive, and
-    documents other than text, cannot be compared.
+    """The ids are those of the list of changes, or of any two pages: the new one of this crawl, the
+    old one of any crawl. A background job compares the texts; until it is done the answer is 202
+    with `Retry-After`. Documents outside this machine's archive, and documents other than text,
+    cannot be compared.
     """
     old, new = get_page_of_any(old_id), get_page(crawl_id, new_id)
     question = {"old": old_id, "new": new_id}

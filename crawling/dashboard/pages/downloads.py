@@ -1,5 +1,5 @@
-"""Pages as rows of facts, what extraction rules found in them, and the files that are made of
-a run: its rows, and what the archive has of its pages.
+"""Pages as rows of facts, the values that extraction rules found in them, and the files that are
+made from a run: its rows, and its pages' records in the archive.
 
 All files are made while they are sent.
 """
@@ -62,7 +62,7 @@ FACTS: dict[str, Callable[[Page], Any]] = {
 }
 COLUMNS = ("url", "name", "value")
 WARC = "application/warc"
-#: the names of columns of extracted fields begin with it
+#: the prefix of the names of columns of extracted fields
 FIELD = "field."
 #: whose fields are read at once
 PAGES_AT_A_TIME = 500
@@ -104,7 +104,7 @@ def extracted_rows_file(run: Run, kind: str) -> Download:
 
 
 def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
-    """Facts of pages, and what extraction rules found on them, a column a rule."""
+    """Facts of pages, and the values of extraction rules on them, a column for each rule."""
     told = as_cell if kind == "csv" else as_json
     columns, rows = rows_with_fields(run, in_time(wanted.of(run)), told)
     return row_file(_stem(run, wanted), kind, rows, columns)
@@ -113,7 +113,7 @@ def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
 def rows_with_fields(
     run: Run, pages: Iterable[Page], told: Callable[[list[str]], object]
 ) -> tuple[tuple[str, ...], Iterator[dict[str, Any]]]:
-    """The columns of pages, and their rows. told: of the values of a rule on a page."""
+    """The columns of pages, and their rows. told: formats the values of a rule on a page."""
     names = field_names(run)
     columns = tuple(f"{FIELD}{name}" for name in names)
     rows = _with_fields(run, iter(pages), names, told) if names else map(row_of, pages)
@@ -152,14 +152,14 @@ def as_json(values: list[str]) -> list[str] | str | None:
 
 
 def as_cell(values: list[str]) -> str | None:
-    """The same as a text, several values as JSON."""
+    """The value as a text; several values as JSON."""
     told = as_json(values)
     return json.dumps(told, ensure_ascii=False) if isinstance(told, list) else told
 
 
 def warc_file(run: Run, wanted: PageFilter) -> Download:
-    """The records of the pages that the filter lets through; without one all that the run has
-    archived, failures included. Payloads that other runs have come with them.
+    """The records of the pages that match the filter; without a filter all that the run has
+    archived, failures included. Payloads from other runs are included.
 
     Raises ArchiveTrouble if there are none, or not on this machine.
     """

@@ -1,5 +1,5 @@
-"""Which pages of a run say the same, as a page and as files: copies, near copies, and pages that
-name another address as their own. One query a page of a list.
+"""Duplicate pages of a run, as a page and as files: copies, near copies, and pages that name
+another address as their own. One query for each page of a list.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ WHERE p.run_id = %(run)s AND p.duplicate_of IS NOT NULL AND p.url_id > %(after)s
 LIMIT %(limit)s
 """
 
-#: Where the pages of the list begin: a run finds its seeds first. Without that the primary key is
-#: read from the first page of all runs.
+#: Where the pages of the list begin: a run finds its seeds first. Otherwise the primary key is read
+#: from the first page of all runs.
 BEHIND = """p.url_id > %(after)s AND p.url_id >= coalesce(
     (SELECT min(id) FROM crawling_url WHERE run_id = %(run)s AND depth = 0), 0)"""
 CANONICAL = f"""
@@ -85,7 +85,7 @@ BAND = """SELECT url_id, simhash FROM crawling_page
 WHERE run_id = p.run_id AND simhash IS NOT NULL AND duplicate_of IS NULL
     AND (simhash >> {0}) & 65535 = (p.simhash >> {0}) & 65535"""
 
-#: two simhashes that differ in so few bits share one of four bands; each band has its index
+#: two simhashes that differ in at most three bits share one of four bands; each band has its index
 NEAR = f"""
 SELECT found.url_id, u.url, o.id, o.url, distance, title, bytes FROM (
 SELECT p.url_id, p.title, p.bytes, other.url_id AS other, other.distance FROM crawling_page p
@@ -111,7 +111,7 @@ QUERIES = {
 def list_alike(
     run: Run, kind: SimilarityKind, *, after: int = 0, most: int
 ) -> tuple[list[SimilarPage], int | None]:
-    """Pages in the order in which they were found, each with the first that it is like.
+    """Pages in the order in which they were found, each with the first similar one.
 
     Raises DuplicateSearchTookTooLong.
     """
@@ -170,11 +170,11 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run(HAS_NO_PAGES)
 def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """All duplicates of `?kind=`; kind: of file."""
+    """A file with all duplicates of `?kind=`; kind: the file's."""
     return send(duplicates_file(run, _kind(request), kind))
 
 
 def _kind(request: AuthenticatedRequest) -> SimilarityKind:
-    """The kind asked for; nonsense counts as not given."""
+    """The kind asked for; an invalid one is ignored."""
     asked = request.GET.get("kind", "")
     return SimilarityKind(asked) if asked in SimilarityKind.values else SimilarityKind.EXACT

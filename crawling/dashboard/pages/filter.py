@@ -1,4 +1,4 @@
-"""Which pages of a run are meant: one filter for its page, its lists and its downloads."""
+"""The filter of a run's pages, for its page, its lists and its downloads."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
 
 @dataclass(frozen=True)
 class PageFilter:
-    #: part of the address or title, in any case; empty: any
+    #: a part of the address or title, ignoring case; empty for any
     text: str = ""
-    #: `404`, or `4xx` for all of a kind; empty: any
+    #: `404`, or `4xx` for a whole class; empty for any
     status: str = ""
     #: the time of the fetch
     span: TimeRange = ALWAYS
-    #: only those of which not all was read
+    #: only pages that were not completely read
     is_unread: bool = False
     #: a PageKind; empty: any
     kind: str = ""
@@ -40,7 +40,7 @@ class PageFilter:
         return bool(is_said or self.has_fields)
 
     def of(self, run: Run) -> QuerySet[Page]:
-        """The run's pages that it lets through, in no order."""
+        """The run's pages that match, in no order."""
         found = self._narrowed(run)
         return (
             found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text))
@@ -49,7 +49,7 @@ class PageFilter:
         )
 
     def parts(self, run: Run) -> list[QuerySet[Page]]:
-        """The same in parts, no page in two, each of which an index finds.
+        """The matching pages in disjoint parts, each of which an index finds.
 
         The index `pages_by_words` has the address of all pages but redirects; redirects are few,
         and searched one by one.
@@ -81,7 +81,7 @@ class PageFilter:
 def asked_pages(request: HttpRequest) -> PageFilter:
     """Return the filter by `?q=`, `?status=`, `?type=`, `?since=`, `?until=` and `?unread=1`.
 
-    Nonsense counts as not given.
+    Invalid values are ignored.
     """
     status, kind = request.GET.get("status", ""), request.GET.get("type", "")
     return PageFilter(
@@ -97,7 +97,7 @@ def in_time(pages: QuerySet[Page], *, after: int | None = None) -> Iterator[Page
     """All of them in the order of their fetches, so many at a time in memory, each with its URL and
     archive file. after: the id of a page behind which they begin.
 
-    By keys, so that a slow client keeps neither a transaction nor a cursor open.
+    They are read by keys, so that a slow client keeps neither a transaction nor a cursor open.
     """
     ordered = pages.select_related("url", "run__crawl", "archive_file").order_by(
         "fetched_at", "url_id"

@@ -45,7 +45,7 @@ class NotFetchedReason:
 
     @property
     def is_closed_address(self) -> bool:
-        """Whether an administrator may end it by allowing an address."""
+        """Whether an administrator can remove the reason by allowing an address."""
         return self.status == FetchStatus.ADDRESS_REFUSED
 
 
@@ -67,9 +67,7 @@ class _Row(NamedTuple):
 
 
 def reasons_of(run: Run) -> list[NotFetchedReason]:
-    """The reasons that occur: the rules in the order in which they are asked, then the others, the
-    commonest first.
-    """
+    """The reasons that occur: the rules in their order, then the others, the commonest first."""
     counts = VerdictCount.objects.filter(run=run).exclude(kept=0, more=0)
     rules = sorted(((Rule(row.rule), row) for row in counts), key=lambda one: one[0].number)
     found = [
@@ -100,7 +98,7 @@ def _by_status(run: Run) -> list[NotFetchedReason]:
 
 
 def _by_counts(run: Run) -> list[NotFetchedReason]:
-    """URLs that are held as a trap, and copies."""
+    """The reasons for URLs that are held as a trap, and for copies."""
     found, sums = list[NotFetchedReason](), counts_of([run.pk])[run.pk]
     if sums.quarantined:
         found.append(
@@ -140,7 +138,7 @@ def not_fetched_urls(
 
 
 def each_not_fetched_url(run: Run, reasons: Sequence[NotFetchedReason]) -> Iterator[dict[str, Any]]:
-    """All addresses of these reasons, so many at a time in memory."""
+    """All addresses of these reasons, a bounded number at a time in memory."""
     for reason in reasons:
         after: int | None = 0
         while after is not None:

@@ -34,7 +34,7 @@ class PopularPage:
 
 @dataclass(frozen=True)
 class PageCache:
-    """Over all runs of crawls that may reuse pages."""
+    """The figures of the page cache, over all runs of crawls that may reuse pages."""
 
     crawls: int
     answers: int

@@ -1,4 +1,4 @@
-"""The kinds of documents that lists of pages tell apart, by the sniffed content type of a page."""
+"""The kinds of documents that lists of pages distinguish, by a page's sniffed content type."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Stored pages in a frame that can do nothing: the one that a page of ours shows, and those that
-links in it lead to.
+"""Stored pages in a frame without any rights: the one that a page of ours shows, and those to which
+its links lead.
 
-Browsers send no cookies of a log-in with what such a frame asks for. So links have a token: of one
+Browsers send no log-in cookies with the requests of such a frame. So links have a token for one
 user, one crawl and one viewer, which is a frame on a page. The viewer's latest page is remembered
 for the line above the frame.
 """
@@ -29,8 +29,8 @@ from crawling.dashboard.base.requests import get_page, wanted_page
 from crawling.models import CrawlJob, Page
 from serving.access import AuthenticatedRequest, authenticated
 
-#: No script, no form, no request to anywhere, an origin of its own: the page's author is not
-#: trusted. Images, styles and fonts stand in the document itself.
+#: No scripts, no forms, no requests, an origin of its own: the page's author is not trusted.
+#: Images, styles and fonts are in the document itself.
 SAFE = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline' data:; font-src data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
@@ -62,9 +62,10 @@ class ViewToken:
 @xframe_options_sameorigin
 @authenticated(needs=PERMISSION)
 def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The document, as a type that a browser only shows; HTML with what it loads, as archived.
+    """The document, with a type that a browser only shows; HTML with the files that it loads, as
+    archived.
 
-    ?viewer= is the name of the frame that it is for.
+    ?viewer= is the name of its frame.
     """
     token = ViewToken(request.user.pk, pk, _viewer(request))
     try:
@@ -76,7 +77,7 @@ def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 @xframe_options_sameorigin
 @require_GET
 def stored(request: HttpRequest, token: str, number: int) -> HttpResponse:
-    """The page that a link in a frame leads to."""
+    """The page to which a link in a frame leads."""
     try:
         seen = ViewToken(*signing.loads(token, salt=TOKEN, max_age=LASTS))
     except signing.BadSignature:
@@ -132,7 +133,7 @@ def _address_of(page: Page, token: str) -> str:
 
 
 def _sentence(text: str) -> HttpResponse:
-    """Not as a page of ours, which no frame may have."""
+    """The answer for a frame, without the header that keeps our own pages out of frames."""
     return _safe(HttpResponse(text, content_type="text/plain; charset=utf-8", status=404))
 
 
@@ -146,7 +147,7 @@ def _safe(answer: HttpResponse) -> HttpResponse:
 
 
 def shown_as(found: Page) -> str:
-    """The type under which a browser may have the document; empty: under none."""
+    """The type under which a browser may get the document; empty if under none."""
     if found.content_type in HTML:
         return f"text/html; charset={charset_of(found)}"
     if found.content_type.startswith("text/"):

@@ -15,7 +15,7 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import why_held
 from serving.paging import page_of
 
-#: for each pattern, the number of URLs held and the first few of them
+#: for each pattern, the number of held URLs and the first few of them
 HELD = f"""
 SELECT p.key, held.n, sample.urls FROM unnest(%(keys)s::bigint[]) AS p(key)
 CROSS JOIN LATERAL (

@@ -1,6 +1,6 @@
 """Pages that a run has fetched and URLs that it has not: decisions on possible traps, stored pages
 as they were (without anything that could act in the reader's browser), the archive's files,
-downloads, two runs or two texts side by side, and what is missing, by reason.
+downloads, two runs or two texts side by side, and missing URLs, by reason.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ ROWS_NOT_FETCHED = 100
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def judge(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Approve or ban the pattern of that key, in the latest run."""
+    """Approve or ban the pattern with this key, in the latest run."""
     job = get_object_or_404(CrawlJob, pk=pk)
     decide, key = (
         (approve_trap, request.POST["approve"])
@@ -100,7 +100,7 @@ def judge(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """Show a page's record: its headers, and the document in a frame that can do nothing."""
+    """Show a page's record: its headers, and the document in a frame without any rights."""
     found = wanted_page(pk, url)
     here = {
         "crawl": found.run.crawl,
@@ -157,7 +157,7 @@ def record(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponseBase
 
 @authenticated(needs="crawling.change_crawljob")
 def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The document itself, as a file that no browser opens by itself."""
+    """The document itself, as a file that no browser opens automatically."""
     found = wanted_page(pk, url)
     try:
         content = whole_document_of(content_of(found))
@@ -173,7 +173,7 @@ def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob")
 def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBase:
-    """A file of the archive as far as it is committed, even while it is written."""
+    """A file of the archive up to its committed length, even while it is written."""
     row = get_object_or_404(ArchiveFile, pk=number, run__crawl=pk)
     with errors_told(request, ArchiveTrouble):
         return send(Download(row.name, WARC, packed_pieces(row), row.committed_length))
@@ -228,8 +228,8 @@ def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> 
 
 @of_run(HAS_LEFT_NOTHING_OUT)
 def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Count what the run has not got by reason, and list the addresses of `?why=`, or of the most
-    frequent reason, after that of the id `?after=`.
+    """Count the URLs that the run has not fetched, by reason, and list those of `?why=`, or of the
+    most frequent reason, after the id `?after=`.
     """
     reasons = sorted(reasons_of(run), key=attrgetter("urls"), reverse=True)
     asked = _asked(request, reasons) or next(iter(reasons), None)

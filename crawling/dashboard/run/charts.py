@@ -1,6 +1,6 @@
 """A run's numbers over time: for charts, in few enough points to read, and by minute.
 
-One query a chart or list.
+One query for each chart or list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from serving.paging import cut
 
 #: hours that the chart of everything reaches back, and the minutes that each of its points sums
 SPANS = {1: 1, 24: 15}
-#: a chart of a run has at most so many points
+#: the most points of a chart of a run
 POINTS = 240
 #: units of bytes, the largest first
 SIZES = {"GB": 1024**3, "MB": 1024**2, "KB": 1024, "bytes": 1}
@@ -40,7 +40,7 @@ OF_ALL = f"""(
 )"""  # noqa: S608  # constants
 
 
-#: pages of a run, the latest first, that the chart of one of its hosts looks at
+#: the most pages of a run, the latest first, that the chart of one of its hosts reads
 LOOKED_AT = 50_000
 OF_A_HOST = """
 SELECT date_bin(%(step)s::interval, page.fetched_at, %(origin)s), count(*), sum(page.bytes)::bigint
@@ -56,7 +56,7 @@ WHERE url.queue_id = %(queue)s GROUP BY 1
 class TimeSeriesPoint(ChartCounts):
     """The counts of one interval.
 
-    A retry takes failures off again, so they may be negative.
+    A retry subtracts failures, so they may be negative.
     """
 
     #: when the interval begins
@@ -104,7 +104,7 @@ class TimeSeries:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing can be drawn: no interval is over yet, or nothing was done in any."""
+        """Whether nothing can be drawn: no interval is over yet, or nothing was done in any."""
         return not any(point.is_busy for point in self.points if not point.is_open)
 
     @property
@@ -134,8 +134,8 @@ class TimeSeries:
 
     @property
     def size_unit(self) -> str:
-        """The largest unit of which the largest point has one: a smaller one has long numbers, of
-        a larger one all are fractions.
+        """The largest unit that the largest point reaches: a smaller unit has long numbers, and a
+        larger one only fractions.
         """
         most = max((point.bytes for point in self.points), default=0)
         return next((unit for unit, size in SIZES.items() if most >= size), "bytes")
@@ -147,7 +147,7 @@ def chart_of_all(hours: int) -> TimeSeries:
 
 
 def from_first_page(chart: TimeSeries) -> TimeSeries:
-    """From the first interval on in which anything was done, but the last hour at least: on a new
+    """The points from the first interval with any work on, but at least the last hour: on a new
     machine a day would be one bar at the end of an empty chart.
     """
     last_hour = timezone.now() - timedelta(hours=1, minutes=chart.minutes)
@@ -164,9 +164,7 @@ def chart_of_run(run: Run) -> TimeSeries:
 
 
 def chart_of_host(queue: HostQueue) -> tuple[TimeSeries, bool]:
-    """The answers that a run had from one of its hosts, and whether earlier ones were not looked
-    at.
-    """
+    """The answers that a run had from one of its hosts, and whether earlier ones were not read."""
     run = queue.run
     until = run.finished_at or timezone.now()
     since = run.started_at or until

@@ -56,7 +56,7 @@ class CrawlSettings:
 
     @property
     def asks(self) -> list[tuple[str, str]]:
-        """How requests are made, where that is not as usual; secrets as they may be seen."""
+        """The settings for requests that differ from the defaults, with masked secrets."""
         return set_fields(self.crawl.order.fetching)
 
     @property
@@ -98,7 +98,9 @@ class CrawlSettings:
 
 
 def set_fields(part: BaseModel, *, always: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Heading and value in words of each field that is not as usual, or is `always` shown."""
+    """Heading and value in words of each field that differs from its default, or is `always`
+    shown.
+    """
     told: dict[str, list[str]] = {}
     for one in fields_of(type(part)):
         value = getattr(part, one.name)

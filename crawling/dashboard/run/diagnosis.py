@@ -1,4 +1,4 @@
-"""Gather what is known of a run that should be fetching, and say why it is not.
+"""Gathers the facts of a run that should be fetching, and finds why it is not.
 
 A fixed number of queries.
 """
@@ -29,9 +29,9 @@ MINUTE = timedelta(minutes=1)
 
 
 def stall_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Stall | None:
-    """The verdict on a run; None: it has ended. wait: why it waits for resources, if it does.
+    """The verdict on a run; None if it has ended. wait: why it waits for resources, if it does.
 
-    rows: if the caller has read them already.
+    rows: if the caller has already read them.
     """
     return None if run.state in ENDED_STATES else verdict(facts_of(run, wait, rows))
 
@@ -65,8 +65,8 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
 
 
 def _last_minute(run: Run) -> datetime | None:
-    """When anything was last counted: one look into the index for each process, however many
-    minutes there are.
+    """When anything was last counted: one index look-up for each process, for any number of
+    minutes.
     """
     latest = (
         RunCount.objects.filter(run=run, process_number=OuterRef("number"))
@@ -108,7 +108,7 @@ def _next_host(hosts: Iterable[NextHostQueue]) -> NextHost | None:
 
 
 def _paused(run: Run) -> str:
-    """The user who paused the run and the moment, or the reason why it paused by itself."""
+    """The user who paused the run and the moment, or the reason for an automatic pause."""
     if run.trouble:
         return run.trouble
     crawls = ContentType.objects.get_for_model(CrawlJob)

@@ -1,5 +1,5 @@
-"""The evidence for finding out why a run is not fetching: a ZIP file of what its pages show and of
-the rows behind it.
+"""The evidence for finding out why a run is not fetching: a ZIP file with the contents of its pages
+and the rows behind them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MINUTE = tuple(field.name for field in fields(RunMinute))
 
 
 def evidence_of(run: Run) -> bytes:
-    """The bundle, each part of it bounded whatever the size of the run."""
+    """The bundle, each part of it bounded for any size of the run."""
     content = BytesIO()
     with ZipFile(content, "w", ZIP_DEFLATED) as bundle:
         for name, text in _parts(run).items():
@@ -57,7 +57,7 @@ def _parts(run: Run) -> dict[str, str]:
         .order_by("-pk")
         .values("pk", "process__number", "epoch", "worker", "started_at", "ended_at", "ending")
     )
-    # Of the hosts with most to do: to put all that waits in order would mean to read it.
+    # From the hosts with the most waiting URLs: sorting all waiting URLs would read them.
     waiting = Url.objects.filter(queue__in=queues, state=UrlState.QUEUED).order_by("queue", "rank")
     at_work = Url.objects.filter(
         shift__process__run=run, shift__ended_at=None, state=UrlState.IN_PROCESS

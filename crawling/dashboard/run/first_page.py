@@ -10,7 +10,7 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.orders.purposes import Purpose
 
-#: routes; a use of crawls has the latter two
+#: routes; the latter two belong to a use of crawls
 FIRST: Mapping[str, str] = {
     Purpose.ARCHIVE: "pages",
     Purpose.DATA: "extracted",
@@ -19,8 +19,8 @@ FIRST: Mapping[str, str] = {
 
 
 def first_page(crawl: CrawlJob, run: Run | None) -> str:
-    """The address of the page of results that a crawl with this latest run is for; empty: its
-    overview says more, for it works, has failed or is for nothing in particular.
+    """The address of the page with the results that a crawl with this latest run is for; empty if
+    its overview says more, since it works, has failed or has no purpose.
     """
     if run is None or run.state != RunState.FINISHED or crawl.purpose not in FIRST:
         return ""

@@ -36,7 +36,7 @@ class HostRow:
     process: int
     queued: int
     done: int
-    #: when the next fetch may begin; None where nothing is queued or the run has ended
+    #: when the next fetch may begin; None if nothing is queued or the run has ended
     due_at: datetime | None
     delay_seconds: float
     #: the crawl with a running fetch; empty: none
@@ -47,7 +47,7 @@ class HostRow:
     is_at_gate: bool
     #: why nothing can be fetched from it, in a sentence
     outage: str
-    #: the run is paused or waits, so that nothing is fetched however long it is due
+    #: whether the run is paused or waits, so that nothing is fetched even if it is due
     is_resting: bool
 
     @property
@@ -59,8 +59,8 @@ class HostRow:
 
 
 def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[HostQueue]:
-    """The run's host queues whose host's name holds `text`, by one of SORTS, falling with a `-`
-    before it.
+    """The run's host queues whose host's name contains `text`, by one of SORTS, descending with a
+    `-` before it.
     """
     queues = run.queues.select_related("host").only(*READ)
     queues = queues.prefetch_related(shifts_of("host__shift"))
@@ -71,9 +71,9 @@ def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[Ho
 
 
 def first_hosts(run: Run, most: int) -> list[HostQueue]:
-    """Those with most to do.
+    """The hosts with the most waiting URLs.
 
-    Their ids first: the sorted rows are then narrow, whatever the number of hosts.
+    Their ids are read first, so that the sorted rows are narrow for any number of hosts.
     """
     ids = run.queues.order_by(MOST_TO_DO, "-done", "pk").values_list("pk", flat=True)[:most]
     return list(hosts_of(run).filter(pk__in=ids))
@@ -82,10 +82,10 @@ def first_hosts(run: Run, most: int) -> list[HostQueue]:
 def hosts_page(
     run: Run, *, text: str, sort: str, after: int | None, most: int
 ) -> tuple[list[HostQueue], int | None]:
-    """So many of these, from wherever the queue of the id `after` stands by now, and the id to go
-    on after. Their ids first, as above.
+    """Up to `limit` of these, from the present place of the queue with the id `after` on, and the
+    id to continue after. Their ids are read first, as above.
 
-    In the order of finding, ids alone say where to go on: the queue of the id need not be there.
+    In the order of finding, ids alone show where to continue, so that queue need not exist.
     """
     queues = hosts_of(run, text=text, sort=sort)
     if after is not None:
@@ -95,8 +95,8 @@ def hosts_page(
 
 
 def _beyond(run: Run, after: int, sort: str) -> Q:
-    """The rows behind one in the order of `hosts_of`: by the key, then those with most done, then
-    the first met.
+    """The rows after one in the order of `hosts_of`: by the key, then by done URLs, then by first
+    discovery.
     """
     if sort == FOUND_FIRST:
         return Q(pk__gt=after)
@@ -114,7 +114,7 @@ def _beyond(run: Run, after: int, sort: str) -> Q:
 def host_rows(
     run: Run, queues: Sequence[HostQueue], *, is_fetching: bool | None = None
 ) -> list[HostRow]:
-    """is_fetching: whether the run has a live shift, if the caller has read it already."""
+    """is_fetching: whether the run has a live shift, if the caller has already read it."""
     names = [queue.host.name for queue in queues]
     files = RobotsFile.objects.filter(
         origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
@@ -130,7 +130,7 @@ def host_rows(
     )
     if is_fetching is None:
         is_fetching = Shift.objects.filter(process__run=run, ended_at=None).exists()
-    # a run that has no shift fetches nothing, however long a host is due
+    # a run without a shift fetches nothing, even if a host is due
     is_resting = run.state not in ENDED_STATES and not is_fetching
     return [
         _row(
@@ -174,8 +174,8 @@ def _free_at(queue: HostQueue) -> datetime:
     host = queue.host
     if host.shift_id is None or host.lease_until is None:
         return max(queue.due_at, host.due_at)
-    # The host's shift may hand it on at any moment; only one that was lost keeps it to the end of
-    # the lease and a delay after.
+    # The host's shift may hand it on at any moment; only a lost shift keeps it until the end of the
+    # lease and a delay after that.
     is_lost = host.shift is None or host.shift.ended_at is not None
     return (
         max(queue.due_at, host.lease_until + timedelta(seconds=host.delay_seconds))

@@ -1,6 +1,6 @@
-"""A run's log, looked through from any place in either direction, with a filter, and as a file.
+"""A run's log, read from any place in either direction, with a filter, and as a file.
 
-The cost of one look is bounded.
+The cost of one read is bounded.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from serving.row_lines import lines_of
 
 CHUNK = 1_000
 LONGEST_TEXT = 200
-#: lines are looked at one by one so many at a time, so that a search never reads the whole log
+#: the most lines that are searched one by one at a time, so that a search never reads the whole log
 SEARCHED = 10_000
-#: Numbers are given when lines are written, and lines are seen when their transactions end: a later
-#: number may be seen first. No transaction that writes lines takes this long.
+#: Numbers are given when lines are written, and lines are seen when their transactions end, so a
+#: later number may be seen first. No transaction that writes lines takes this long.
 SETTLED_AFTER = timedelta(seconds=10)
 #: how `crawling.runs.shift_lifecycle` names the worker of a shift, now and up to 0.2.0
 WORKER = re.compile("((?:Work session|Shift) (?:began|ended) on )([0-9a-f]{32})")
 #: the digits that are shown, of 32
 SHOWN = 8
 MONTHS = tuple(month_abbr)
-#: Django looks the labels of a field's choices up anew for each row
+#: Django looks up the labels of a field's choices for each row
 LABELS = {level.value: level.label for level in Level}
 LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
 
@@ -44,7 +44,7 @@ LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Le
 class LogFilter:
     #: the lowest
     level: Level = Level.INFO
-    #: part of the line or of its URL, in any case
+    #: a part of the line or of its URL, ignoring case
     text: str = ""
     span: TimeRange = ALWAYS
 
@@ -67,7 +67,7 @@ class LogFilter:
         return bool(self.text) or self.level == Level.WARNING
 
     def of(self, run: Run) -> QuerySet[LogLine]:
-        """The run's lines that it lets through, in no order."""
+        """The run's lines that match, in no order."""
         lines = LogLine.objects.filter(self.span.of("at"), run=run)
         if self.level >= Level.ERROR:
             lines = lines.filter(level=Level.ERROR)  # as its index is written
@@ -81,8 +81,8 @@ class LogFilter:
 
 
 def _within(run: Run, span: TimeRange) -> Q:
-    """The ids between which the span's lines lie: numbers rise with time, but for SETTLED_AFTER, so
-    no index of moments is needed.
+    """The ids between which the span's lines lie: numbers rise with time, except within
+    SETTLED_AFTER, so no index of times is needed.
     """
     place = Q()
     if span.since:
@@ -93,8 +93,8 @@ def _within(run: Run, span: TimeRange) -> Q:
 
 
 def _first_id(run: Run, moment: datetime) -> int:
-    """An id before which no line is of that moment or later, but for SETTLED_AFTER: found by
-    halving, a look into the index each.
+    """An id before which no line is of this time or later, except within SETTLED_AFTER: found by
+    bisection, with an index look-up each.
     """
     lines = LogLine.objects.filter(run=run).order_by("pk").values_list("pk", "at")
     ends = lines.first(), lines.last()
@@ -120,8 +120,8 @@ class LogRow(NamedTuple):
 
 
 def brief_message(message: str) -> str:
-    """The message as a page shows it: of a worker's name of 32 digits the beginning, and all of it
-    on hover.
+    """The message as a page shows it: with only the beginning of a worker's name of 32 digits, and
+    all of it on hover.
     """
     found = WORKER.match(message)
     if found is None:
@@ -132,12 +132,14 @@ def brief_message(message: str) -> str:
 
 
 def log_rows(lines: Iterable[LogLine]) -> list[LogRow]:
-    """The lines with their moments in the reader's time zone."""
+    """The lines with their times in the reader's time zone."""
     return [_row(line, timezone.localtime(line.at)) for line in lines]
 
 
 def _row(line: LogLine, at: datetime) -> LogRow:
-    """Cut out of the moment's ISO form: of a thousand lines, `strftime` takes half the time."""
+    """The time of day, cut out of the ISO form: for a thousand lines, `strftime` takes half of all
+    time.
+    """
     iso = at.isoformat()
     clock = iso[11:19]
     return LogRow(
@@ -157,7 +159,7 @@ class LogWindow:
     """Lines of the log, the latest first."""
 
     lines: Sequence[LogLine]
-    #: where to continue before them; None: nothing is older
+    #: where to continue before them; None if nothing is older
     older: int | None
 
 
@@ -165,19 +167,19 @@ class LogWindow:
 class LogTail:
     """Lines of the log, the oldest first.
 
-    A reader reads all pages of one look, then looks again from where the first of them says: behind
-    lines that had not settled others may have appeared.
+    A reader reads all pages of one look, then looks again from the place that the first of them
+    names: others may have appeared after lines that had not settled.
     """
 
     lines: Sequence[LogLine]
     #: where to look again for what is new
     following: int
-    #: where to continue behind these lines; None: nothing is left
+    #: where to continue after these lines; None if nothing is left
     newer: int | None
 
 
 def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: int) -> LogWindow:
-    """The latest lines before the line of that id; fewer than there are, if nothing is found in
+    """The latest lines before the line with this id; fewer than there are if nothing is found in
     SEARCHED lines.
     """
     place = _within(run, wanted.span) & (Q() if before is None else Q(pk__lt=before))
@@ -195,7 +197,7 @@ def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: 
 
 
 def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: int) -> LogTail:
-    """The first lines behind the line of that id, for clients that follow the log.
+    """The first lines after the line with this id, for clients that follow the log.
 
     Lines younger than SETTLED_AFTER come again with the next look, so that one that was written
     before them and seen after them is not missed; their ids distinguish them.
@@ -206,8 +208,8 @@ def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: i
 
 
 def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
-    """All lines, the oldest first, so many at a time in memory; a slow client keeps no cursor
-    open.
+    """All lines, the oldest first, a bounded number at a time in memory; a slow client keeps no
+    cursor open.
     """
     after: int | None = 0
     while after is not None:
@@ -216,7 +218,7 @@ def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
 
 
 def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogLine], int | None]:
-    """The first lines behind the line of that id, and the id to continue behind; None: nothing is
+    """The first lines after the line with this id, and the id to continue after; None if nothing is
     left.
     """
     place = _within(run, wanted.span) & Q(pk__gt=after)
@@ -230,7 +232,7 @@ def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogL
 
 
 def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
-    """All lines about the one of that id, the oldest first, half of them before it; empty if the
+    """The lines around the one with this id, the oldest first, half of them before it; empty if the
     run has no such line.
     """
     lines = LogLine.objects.filter(run=run)
@@ -241,14 +243,14 @@ def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
 
 
 def following(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
-    """Where to continue behind these lines, the end of the log with the oldest first: no line
-    before them comes again.
+    """Where to continue after these lines, which are the end of the log with the oldest first: no
+    line before them comes again.
     """
     return max(settled_id(run, now), lines[0].pk - 1 if lines else 0)
 
 
 def settled_id(run: Run, now: datetime) -> int:
-    """The latest line before which no other can appear; 0: none."""
+    """The latest line before which no other can appear; 0 if there is none."""
     settled = LogLine.objects.filter(run=run, at__lte=now - SETTLED_AFTER)
     return settled.order_by("-pk").values_list("pk", flat=True).first() or 0
 
@@ -264,13 +266,13 @@ def row_of(line: LogLine) -> dict[str, Any]:
 
 
 def as_text(lines: Iterable[LogLine]) -> Iterator[str]:
-    """One line each, whatever breaks a message has."""
+    """Each entry as one line, even if its message has line breaks."""
     return (_text(line.at, line.level, line.message, line.url) for line in lines)
 
 
 def latest_as_text(run: Run, most: int) -> Iterator[str]:
-    """The latest so many lines, the latest first: read without objects, which take longer to make
-    than to read.
+    """The latest lines, the latest first, read without objects, which take longer to make than to
+    read.
     """
     lines = LogLine.objects.filter(run=run).order_by("-pk")
     return (_text(*line) for line in lines.values_list("at", "level", "message", "url")[:most])

@@ -1,4 +1,4 @@
-"""Seeds that redirect to another site, of which a crawl takes that page only."""
+"""Seeds that redirect to another site, from which a crawl takes only that page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crawling.web.addresses import canonical_address
 
 #: rows looked at
 MOST = 20
-#: With more seeds each look at the crawl's page would read them all.
+#: With more seeds, each view of the crawl's page would read them all.
 MOST_SEEDS = 5_000
 
 
@@ -22,7 +22,7 @@ class MovedSeed(NamedTuple):
 
 
 def moved_seeds(run: Run) -> list[MovedSeed]:
-    """The first of them; none where the scope has every site."""
+    """The first of these seeds; none if the scope has every site."""
     if run.crawl.scope == Reach.ANYWHERE or len(run.crawl.seeds) > MOST_SEEDS:
         return []
     targets = list(Url.objects.filter(run=run, depth=0, redirects__gt=0).order_by("pk")[:MOST])

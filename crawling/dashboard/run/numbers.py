@@ -1,5 +1,5 @@
-"""Rows of a run that many parts of its page are made of, each read once; and its numbers beside its
-counts, read together in one query.
+"""Rows of a run for many parts of its page, each read once; and its numbers besides its counts,
+read together in one query.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from serving.paging import MOST_NUMBERED, bounded
 
 #: the shifts that are listed
 SOME = 10
-#: copies that are added up; the page of a crawl is asked for every two seconds
+#: the most copies that are added up; the page of a crawl is requested every two seconds
 MOST_COPIES = 20_000
-#: Each from a partial index of those, rather than from every queue: there may be
-#: 100,000. A blocked host has nothing that waits. Of what may be that many no more is counted than
-#: is told: of those that wait also as many as are leased or blocked, which do not count.
+#: Each count uses a partial index rather than every queue, of which there may be 100,000. A blocked
+#: host has no waiting URLs. Large numbers are counted only as far as they are shown: for waiting
+#: hosts, plus as many as are leased or blocked, which do not count.
 NUMBERS = """
 WITH leased AS MATERIALIZED (
     SELECT h.id FROM crawling_host h JOIN crawling_shift s ON s.id = h.shift_id
@@ -109,7 +109,7 @@ class ContentCopies:
     """Pages of a run with the same content as another."""
 
     pages: int
-    #: the bytes of the first MOST_COPIES pages
+    #: the bytes of the first MOST_COPIES copies
     bytes: int
 
     @property

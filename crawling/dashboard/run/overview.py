@@ -1,4 +1,4 @@
-"""All that the page of a crawl shows, of one run."""
+"""Everything that the page of a crawl shows about one run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.verbs import Verb, offered
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
-#: two estimates whose ratio is no more are told as one
+#: two estimates with at most this ratio are shown as one
 CLOSE = 1.25
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 CAUSES = 10
@@ -88,8 +88,8 @@ def status_rows(run: Run) -> list[StatusRow]:
 
 
 def shares(parts: Sequence[int], whole: int) -> list[int]:
-    """`whole` units in proportion to the parts, by largest remainder; of equal remainders the first
-    part's goes first.
+    """`whole` units in proportion to the parts, by largest remainder; equal remainders in the order
+    of the parts.
     """
     total = sum(parts)
     rounded = [whole * part // total for part in parts]
@@ -102,11 +102,11 @@ def shares(parts: Sequence[int], whole: int) -> list[int]:
 def remaining(
     *, known: int, fetched: int, most: int | None, rates: tuple[float | None, ...]
 ) -> str:
-    """Say in a sentence how long what is left takes at the slowest and at the fastest of some
-    rates, in pages a second; empty if nothing is left or nothing moves.
+    """How long the remaining URLs take at the slowest and at the fastest of some rates, in pages a
+    second, as a sentence; empty if nothing is left or nothing moves.
 
-    known: URLs that wait or are in hand. most: the limit on pages; if that is nearer than the end
-    of what is known, it counts.
+    known: URLs that wait or are in hand. most: the limit on pages, which counts if it comes before
+    the end of the known URLs.
     """
     moving = [rate for rate in rates if rate]
     to_limit = max(0, most - fetched) if most is not None else None
@@ -128,8 +128,8 @@ def remaining(
 
 
 def duration(seconds: float, *, to: int = 1) -> str:
-    """In the largest unit that gives at least one and a half, rounded: `90 seconds`, `2 minutes`,
-    `36 hours`; beyond ten to multiples of `to`.
+    """A time in the largest unit that gives at least one and a half, rounded: `90 seconds`, `2
+    minutes`, `36 hours`; beyond ten to multiples of `to`.
     """
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 1.5 * size), UNITS[-1])
     count = max(1, round(seconds / size))
@@ -155,11 +155,11 @@ class RunOverview:
     dealings: Sequence[ProcessHoldings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
-    #: patterns with many pages that say what others say
+    #: patterns with many pages that repeat the text of others
     alike: Sequence[TrapPattern] = ()
     moved: Sequence[MovedSeed] = ()
     fetch_threads: Sequence[FetchThreadRow] = ()
-    #: the pages whose server answered that they are as an earlier run has them
+    #: the pages that their servers confirmed from an earlier run
     not_modified: int = 0
 
     @property
@@ -200,7 +200,9 @@ class RunOverview:
 
     @property
     def is_working(self) -> bool:
-        """The run fetches, or will as soon as a host is due; not so while it is paused or waits."""
+        """Whether the run fetches, or will as soon as a host is due; not while it is paused or
+        waits.
+        """
         return self.view.state in WORKING_STATES
 
     @property
@@ -213,7 +215,7 @@ class RunOverview:
 
     @property
     def commands(self) -> list[str]:
-        """The commands that would do the same."""
+        """The commands that would do the same as the page's buttons."""
         name = shlex.quote(self.crawl.name)
         said = [f"python manage.py crawl {verb} {name}" for verb in (*self.verbs, "show")]
         failed = (
@@ -315,10 +317,10 @@ def latest_runs(crawl: CrawlJob) -> list[Run]:
 def run_page(
     run: Run, runs: Sequence[Run], lines: LogFilter, *, before: int | None
 ) -> tuple[RunOverview, Stall | None]:
-    """The page of a run, with the lines of its log that are wanted, before that of an id, and why
-    it does not fetch.
+    """The page of a run, with the wanted lines of its log, before the one with an id, and why it
+    does not fetch.
 
-    runs: as `latest_runs` has them. A bounded number of queries: what several parts need is read
+    runs: from `latest_runs`. A bounded number of queries: rows that several parts need are read
     once.
     """
     rows, statuses = rows_of(run), status_rows(run)

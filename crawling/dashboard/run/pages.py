@@ -20,7 +20,7 @@ from serving.paging import BoundedCount, bounded_count
 
 #: key and head of the columns that a user may hide; title, address and status always show
 HIDEABLE = {"type": "Type", "size": "Size", "fetched": "Fetched"}
-#: what pages are sorted by, of which no two have the same; each has its index
+#: sort keys of pages, unique for each page; each has its index
 SORTS: dict[str, tuple[str, ...]] = {
     "fetched": ("fetched_at", "url_id"),
     "status": ("status", "fetched_at", "url_id"),
@@ -44,9 +44,9 @@ SORT_WORDS = {
 @dataclass(frozen=True)
 class PageWindow:
     pages: Sequence[Page] = ()
-    #: the id behind which the next page of the list begins; None: this is the last
+    #: the id after which the next page of the list begins; None on the last page
     following: int | None = None
-    #: the id before which the page before ends; None: this is the first
+    #: the id before which the previous page ends; None on the first page
     preceding: int | None = None
 
 
@@ -59,8 +59,8 @@ def pages_of(
     after: int | None = None,
     before: int | None = None,
 ) -> PageWindow:
-    """The pages that the filter lets through behind that of the id `after`, or just before that of
-    the id `before`. An id that is no page's counts as not given.
+    """The pages that match the filter after the page with the id `after`, or just before the one
+    with the id `before`. Unknown ids are ignored.
 
     Raises SearchTookTooLong.
     """
@@ -93,7 +93,9 @@ def _sortable(run: Run) -> QuerySet[Page]:
 
 
 def _behind(end: Page, columns: Sequence[str], *, falls: bool) -> GreaterThan | LessThan:
-    """Compared as a row, which an index can begin at however many pages have the same status."""
+    """The condition compares rows, so that an index can begin there however many pages have the
+    same status.
+    """
     ends = [Value(getattr(end, name)) for name in columns]
     return (LessThan if falls else GreaterThan)(_row(*map(F, columns)), _row(*ends))
 

@@ -35,19 +35,19 @@ class ProcessHoldings:
     wait: WaitRow | None
     #: units by class that its shift used when it last measured them
     used: Mapping[str, int]
-    #: the holders of what it waits for, each once
+    #: the holders of the units for which it waits, each once
     holders: tuple[ResourceHolder, ...] = ()
 
     @property
     def uses(self) -> list[tuple[Holding, int | None]]:
-        """The units held of each class, and the units of that in use; None: not measured."""
+        """The held units of each class, and how many are in use; None if not measured."""
         return [(held, self.used.get(held.key)) for held in self.holdings]
 
 
 def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
     """The run's processes that hold or wait for something.
 
-    rows: if the caller has read them already.
+    rows: if the caller has already read them.
     """
     processes = rows.processes if rows else run.processes.select_related("bank_process__pool")
     enrolled = [(one.number, one.bank_process) for one in processes if one.bank_process]
@@ -75,7 +75,7 @@ def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
 
 
 def _holders(waits: Mapping[int, WaitRow]) -> dict[int, tuple[ResourceHolder, ...]]:
-    """The holders by the process that waits. One query, and none where nothing waits."""
+    """The holders by the waiting process. One query, and none if nothing waits."""
     who = {blocker.process for wait in waits.values() for blocker in wait.blockers}
     if not who:
         return {}

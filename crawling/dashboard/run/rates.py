@@ -19,9 +19,9 @@ BARS = 30
 WIDTH, HEIGHT = 240, 40
 WIDEST = WIDTH / 20
 MINUTE = timedelta(minutes=1)
-#: seconds that the bars of a run of minutes may sum; others sum minutes, which are counted
+#: seconds that the bars of a run of minutes may sum up; other bars sum up the counted minutes
 STEPS = (1, 2, 5, 10, 20)
-#: of a young run so many pages are looked at
+#: the most pages that are read of a young run
 MOST_PAGES = 20_000
 OF_SECONDS = """
 SELECT floor(extract(epoch FROM fetched_at - %(first)s) / %(step)s)::int, count(*) FROM (
@@ -45,9 +45,9 @@ class FetchRates:
     counts: Sequence[tuple[datetime, int]]
     #: pages a second over the last minute or two
     now: float | None
-    #: of an interval; the last may be shorter
+    #: the seconds of an interval; the last may be shorter
     step: timedelta = MINUTE
-    #: the end of the run, in the last one; None: it goes on
+    #: the end of the run, in the last one; None if it goes on
     until: datetime | None = None
 
     @property
@@ -67,7 +67,7 @@ class FetchRates:
 
     @property
     def end(self) -> datetime:
-        """Of the axis: that of a run that has ended."""
+        """The end of the axis: that of an ended run."""
         return self.until or self.counts[-1][0] + self.step
 
     @property
@@ -76,7 +76,7 @@ class FetchRates:
 
     @property
     def bars(self) -> list[MinuteBar]:
-        """A bar an interval, for SVG: in the middle of that, and never a slab."""
+        """A bar for each interval, for SVG: in the middle of the interval, and never too wide."""
         if not self.counts:
             return []
         first, scale = self.counts[0][0], WIDTH / max(1.0, self._span.total_seconds())
@@ -93,9 +93,10 @@ class FetchRates:
 
 
 def rates_of(run: Run, *, is_live: bool, fetched: int) -> FetchRates:
-    """The intervals that are over, up to now or to the end of a run that has ended.
+    """The intervals that are over, up to now or to the end of an ended run.
 
-    is_live: whether it has a live shift; without one it fetches nothing now. fetched: its pages.
+    is_live: whether the run has a live shift; without one it fetches nothing now. fetched: its
+    number of pages.
     """
     until = run.finished_at or timezone.now()
     last = until.replace(second=0, microsecond=0)
@@ -128,7 +129,9 @@ def _minutes(run: Run, first: datetime, last: datetime) -> Sequence[tuple[dateti
 
 
 def _of_seconds(run: Run, first: datetime, until: datetime, counted: int) -> FetchRates | None:
-    """The bars of a run of minutes, by its pages; None: minutes will do, or it has too many."""
+    """The bars of a run that took minutes, by its pages; None if bars of minutes will do, or if it
+    has too many pages.
+    """
     first, span = first.replace(microsecond=0), until - first
     steps = [timedelta(seconds=step) for step in STEPS]
     step = next((step for step in steps if span <= BARS * step), None)
@@ -159,7 +162,7 @@ def rates_now(run_ids: Collection[int]) -> dict[int, float]:
     """
     now = timezone.now()
     since = now.replace(second=0, microsecond=0) - MINUTE
-    # by the runs' own ids: a join from all live shifts may walk all runs that there ever were
+    # by the runs' own ids: a join from all live shifts may read all runs that ever existed
     live = Exists(Shift.objects.filter(process__run=OuterRef("pk"), ended_at=None))
     runs = Run.objects.filter(live, pk__in=run_ids, started_at__isnull=False)
     started = dict(runs.values_list("pk", "started_at"))

@@ -1,4 +1,4 @@
-"""The runs of a crawl, by pages that stand still while runs are added."""
+"""The runs of a crawl, in pages that do not shift while runs are added."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from serving.paging import cut
 
 @dataclass(frozen=True)
 class RunView:
-    """One run of a crawl, as `CrawlView` shows the latest."""
+    """One run of a crawl, in the same form as `CrawlView` has the latest."""
 
     number: int
     state: str
@@ -28,7 +28,7 @@ class RunView:
 def list_runs(
     crawl: CrawlJob, *, before: int | None = None, limit: int
 ) -> tuple[list[RunView], int | None]:
-    """A page of the crawl's runs, the latest first, and the number to go on before."""
+    """A page of the crawl's runs, the latest first, and the number before which to continue."""
     found = crawl.runs.order_by("-number")
     found = found if before is None else found.filter(number__lt=before)
     runs, following = cut(list(found[: limit + 1]), limit, lambda run: run.number)

@@ -1,5 +1,5 @@
-"""A crawl's report as people without an account may read it: results of the latest run, without
-what names other crawls, this installation, or a secret.
+"""A crawl's report for readers without an account: results of the latest run, without data that
+name other crawls, this installation, or a secret.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SharedReport:
     seeds: Sequence[str]
     #: how many seeds there are beyond those
     more_seeds: int
-    #: the latest; None: the crawl has not been started
+    #: the latest run; None if the crawl was never started
     run: Run | None = None
     counts: RunCounts = field(default_factory=RunCounts)
     statuses: Sequence[StatusRow] = ()
@@ -54,7 +54,7 @@ class SharedReport:
 
     @property
     def reason(self) -> str:
-        """Why the run ended, where the reason concerns this crawl only."""
+        """Why the run ended, if the reason concerns only this crawl."""
         return self.run.reason if self.run and self.run.state in TOLD else ""
 
     @property

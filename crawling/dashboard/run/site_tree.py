@@ -1,7 +1,7 @@
-"""The directories of a run's sites: how many URLs each holds, what came of them, how big they are.
+"""The directories of a run's sites: the number of URLs of each, their outcomes and sizes.
 
-One query of a bounded number of URLs. Of a larger run it takes those with the lowest fingerprints,
-which are spread over all its sites evenly, and the numbers are estimates.
+One query of a bounded number of URLs. For a larger run it takes those with the lowest fingerprints,
+which are spread evenly over all its sites, and the numbers are estimates.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from django.db import connection
 from crawling.models import Run, RunTotal, UrlState
 from serving.downloads import Download, row_file
 
-#: a run of at most so many URLs is counted, a larger one estimated from so few
+#: a run of at most this many URLs is counted, a larger one estimated from this many
 COUNTED, SAMPLED = 10_000, 5_000
-#: directories shown, and directories shown inside each of them
+#: the most directories shown, and shown inside each of them
 SHOWN, SHOWN_INSIDE = 50, 12
 URLS = """
 SELECT found.url, found.state, page.bytes FROM (
@@ -28,7 +28,7 @@ SELECT found.url, found.state, page.bytes FROM (
 
 @dataclass
 class SiteDirectory:
-    """A directory of a host, or a host, with all that stands in it at any depth."""
+    """A directory of a host, or a host, with all its contents at any depth."""
 
     #: with its host, and a slash at the end: `example.org/manual/`
     path: str
@@ -52,7 +52,7 @@ class SiteDirectory:
         return self.inside[name]
 
     def grow(self, factor: float) -> None:
-        """Count for the URLs that were not looked at, too."""
+        """Extrapolate to the URLs that were not read."""
         for name in ("urls", "fetched", "failed", "bytes"):
             setattr(self, name, round(getattr(self, name) * factor))
         for each in self.inside.values():
@@ -76,7 +76,7 @@ class SiteDirectory:
 class SiteTree:
     """A directory of a run's sites, two levels deep."""
 
-    #: the directory that was asked for; its path is "" for all hosts
+    #: the requested directory; its path is "" for all hosts
     root: SiteDirectory
     #: URLs that were counted
     looked_at: int

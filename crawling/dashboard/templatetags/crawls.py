@@ -29,7 +29,7 @@ from crawling.runs.week import CrawlWeek, week_of
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
 register = template.Library()
-#: characters of a help that is not folded
+#: the most characters of a help that is not folded
 LONGEST_HELP = 120
 WINDOW = mark_safe(' target="_blank" rel="noopener"')
 register.filter("may_end", permissions.may_end)
@@ -47,13 +47,13 @@ OWN_TABS = (
     ("Runs", "runs"),
     ("Settings", "settings"),
 )
-#: the tabs of the crawl itself; the others are of a run, and a crawl that was never started has
+#: the tabs of the crawl itself; the others belong to a run, and a crawl that was never started has
 #: none
 OF_THE_CRAWL = frozenset({"crawl", "runs", "settings"})
 
 
 def all_tabs(first: str = "") -> list[tuple[str, str]]:
-    """Name and route of each tab, in order. first: the route of the one before all others."""
+    """Name and route of each tab, in order. first: the route of the first tab."""
     found = list(OWN_TABS)
     for tab in tabs():
         before = [route for _, route in found].index(tab.after)
@@ -63,13 +63,13 @@ def all_tabs(first: str = "") -> list[tuple[str, str]]:
 
 @register.filter
 def shell(text: str) -> str:
-    """The text as a shell takes it for one word."""
+    """The text, quoted as one word for a shell."""
     return shlex.quote(text)
 
 
 @register.filter
 def digits(number: float, most: int) -> str:
-    """A number of unknown size to so many digits at least, written out: 1,000 and 0.000012."""
+    """A number of unknown size with at least `digits` digits, written out: 1,000 and 0.000012."""
     size = math.floor(math.log10(abs(number))) if number else 0
     places = max(0, most - 1 - size)
     return f"{number:,.{places}f}"
@@ -102,7 +102,7 @@ def seconds(span: float) -> str:
 
 @register.simple_tag
 def field_help(field: BoundField) -> SafeString:
-    """The help of a form's field; of a long one all but the first sentence is folded."""
+    """The help of a form's field; a long one is folded after its first sentence."""
     text, described = str(field.help_text), f"{field.auto_id}_helptext"
     first, dot, rest = text.partition(". ")
     if len(text) <= LONGEST_HELP or not rest:
@@ -124,7 +124,7 @@ def moment(at: datetime) -> str:
 
 @register.filter
 def ahead(at: datetime) -> str:
-    """How far ahead a time is, beside its date: `in 7 days`; days are rounded."""
+    """How far ahead a time is, next to its date: `in 7 days`; days are rounded."""
     hours = max(0, round((at - timezone.now()).total_seconds() / 3600))
     count, unit = (hours, "hour") if hours < 48 else (round(hours / 24), "day")
     return f"in {count} {unit}{'s' * (count != 1)}" if hours else "within the hour"
@@ -142,16 +142,16 @@ def period(span: float) -> str:
 
 @register.simple_tag
 def log_lines(lines: Iterable[LogRow], number: int, marked: str | None) -> SafeString:
-    """Lines of the log of a run with that number; of a thousand, a template's loop takes a tenth of
-    a second.
+    """Lines of the log of the run with this number; a template's loop would take a tenth of a
+    second for a thousand.
 
-    marked: the id of a line that is pointed out.
+    marked: the id of a highlighted line.
     """
     return mark_safe("".join(_log_line(line, number, marked) for line in lines))  # noqa: S308
 
 
 def _log_line(line: LogRow, number: int, marked: str | None) -> str:
-    """Strangers' words are in the message and the URL alone."""
+    """A line of the log. Only the message and the URL have strangers' words."""
     here = ' aria-current="true"' if line.pk == marked else ""
     level = f"<strong>{line.level}</strong>\n" if line.is_marked else ""
     url = f' <span class="url">{escape(line.url)}</span>' if line.url else ""
@@ -181,7 +181,7 @@ def crawl_link(crawl: CrawlJob) -> SafeString:
 
 @register.simple_tag(name="week_of")
 def week(crawl: CrawlJob, runs: Sequence[Run]) -> CrawlWeek | None:
-    """The changes of the last week; None: none of the latest runs has ended in it."""
+    """The changes of the last week; None if none of the latest runs has ended in it."""
     return week_of(crawl, runs)
 
 
@@ -189,7 +189,7 @@ def week(crawl: CrawlJob, runs: Sequence[Run]) -> CrawlWeek | None:
 def crawl_head(
     context: Context, crawl: CrawlJob, here: str, run: Run | None = None
 ) -> dict[str, object]:
-    """The beginning of a page of a crawl besides its overview; the state is the latest run's."""
+    """The top of a crawl's pages other than its overview; the state is the latest run's."""
     latest = run if run and run.is_latest else crawl.runs.filter(is_latest=True).first()
     view = run_view(latest, explains=False) if latest else crawl_view(crawl)  # no reason is shown
     shown = run or latest
@@ -207,8 +207,8 @@ def crawl_head(
 
 @register.inclusion_tag("crawling/_tabs.html")
 def crawl_tabs(crawl: CrawlJob, here: str, run: Run | None = None) -> dict[str, object]:
-    """The tabs of a crawl; `here` is the route of the one that is shown. An earlier run stays
-    chosen; without one the latest counts, at the cost of a query.
+    """The tabs of a crawl; `here` is the route of the current one. An earlier run stays chosen;
+    without one the latest counts, at the cost of a query.
     """
     run = run or crawl.runs.filter(is_latest=True).first()
     asked = f"?run={run.number}" if run and not run.is_latest else ""
@@ -245,8 +245,8 @@ def use_links(context: Context, place: str, subject: object, crawl: int) -> Safe
 
 @register.simple_tag(takes_context=True)
 def use_panels(context: Context, place: str, subject: object) -> SafeString:
-    """The panels of uses of crawls at a place. A view gives wrong input for one of them back
-    as `typed_in_panel`.
+    """The panels of uses of crawls at a place. A view gives invalid input of one of them back as
+    `typed_in_panel`.
     """
     known: dict[str, Any] = {str(name): value for name, value in context.flatten().items()}
     typed = known.get("typed_in_panel", {})

@@ -29,9 +29,9 @@ class SideLink(NamedTuple):
 def pages_head(
     context: Context, crawl: CrawlJob, here: str, run: Run | None = None, has_files: bool = True
 ) -> dict[str, Any]:
-    """The beginning of a page below *Pages*; `here` is the label of the tab that is shown.
+    """The top of a page below *Pages*; `here` is the label of the current tab.
 
-    has_files: whether it has the menu of files, which a page with downloads of its own has not.
+    has_files: whether it has the menu of files; a page with downloads of its own has not.
     """
     top = crawl_head(context, crawl, "pages", run)
     shown = top["page"]["run"]  # type: ignore[index]  # a dict of ours
@@ -46,7 +46,7 @@ def pages_head(
 
 @register.inclusion_tag("crawling/_downloads.html", takes_context=True)
 def downloads_menu(context: Context, crawl: CrawlJob, run: Run, shown: str = "") -> dict[str, Any]:
-    """The menu of the files of a run's pages; `shown` is the label of the tab that is shown."""
+    """The menu of the files of a run's pages; `shown` is the label of the current tab."""
     return {
         "crawl": crawl,
         "run": run,
@@ -58,7 +58,7 @@ def downloads_menu(context: Context, crawl: CrawlJob, run: Run, shown: str = "")
 
 
 def _tabs(context: Context, crawl: CrawlJob, run: Run | None, here: str) -> Iterator[SideLink]:
-    """*Data* leads to the first of its pages."""
+    """The tabs, in which *Data* leads to the first of its pages."""
     data = next(_shown(context, Place.DATA, run, crawl.pk), None)
     found = [
         SideLink("List", _own("pages", crawl, run)),
@@ -79,8 +79,8 @@ def _own(route: str, crawl: CrawlJob, run: Run | None) -> str:
 def side_links(
     context: Context, place: str, crawl: CrawlJob, run: Run | None = None, here: str = ""
 ) -> dict[str, Any]:
-    """The links of uses of crawls at a place, one below the other; `here` is the label of the one
-    that is shown. Without a run the latest counts.
+    """The links of uses of crawls at a place, one below the other; `here` is the label of the
+    current one. Without a run the latest counts.
     """
     run = run or crawl.runs.filter(is_latest=True).first()
     found = _shown(context, Place[place], run, crawl.pk)
@@ -89,7 +89,7 @@ def side_links(
 
 @register.inclusion_tag("crawling/_side_links.html", takes_context=True)
 def duplicates_side(context: Context, crawl: CrawlJob, run: Run, here: str) -> dict[str, Any]:
-    """Which pages are alike in what way, one below the other."""
+    """The links to lists of similar pages, one below the other."""
     address = _own("duplicates", crawl, run)
     own = [SideLink(kind.label, f"{address}&kind={kind.value}") for kind in SimilarityKind]
     found = [*own, *_shown(context, Place.DUPLICATES, run, crawl.pk)]

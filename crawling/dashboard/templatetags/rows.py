@@ -1,7 +1,7 @@
-"""Rows of long lists, written in Python: of hundreds of them a template's loop takes a tenth of a
+"""Rows of long lists, written in Python: for hundreds of them a template's loop takes a tenth of a
 second.
 
-Strangers' text is escaped; all else is numbers, moments and words of ours.
+Strangers' text is escaped; everything else is numbers, times and words of ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ register = template.Library()
 
 @register.simple_tag
 def latest_log_lines(lines: Iterable[LogLine]) -> SafeString:
-    """Lines of a log, as the page of a crawl shows the latest."""
+    """Lines of a log, like the latest ones on the page of a crawl."""
     return mark_safe("".join(map(_latest_line, log_rows(lines))))  # noqa: S308
 
 
@@ -40,8 +40,8 @@ def _latest_line(line: LogRow) -> str:
 
 @register.simple_tag
 def chart_rows(chart: TimeSeries, kind: str) -> SafeString:
-    """The numbers of a chart. kind: as the template of charts has it. URLs that are known add up:
-    most are found in a burst, beside which later ones would not be seen.
+    """The numbers of a chart. kind: as in the template of charts. Known URLs are cumulative: most
+    are found in a burst, next to which later ones would not be seen.
     """
     known, unit = accumulate(point.discovered for point in chart.points), chart.size_unit
     rows = (_chart_row(*one, kind, unit) for one in zip(chart.points, known, strict=True))
@@ -68,7 +68,7 @@ def _chart_row(point: TimeSeriesPoint, known: int, kind: str, unit: str) -> str:
 
 @register.simple_tag
 def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
-    """The state and the numbers of a crawl in the list, of the columns that are shown."""
+    """The state and the numbers of a crawl in the list, in the shown columns."""
     view, counts, most = row.view, row.view.counts, row.crawl.max_pages
     name = escape(view.name)
     of_most = (

@@ -52,7 +52,9 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _check(self, crawl: CrawlJob) -> None:
-        """Every record's digests, and that each row with a place points at a record of its URL."""
+        """Check every record's digests, and that each row with a place points to a record of its
+        URL.
+        """
         wrong, records = [], 0
         for row in _files(crawl):
             places: dict[int, str] = {}
@@ -80,7 +82,7 @@ class Command(BaseCommand):
 
 
 def _records_told(row: ArchiveFile) -> Iterator[tuple[int, str]]:
-    """Where rows say that a record is, and of which URL."""
+    """The place of a record by its row, and its URL."""
     pages = Page.objects.filter(archive_file=row).values_list("archive_offset", "url__url")
     for rows in (
         pages,

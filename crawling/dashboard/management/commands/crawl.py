@@ -141,7 +141,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        self.stdout.style_func = harmless  # which Django uses on a terminal only
+        self.stdout.style_func = harmless  # styles, which Django uses only on a terminal
         with plain_errors():
             options["do"](options)
 
@@ -235,7 +235,7 @@ class Command(BaseCommand):
             self.stdout.write("Nothing that was deleted can be restored.")
 
     def _report(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
-        """Print the state of the crawl; with --wait follow it first. Exits with its status then."""
+        """Print the state of the crawl; with --wait follow it first, and exit with its status."""
         wait, as_json = options["wait"], options["json"]
         crawl.refresh_from_db()
         view, is_late = follow(crawl, show=not as_json) if wait else (crawl_view(crawl), False)

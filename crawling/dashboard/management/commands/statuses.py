@@ -1,4 +1,4 @@
-"""`manage.py statuses`: what becomes of a URL by the status that a fetch ends with."""
+"""`manage.py statuses`: the treatment of a URL by the status of its fetch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The forms for a new crawl, and for editing a crawl's rules at any time.
 
-They keep what was typed and word the questions; what is right is settled by `create_crawl` and
-`edit_crawl`.
+They keep the input and word the questions; `create_crawl` and `edit_crawl` decide what is valid.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from crawling.runs.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB
 BANDWIDTH = UnitWords("bandwidth", "KiB/s")
-#: seeds, name and Max are asked in ways of their own
+#: seeds, name and Max have questions of their own
 ASKED_OF_NEW = tuple(one for one in FIELDS if one.question.label)
 EDITED = ("filters", "budget", "thresholds", "politeness", "reuse")
 #: an order's fields that the form asks for; weights are edited by the command line or the API, and
@@ -135,10 +134,10 @@ class CrawlForm(OrderForm):
         return [address.url for address in read_seeds(self.all_seeds())[0]]
 
     def as_order(self) -> dict[str, Any]:
-        """The order's fields, unchecked; what was left empty is left out."""
+        """The order's fields, unchecked; empty ones are left out."""
         answers = self.cleaned_data
         seeds = self.all_seeds()
-        # what is not ticked says so: a purpose sets only what is not said
+        # unticked boxes are explicit: a purpose sets only fields that are not given
         fields = {**USUAL, **self.order_answers()}
         fields |= {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         own = {
@@ -148,7 +147,7 @@ class CrawlForm(OrderForm):
         return fields
 
     def blame(self, errors: Mapping[str, str]) -> None:
-        """Lines of a file go into the box, where they can be mended."""
+        """Move the lines of a file into the box, where they can be corrected."""
         super().blame(errors)
         self.keep_lines()
 
@@ -166,7 +165,9 @@ class CrawlForm(OrderForm):
         }
 
     def keep_lines(self) -> None:
-        """A browser does not send a chosen file twice: its lines move into the box."""
+        """Move the lines of a chosen file into the box, since a browser does not send the file
+        twice.
+        """
         from_file = self.cleaned_data.get("seeds_file")
         if from_file:
             seeds = "\n".join([*lines(self.data.get("seeds", "")), *from_file])
@@ -179,7 +180,7 @@ class CrawlForm(OrderForm):
 
 
 def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
-    """The contents of the form that would make a crawl like this one, under a free name."""
+    """The form's contents for a crawl like this one, under a free name."""
     chosen = next(
         (name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None
     )
@@ -202,7 +203,7 @@ def format_claim(claim: Mapping[str, int]) -> str:
 class EditForm(OrderForm):
     """The questions about an existing crawl.
 
-    `urls` is for the tester, and no part of the order.
+    `urls` is for testing rules, and not part of the order.
     """
 
     urls = lines_field(
@@ -215,7 +216,7 @@ class EditForm(OrderForm):
         super().__init__(*args, asked=ASKED, **kwargs)
 
     def as_changes(self) -> dict[str, Any]:
-        """All fields that are asked for, unchecked; what was left empty has its default."""
+        """All fields of the form, unchecked; empty ones have their defaults."""
         return {one.name: one.default for one in self.asked} | self.order_answers()
 
 

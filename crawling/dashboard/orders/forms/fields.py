@@ -1,4 +1,6 @@
-"""An order's fields on a form: made of their questions, read into an order, filled in from one."""
+"""An order's fields on a form: made from their questions, read into an order, filled in from
+one.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,7 @@ class OrderForm(forms.Form):
         )
 
     def order_answers(self) -> dict[str, Any]:
-        """The order's fields, unchecked; what was left empty is left out."""
+        """The order's fields, unchecked; empty ones are left out."""
         return {
             one.name: _read(one, answer)
             for one in self.asked
@@ -77,7 +79,7 @@ class OrderForm(forms.Form):
 
     def blame(self, errors: Mapping[str, str]) -> None:
         """Put each of an order's mistakes beside the field that it is about. The answers stay as
-        they were read: what is asked of them later must not depend on mistakes of others.
+        they were read, so that later uses of them do not depend on other mistakes.
         """
         read = dict(self.cleaned_data)
         for key, message in errors.items():
@@ -89,8 +91,8 @@ class OrderForm(forms.Form):
         self.cleaned_data = read
 
     def _of_entry(self, key: str, name: str) -> str:
-        """The sentence for a line of a table that has no mark between name and value; empty: it is
-        another mistake.
+        """The sentence for a line of a table without a separator between name and value; empty if
+        it is another mistake.
         """
         entry = key.partition(".")[2]
         one = next((one for one in self.asked if one.input == name), None)
@@ -102,13 +104,13 @@ class OrderForm(forms.Form):
         return ""
 
     def input_of(self, key: str) -> str:
-        """The form's name for what a mistake is about: a field, or an entry of it."""
+        """The form's name for the subject of a mistake: a field, or an entry of it."""
         name = key.partition(".")[0]
         return INPUTS.get(name, name)
 
     def _no_number(self, name: str) -> str:
-        """The sentence for a limit in the form's own unit that is no number; the order would speak
-        of its own unit. Empty: it is one.
+        """The sentence for a limit in the form's own unit that is no number, since the order's
+        sentence names its own unit; empty if it is one.
         """
         unit = next((one.question.unit for one in self.asked if one.input == name), None)
         if unit is None or isinstance(_scaled(self.cleaned_data.get(name, ""), 1), int):
@@ -136,14 +138,14 @@ def form_field(one: OrderField) -> forms.Field:
     if one.kind is str:
         return forms.CharField(max_length=4096, widget=forms.TextInput(attrs=PLAIN), **common)
     is_whole = one.kind is int and question.unit is None
-    # the keys for numbers have no minus
+    # a numeric keypad has no minus
     mode = "text" if one.is_signed else "numeric" if is_whole else "decimal"
     return number_field(mode=mode, **common)
 
 
 def number_field(*, mode: str = "numeric", **common: Any) -> forms.CharField:
-    """A number is checked as text by the order, which says what is wrong with it; a browser would
-    throw the text away.
+    """The form field of a number. The order checks it as text and reports mistakes; a browser would
+    discard invalid text.
     """
     widget = forms.TextInput(attrs={"inputmode": mode})
     return forms.CharField(max_length=40, widget=widget, **{"required": False, **common})
@@ -162,14 +164,12 @@ def _text_area(rows: int) -> forms.Textarea:
 def fill_in(
     asked: Iterable[OrderField], order: Mapping[str, Any], *, masked: bool = False
 ) -> dict[str, Any]:
-    """The contents of the form that would make an order like this one, without its secrets, or with
-    their masks.
-    """
+    """The form's contents for an order like this one, without its secrets, or with their masks."""
     return {one.input: _format(one, order[one.name], masked=masked) for one in asked}
 
 
 def _read(one: OrderField, answer: Any) -> Any:
-    """An answer that is not empty, as the order takes it."""
+    """A non-empty answer in the form that the order expects."""
     question = one.question
     if one.kind is list:
         return [answer] if question.choices else lines(answer)
@@ -209,7 +209,7 @@ def as_sentence(message: str) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """Entries of a list that is typed; remarks begin with #."""
+    """The entries of a typed list; remarks begin with #."""
     return [line for raw in text.splitlines() if (line := raw.strip()) and not line.startswith("#")]
 
 
@@ -222,7 +222,7 @@ def plain(value: object) -> str:
 
 
 def _scaled(text: str, by: int) -> str | int:
-    """The number in the order's unit; the order refuses what is no number."""
+    """The number in the order's unit; the order refuses invalid ones."""
     try:
         return round(float(text) * by)
     except (ValueError, OverflowError):

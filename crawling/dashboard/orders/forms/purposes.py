@@ -73,8 +73,8 @@ ANY_ZONE = {"time_zone": ""}
 
 
 def switched(answers: Mapping[str, Any], old: Purpose, new: Purpose) -> dict[str, Any]:
-    """The answers with those of the new purpose, except where an answer is another than that of the
-    old one: a user has given it.
+    """The answers with those of the new purpose, except answers that differ from the old purpose's,
+    which a user has given.
     """
     suggested, wanted = answers_for(old), answers_for(new)
     changed = {
@@ -89,7 +89,7 @@ def switched(answers: Mapping[str, Any], old: Purpose, new: Purpose) -> dict[str
 def switched_schedule(
     form: ScheduleForm, typed: Mapping[str, Any], old: Purpose, new: Purpose
 ) -> Mapping[str, Any]:
-    """The answers about a schedule, by the same rule. form: what was typed, read."""
+    """The answers about a schedule, by the same rule. form: the parsed input."""
     if not form.is_valid():
         return typed
     given = "" if form.is_never else form.as_timing().get("cron", "interval")

@@ -37,7 +37,7 @@ REPEATS = (
 DAYS = (*((str(day), ordinal(day)) for day in range(1, 32)), (LAST_DAY, "last day"))
 CATCH_UP = ((CatchUp.ONCE, "run once"), (CatchUp.SKIP, "wait for the next start"))
 USUAL_TIME = time(3)
-#: of zones by region; others are older names of these
+#: the regions of zones; other names are older aliases
 REGIONS = frozenset(
     {
         *("Africa", "America", "Antarctica", "Arctic", "Asia"),
@@ -49,8 +49,8 @@ COMMON = ("catch_up", "time_zone")
 
 
 class ZoneSelect(forms.Select):
-    """All time zones by region, so that typing the beginning of a city finds it; the one that is
-    chosen, the account's and UTC come first.
+    """All time zones by region, so that typing the beginning of a city finds it; the chosen one,
+    the account's and UTC come first.
     """
 
     def render(
@@ -73,7 +73,9 @@ class ZoneSelect(forms.Select):
 
 @cache
 def _zones_by_region() -> SafeString:
-    """Of 440 zones, a widget's template for each takes as long as the rest of a page."""
+    """A choice of time zones. With 440 zones, a widget's template for each takes as long as the
+    rest of a page.
+    """
     names = sorted(name for name in zones() if name.partition("/")[0] in REGIONS)
     groups = (
         (region, [(name, name.partition("/")[2].replace("_", " ")) for name in group])
@@ -90,7 +92,7 @@ def _zones_by_region() -> SafeString:
 
 
 class ScheduleForm(forms.Form):
-    """Questions only; what is right is settled by `set_schedule`."""
+    """Only has the questions; `set_schedule` decides what is valid."""
 
     repeat = forms.ChoiceField(
         label="Repeat", required=False, choices=REPEATS, initial=NEVER, widget=forms.RadioSelect
@@ -154,7 +156,7 @@ class ScheduleForm(forms.Form):
             self.add_error("at", "Choose a time of the day.")
 
     def as_timing(self) -> dict[str, Any]:
-        """The fields of a schedule, unchecked, of a valid form."""
+        """The unchecked fields of a schedule, from a valid form."""
         answers = self.cleaned_data
         fields = {name: answers[name] for name in COMMON if answers.get(name)}
         fields["is_on"] = answers["is_on"]
@@ -182,7 +184,9 @@ def schedule_answers(timing: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cron_answers(line: str) -> Iterator[tuple[str, Any]]:
-    """Words where they say the same; the line stands beside them for those who know cron."""
+    """The cron line in words if they mean the same, with the line beside them for users who know
+    cron.
+    """
     words = read_words(line) if line else None
     if words is None:
         yield "repeat", CRON

@@ -1,4 +1,4 @@
-"""The sections of a crawl's form that are folded: each says in a line what is set in it."""
+"""The folded sections of a crawl's form: each shows its settings in a line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FormSection:
     title: str
     #: the summary while nothing is set
     usual: str
-    #: the form's fields; all that begin with `prefix` are its questions, too
+    #: the form's fields; fields that begin with `prefix` also belong to it
     names: Sequence[str]
     prefix: str = " "
     #: a template with a sentence over the questions
@@ -126,7 +126,7 @@ class FoldedSection:
 
     @property
     def rows(self) -> list[FieldRow]:
-        """The fields of one width share a row, up to one whose question begins another."""
+        """The rows of fields: fields of one width share a row, until a question begins another."""
         rows: list[FieldRow] = []
         for field in self.fields:
             width, question = _width(field), QUESTIONS.get(field.name)
@@ -141,18 +141,18 @@ class FoldedSection:
 
     @property
     def told(self) -> str:
-        """The fields that are set, question by question; empty: all is as usual."""
+        """The fields that are set, question by question; empty if all have their defaults."""
         return "; ".join(filter(None, map(_describe_field, self.fields)))
 
     @property
     def is_open(self) -> bool:
-        """A section with a mistake is open, so that the mistake is seen."""
+        """Open a section with a mistake, so that the mistake is seen."""
         return self.was_open or any(field.errors for field in self.fields)
 
 
 def sections_of(form: forms.Form, *, unfolded: Collection[str] = ()) -> dict[str, FoldedSection]:
-    """The sections of which the form has the first question, by key; `unfolded` are keys of those
-    that were open.
+    """The sections whose first question the form has, by key; `unfolded` has the keys of open
+    ones.
     """
     return {
         section.key: FoldedSection(
@@ -169,9 +169,9 @@ def sections_of(form: forms.Form, *, unfolded: Collection[str] = ()) -> dict[str
 
 
 def _describe_field(field: forms.BoundField) -> str:
-    """Label and answer, where that is not the usual one.
+    """Label and answer, if it is not the default.
 
-    A long field, or one that may hold secrets, is counted by its lines.
+    For a long field, or one that may contain secrets, only its lines are counted.
     """
     value = field.value()
     if value in (None, "", False) or str(value) == str(field.field.initial):
@@ -196,7 +196,7 @@ def _short(text: str) -> str:
 
 
 def _width(field: forms.BoundField) -> str:
-    """Short answers stand four in a row, lines of text two; what is ticked stands alone."""
+    """The number of fields in a row: four short answers, two lines of text, one check box."""
     if isinstance(field.field, forms.BooleanField):
         return ALONE
     is_short = "inputmode" in field.field.widget.attrs or isinstance(field.field, forms.ChoiceField)
@@ -204,5 +204,5 @@ def _width(field: forms.BoundField) -> str:
 
 
 def _choices(field: forms.BoundField) -> list[tuple[str, str]]:
-    """Ours are plain pairs; a form's may be groups or callables as well."""
+    """The choices of a field. Ours are plain pairs; a form's may also be groups or callables."""
     return list(cast("Any", field.field).choices)

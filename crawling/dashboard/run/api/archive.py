@@ -1,5 +1,5 @@
-"""`/api/v1/crawls/{id}/pages/{page}`, `…/archive-files`: a page with the record that the archive
-has of it, and the archive's files; `/api/v1/disk`: what they take.
+"""`/api/v1/crawls/{id}/pages/{page}`, `…/archive-files`: a page with its record in the archive, and
+the archive's files; `/api/v1/disk`: their size.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

@@ -16,8 +16,8 @@ class PageOut(Schema):
 
     `fingerprint` is that of the content: pages that share it are copies of each other.
 
-    These are the fields that SEEDS B6 asks for: number and layer stand as id and depth, the hit
-    count as backlinks, the reference as via, the time to live as expires_at.
+    These are the fields of SEEDS B6: number and layer are id and depth, the hit count as backlinks,
+    the reference as via, the time to live as expires_at.
     """
 
     id: int

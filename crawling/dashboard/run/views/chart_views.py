@@ -38,13 +38,13 @@ def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @of_run(NEVER_STARTED)
 def numbers(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
-    """The numbers behind a run's charts, or of those of one of its hosts, as CSV."""
+    """The numbers behind a run's charts, or behind those of one of its hosts, as CSV."""
     chart, _ = _chart(run, asked_text(request.GET, "host"))
     return send(chart_file(f"crawl-{run.crawl_id}-run-{run.number}-by-time", chart))
 
 
 def _chart(run: Run, host: str) -> tuple[TimeSeries, bool]:
-    """The chart of the run, or of the host of that name; and whether its earlier pages are
+    """The chart of the run, or of the host with this name; and whether its earlier pages are
     missing.
     """
     if not host:

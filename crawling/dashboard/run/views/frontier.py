@@ -1,5 +1,5 @@
-"""The frontier of a run: look through what waits, send it ahead or to the end, take it out, put it
-back, export it; and the run's sites as a tree of directories.
+"""The frontier of a run: list waiting URLs, send them ahead or to the end, take them out, put them
+back, export them; and the run's sites as a tree of directories.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ LONGEST_PATH = 2000
 
 @of_run("it has no queue yet", methods=("GET", "HEAD", "POST"))
 def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, holding `?q=`,
-    after the URL `?after=`.
+    """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, containing
+    `?q=`, after the URL `?after=`.
     """
     if request.method == "POST":
         return _handle(request, run)
@@ -75,14 +75,14 @@ def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run("it has no queue yet")
 def text(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
-    """All that the page would list, an address a line."""
+    """All URLs that the page would list, one a line."""
     lines = as_text(run, FrontierFilter.read(request.GET))
     return send(text_file(f"frontier-{run.crawl_id}-run-{run.number}", lines))
 
 
 @needs("crawling.change_crawljob")
 def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Do it to what is ticked, or to all that is found once it is confirmed."""
+    """Apply the action to the ticked URLs, or, once confirmed, to all that are found."""
     wanted, name = FrontierFilter.read(request.POST), request.POST.get("deed", "")
     address = f"{reverse('crawling:frontier', args=[run.crawl_id])}?{request.POST.get('query', '')}"
     deed = next((deed for deed in DEEDS.get(wanted.place, {}) if deed == name), None)

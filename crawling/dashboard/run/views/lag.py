@@ -14,7 +14,9 @@ from serving.access import AuthenticatedRequest
 
 @of_run("nothing is derived of its pages")
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Of what `?of=` names, else of the links; a page that shows it asks again and again."""
+    """Show the lag of the data `?of=`, else of the links; a page that shows it requests it again
+    and again.
+    """
     name = request.GET.get("of", "")
     derived = Derived(name) if name in list(Derived) else Derived.LINKS
     here: dict[str, object] = {"run": run, "lag": read_lag(run, derived)}

@@ -1,5 +1,5 @@
-"""The log of a run on a page of its own: its end as it grows, what was before, the lines about one,
-and all of it as a file.
+"""The log of a run on a page of its own: its growing end, earlier lines, the lines around one, and
+all of it as a file.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ from serving.requests import render_live, wants_fragment
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has no log yet"
-#: lines at a time: what a browser's own search can look through, and takes no time to show
+#: lines at a time: few enough for a browser to search and to show at once
 SHOWN = 1_000
 
 
 @of_run(NEVER_STARTED)
 def log(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show the end of a run's log, what is `?before=` or `?after=` a line of that id, or the lines
-    about `?line=`.
+    """Show the end of a run's log, the lines `?before=` or `?after=` the line with that id, or the
+    lines around `?line=`.
 
-    The live refresh asks for what is behind the last line that has settled, and gets nothing but
-    lines.
+    The live refresh requests the lines after the last settled one, and gets only lines.
     """
     wanted, line, after = (
         LogFilter.read(request.GET),

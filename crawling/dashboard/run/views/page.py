@@ -1,4 +1,4 @@
-"""The page of one crawl: its state and why, how it is getting on, and what to do about it; with its
+"""The page of one crawl: its state and the reason, its progress, and what to do about it; with its
 pages and hosts in full.
 """
 
@@ -58,14 +58,14 @@ PAGE_COLUMNS = (
     ("size", "Size", True),
     ("fetched", "Fetched", False),
 )
-#: sort key and head of what hosts are sorted by
+#: sort keys of hosts, with their heads
 HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))
 
 
 @authenticated(needs="crawling.view_crawljob")
 def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the
-    line `?before=`. Asked for nothing (`?overview` asks for this page), a crawl with a purpose
+    """Show the latest run, or that of `?run=`; its log from `?level=`, containing `?text=`, before
+    the line `?before=`. Without a query (`?overview` asks for this page), a crawl with a purpose
     leads to its results.
     """
     job = get_object_or_404(CrawlJob.objects.select_related("schedule"), pk=pk)
@@ -101,8 +101,8 @@ def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the pages of a run that `asked_pages` means, by `?sort=`, behind the page `?after=` or
-    just before `?before=`; `?page=` says which page of the list that is.
+    """List the pages of a run that `asked_pages` selects, by `?sort=`, after the page `?after=` or
+    just before `?before=`; `?page=` is the number of that page of the list.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     run, wanted, sort = asked_run(request, job), asked_pages(request), request.GET.get("sort", "")
@@ -147,8 +147,8 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @of_run("it has no hosts yet")
 def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """List the hosts of a run that hold `?q=` in their names, by `?sort=`, after that of the id
-    `?after=`; those with most to do first.
+    """List the hosts of a run whose names contain `?q=`, by `?sort=`, after the one with the id
+    `?after=`; by default those with the most waiting URLs first.
     """
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
@@ -173,8 +173,9 @@ def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Try the failed URLs of the latest run again: those of `status`, that of the id `url`, or
-    all."""
+    """Try the failed URLs of the latest run again: those of `status`, the one with the id `url`, or
+    all.
+    """
     job = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):
         status, url = _number(request, "status", most_digits=4), _number(request, "url")
@@ -193,7 +194,7 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _number(request: AuthenticatedRequest, name: str, *, most_digits: int = 18) -> int | None:
-    """A number from a form, which may be negative; None: not given. Raises CrawlError."""
+    """A number from a form, which may be negative; None if not given. Raises CrawlError."""
     text = request.POST.get(name, "")
     if text and whole_number(text.removeprefix("-"), most_digits=most_digits) is None:
         raise CrawlError("A status is a number, like 404.")

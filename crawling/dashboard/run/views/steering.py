@@ -1,5 +1,5 @@
-"""Start, pause, resume, stop and abort from a button on any page, and back to that page; whose the
-crawl is.
+"""Start, pause, resume, stop and abort by a button on any page, then return to that page; hand a
+crawl over.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from crawling.runs.verbs import VERBS, Verb, offered
 from serving.access import AuthenticatedRequest, authenticated
 
 _AT_WORK = ("queued", "waiting", "running")
-#: states in which a crawl does what was requested; beside others the message would deny them
+#: states in which a crawl does what was requested; with other states the message would contradict
+#: them
 STATES_AFTER = {
     "start": _AT_WORK,
     "resume": _AT_WORK,
@@ -35,14 +36,16 @@ STATES_AFTER = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
-    """Do it, or say why it cannot be done. An act that loses something is confirmed first."""
+    """Do the action, or say why it cannot be done. An action that loses something is confirmed
+    first.
+    """
     job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
     with errors_told(request, CrawlError, BadKeepTime):
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
         if is_asked and (sentence := consequence(job, verb)):
             return _confirm(request, job, verb, sentence)
         act.do(job, by=request.user, **_wish(act, request.POST.get("keep_minutes", "")))
-        # not its state, which has changed again when the page is read
+        # not its state, which has changed again by the time the page is read
         tell(
             request,
             f"{verb.capitalize()} of {job.name} requested.",
@@ -80,7 +83,7 @@ def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
 
 
 def _wish(verb: Verb, keep_minutes: str) -> dict[str, float]:
-    """Raises CrawlError for what is no number."""
+    """The seconds of a form. Raises CrawlError if they are no number."""
     try:
         return {"keep_seconds": 60 * float(keep_minutes)} if verb.may_keep and keep_minutes else {}
     except ValueError as error:

@@ -9,8 +9,8 @@ from crawling.orders.fields import MIB
 #: a document is cut off there; it is in memory up to 64 KiB, and in a file beyond that
 MOST_DOCUMENT_BYTES = 64 * MIB
 
-#: the claim (Max) of a crawl unless its order has another, where the pool has so much for each of
-#: its workers; more fetch slots where the pool has more
+#: the claim (Max) of a crawl unless its order has another, if the pool has that much for each of
+#: its workers; more fetch slots if the pool has more
 USUAL_CLAIM = {
     "worker": 1,
     "fetch_slots": 8,
@@ -19,15 +19,14 @@ USUAL_CLAIM = {
     "dns_slots": 8,
     "archive_writers": 1,
 }
-#: Of a worker's part of the fetch slots, what a crawl claims: a shift requests a slot for each host
-#: that waits for one, so that a crawl of few hosts leaves the others free. The rest is for test
-#: fetches and checks of links. More threads than this a work process has no use for.
+#: The part of a worker's fetch slots that a crawl claims: a shift requests a slot for each host
+#: that waits for one, so a crawl of few hosts leaves the others free. The rest is for test fetches
+#: and checks of links. A work process has no use for more threads than this.
 FETCH_PART, MOST_FETCH_SLOTS = 7 / 8, 64
-#: the classes of which a shift begins with one unit and grows. Of memory it needs the shares of its
-#: fetch threads from the start, and of all others but STAGED the whole claim.
+#: the classes of which a shift begins with one unit and grows. From the start it needs the memory
+#: shares of its fetch threads, and the whole claim of all other classes except STAGED.
 GROWING = frozenset({"fetch_slots", "dns_slots"})
-#: classes that a shift requests once a document needs them; it asks so for memory beyond the
-#: shares, too
+#: classes that a shift requests once a document needs them; so it does for memory beyond the shares
 STAGED = frozenset({"archive_writers"})
 #: without one of each there is no shift
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
@@ -56,9 +55,9 @@ PRESETS: dict[str, dict[str, int | None]] = {
 def preset_claims(capacity: Mapping[str, int]) -> dict[str, dict[str, int]]:
     """Return Max for every class of the pool by preset.
 
-    None asks for more than there is. Of gentle and normal crawls as many can work at the same time
-    as there are workers; of fast ones two, since each claims half of the pool at most, but never
-    less than a normal one. A fast one leaves room for two normal ones beside it.
+    No preset asks for more than there is. As many gentle and normal crawls can work at the same
+    time as there are workers, and two fast ones, since each claims at most half of the pool, but
+    never less than a normal one. A fast crawl leaves room for two normal ones.
     """
     usual = usual_claim(capacity)
     return {
@@ -73,16 +72,16 @@ def preset_claims(capacity: Mapping[str, int]) -> dict[str, dict[str, int]]:
 
 
 def _large_claim(key: str, usual: int, capacity: int) -> int:
-    """Half of the pool; of a class that is granted whole a little less, if two usual claims would
-    not fit beside it.
+    """Half of the pool; for a class that is granted whole a little less, if two usual claims would
+    not fit next to it.
     """
     left = capacity if key in GROWING else capacity - 2 * usual
     return max(usual, min(capacity // 2, left))
 
 
 def usual_claim(capacity: Mapping[str, int]) -> dict[str, int]:
-    """The claim of a crawl on a pool unless its order says otherwise: no more than the part of a
-    worker, so that every worker can have a crawl.
+    """The claim of a crawl on a pool unless its order says otherwise: at most a worker's part, so
+    that every worker can have a crawl.
     """
     workers = max(1, capacity.get("worker", 1))
     claim = {
@@ -100,7 +99,7 @@ def complete_claim(
     capacity: Mapping[str, int],
     limits: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, int], dict[str, str]]:
-    """Return Max for every class of the pool, and a sentence for each entry that cannot be.
+    """Return Max for every class of the pool, and a sentence for each invalid entry.
 
     `capacity` is the pool's, by class, and `limits` are those of the crawl's team; classes that
     `wanted` leaves out take their usual claim.
@@ -149,7 +148,7 @@ def _at_first(key: str, claim: Mapping[str, int]) -> int:
 
 
 def memory_share(claim: Mapping[str, int]) -> int:
-    """Bytes that each fetch thread may have in hand without asking: 1 MiB, or an even part of a
+    """Bytes that each fetch thread may have in hand without a request: 1 MiB, or an even part of a
     smaller claim.
     """
     return min(MIB, claim["memory"] * MIB // max(1, claim["fetch_slots"]))

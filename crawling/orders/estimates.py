@@ -16,12 +16,12 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 class Figure:
     label: str
     value: str
-    #: what it counts, or why there is none
+    #: what the number counts, or why there is none
     note: str
 
 
 def figures(order: CrawlOrder) -> list[Figure]:
-    """The two of an estimate that follow from the order alone."""
+    """The parts of an estimate that follow from the order alone."""
     return [_requests(order), _duration(order)]
 
 
@@ -72,7 +72,7 @@ def _budgets(order: CrawlOrder) -> tuple[tuple[int, int | None], tuple[int, int 
 
 
 def _most(span: int, delay: float, limit: int | None) -> int | None:
-    """Requests within so many seconds; None: nothing bounds them."""
+    """The most requests within `seconds`; None if nothing bounds them."""
     by_delay = floor(span / delay) if delay else None
     bounds = [bound for bound in (by_delay, limit) if bound is not None]
     return max(1, min(bounds)) if bounds else None

@@ -1,4 +1,4 @@
-"""The page of the documentation about the fields of an order, made of their questions."""
+"""The page of the documentation about the fields of an order, made from their questions."""
 
 from __future__ import annotations
 

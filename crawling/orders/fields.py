@@ -1,4 +1,4 @@
-"""Kinds of fields that orders are made of, and the question by which people are asked for each.
+"""The kinds of an order's fields, and the question for each.
 
 A part of an order annotates each field with its `Question`. The form, the options of the command
 line, the descriptions in the API's schema and the table of `docs/orders.md` are made from that.
@@ -39,9 +39,9 @@ Text = Annotated[str, Field(min_length=1, max_length=500, pattern=ONE_LINE)]
 
 @dataclass(frozen=True, slots=True)
 class FormUnit:
-    """The unit of a form's field where the order has a finer one."""
+    """The unit of a form's field if the order has a finer one."""
 
-    #: the last word of the order's field, and what stands for it in the form's
+    #: the last word of the order's field, and its replacement in the form's
     of_order: str
     of_form: str
     #: units of the order in one of the form
@@ -58,9 +58,10 @@ MINUTES = FormUnit("seconds", "minutes", 60, "90")
 class Question:
     #: for readers of the schema, of the documents and of the command line's help
     meaning: str
-    #: beside the form's field; empty: the form has no such field, or a widget of its own
+    #: the label of the form's field; empty if the form has no such field, or a widget of its own
     label: str = ""
-    #: before the value where an order is shown; empty: the label. Values of one heading share a row
+    #: the heading of the value in a shown order; empty for the label. Values of one heading share a
+    #: row
     heading: str = ""
     #: under the form's field
     help: str = ""
@@ -70,14 +71,14 @@ class Question:
     choices: Sequence[tuple[str, str]] = ()
     #: the form's choice for None, where an empty answer means the default
     none: str = ""
-    #: between name and value in a line of a table
+    #: the separator between name and value in a line of a table
     mark: str = " = "
-    #: lines of text that are seen at once
+    #: the lines of a text that are visible at once
     rows: int = 2
     #: a sentence over the row of the form that begins with this field; None: it may stand in a row
     #: with those before it
     above: str | None = None
-    #: on the command line; empty: only a file gives it
+    #: the option on the command line; empty if only a file gives the field
     option: str = ""
     #: the name of the option's value in the command line's help
     metavar: str | None = None
@@ -92,9 +93,9 @@ class Question:
 class OrderField:
     name: str
     question: Question
-    #: bool, int, float, str, list or dict, whatever limits are set on it
+    #: bool, int, float, str, list or dict, without its limits
     kind: type
-    #: the type of a table's values; else as `kind`
+    #: the type of a table's values; otherwise the same as `kind`
     value_kind: type
     default: Any
     #: whether a number may be less than 0
@@ -107,7 +108,9 @@ class OrderField:
         return self.name.removesuffix(unit.of_order) + unit.of_form if unit else self.name
 
     def halves(self, line: str, mark: str) -> tuple[str, str]:
-        """Name and value in a line of a table; a name may hold the mark where a value cannot."""
+        """Name and value in a line of a table; a name may contain the separator if a value
+        cannot.
+        """
         split = line.rpartition if self.value_kind in (int, float) else line.partition
         name, _, value = split(mark)
         return name.strip(), value.strip()
@@ -141,8 +144,8 @@ def _kinds(annotation: Any) -> tuple[type, type]:
 
 
 def format_value(value: object) -> str:
-    """A field's value in the words of an edit: lists and tables entry by entry; an empty limit is
-    no limit.
+    """A field's value in the words of an edit: lists and tables entry by entry, and *no limit* for
+    an empty limit.
     """
     if isinstance(value, list):
         return beginning([str(entry) for entry in value], TOLD) or "none"

@@ -49,7 +49,7 @@ from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.orders.seeds import in_short, read_seeds
 from crawling.orders.sentences import sentence_for
 
-#: more belong into several crawls, which can then be paused, limited and compared apart
+#: more seeds belong into several crawls, which can then be paused, limited and compared separately
 MAX_SEEDS = 5000
 MAX_BATCH_SIZE = 500
 MOST_PROCESSES = 64
@@ -86,7 +86,9 @@ ORDERS = VisitOrderChoices()
 
 
 def _words(choices: type[StrEnum]) -> WithJsonSchema:
-    """The choices in place: a schema within OpenAPI's has no room for definitions of its own."""
+    """The schema with inlined choices, since a schema within OpenAPI's cannot have definitions of
+    its own.
+    """
     return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
 
 
@@ -308,7 +310,7 @@ class CrawlOrder(
         return [address.url for address in addresses]
 
     def mistakes(self) -> dict[str, str]:
-        """A sentence by field for what cannot be together."""
+        """Sentences by field about settings that exclude each other."""
         errors = self.budget_mistakes()
         if self.scope is Reach.ANYWHERE:
             errors |= self.guard_mistakes()
@@ -322,7 +324,7 @@ class CrawlOrder(
         return errors
 
 
-#: the parts of an order that a column of the crawl keeps each as they are; the section about
+#: the parts of an order that are each stored unchanged in a column of the crawl; the section about
 #: requests contains secrets, and is stored by `crawling.runs.crawls.fetching_section`
 PARTS: dict[str, type[BaseModel]] = {
     "filters": FiltersPart,
@@ -338,8 +340,8 @@ FIELDS = tuple(
 )
 
 _IN_PARTS = {*FetchingPart.model_fields}.union(*(part.model_fields for part in PARTS.values()))
-#: fields that a column of the same name keeps each; the order of visits is kept as `visit_order`,
-#: and Max as the whole that the claim was completed to
+#: fields that are each stored in a column of the same name; the order of visits is stored as
+#: `visit_order`, and Max as the completed claim
 COLUMNS = tuple(one.name for one in FIELDS if one.name not in {*_IN_PARTS, "order", "claim"})
 
 #: the unknown fields for which similar names are looked for: that takes a millisecond each

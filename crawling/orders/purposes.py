@@ -1,7 +1,7 @@
 """Purposes of crawls: the fields of an order and the schedule that each suggests.
 
-A field that the order gives counts more. `crawling.dashboard.run.first_page` says what the crawl's
-page shows first.
+Fields that the order gives take precedence. `crawling.dashboard.run.first_page` says what the
+crawl's page shows first.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 #: every field that some purpose sets
 SET_BY_PURPOSE = frozenset(name for preset in PRESETS.values() for name in preset)
-#: cron lines; without one it starts by hand. A form offers them, and other doors do not: a program
-#: that wants a schedule sets one
+#: cron lines; without one the crawl is started by hand. Only the form offers them: a program that
+#: wants a schedule sets one
 SCHEDULES: Mapping[str, str] = {Purpose.ARCHIVE: "0 3 1 * *", Purpose.LINKS: "0 3 * * 1"}
 
 
 def preset_of(purpose: object) -> Mapping[str, Any]:
-    """The fields that a purpose sets; none for what is no purpose."""
+    """The fields that a purpose sets; none for an unknown purpose."""
     return PRESETS.get(purpose, {}) if isinstance(purpose, str) else {}

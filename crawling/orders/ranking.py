@@ -18,12 +18,12 @@ from crawling.web.extensions import BadExtension, ExtensionPoint
 
 logger = logging.getLogger(__name__)
 
-#: the name of an order of visits: it fits into its column
+#: the name of an order of visits, which fits into its column
 NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")
 MOST_LABEL = 100
-#: OPIC's credit (SEEDS W15): all of it is the seeds'. It is never made and never lost: what a page
-#: spends goes to its links and to the Lambda page. Pages that many pages lead to collect it, and
-#: traps, which share theirs out among ever more of their own, run dry
+#: OPIC's credit (SEEDS W15): at first the seeds have all of it. Credit is never made and never
+#: lost: a page spends it on its links and the Lambda page. Pages with many links to them collect
+#: credit, and traps, which divide theirs among ever more of their own pages, run dry
 START_CREDIT = 100.0
 TAX = 0.1
 
@@ -31,8 +31,8 @@ TAX = 0.1
 class Order(StrEnum):
     """Orders of visits.
 
-    Hosts take turns within it, and with batches of several URLs so do those of a host, unless the
-    order is to be exact (`exact_order`).
+    Hosts take turns within an order, in batches of several URLs, unless the order is to be exact
+    (`exact_order`).
     """
 
     BREADTH_FIRST = "breadth_first"
@@ -47,10 +47,10 @@ class Order(StrEnum):
         return LABELS[self]
 
     def rank(self, _url: str, depth: int) -> float:
-        """The rank of a URL of which no more is known; `Ranking` adds what links give to it.
+        """The rank of a URL by itself; `Ranking` adds the gains from links.
 
-        Depth first, nothing lies deeper than the page just read but its own links, so the deepest
-        URL is always one of those.
+        Depth first: only its own links are deeper than the page just read, so the deepest URL is
+        always one of those.
         """
         return float(-depth if self is Order.DEPTH_FIRST else depth)
 
@@ -63,7 +63,7 @@ LABELS = {
     Order.FOCUSED: "Focused: what is most like a topic, by links and the pages before them",
 }
 OURS = frozenset(order.value for order in Order)
-#: orders in which a link matters to its target even if that is known
+#: orders in which a link matters to its target even if the target is known
 COUNTS_LINKS = frozenset({Order.BEST_FIRST, Order.OPIC, Order.FOCUSED})
 
 
@@ -100,8 +100,8 @@ def is_of_package(name: str) -> bool:
 
 
 def rank_by(name: str, url: str, depth: int) -> float:
-    """The rank by an order alone. Where that is not available, fails, or returns no number, it is
-    the depth.
+    """The rank by an order alone. If the order is not available, fails, or returns no number, the
+    rank is the depth.
     """
     order = VISIT_ORDERS.get(name)
     try:
@@ -114,22 +114,22 @@ def rank_by(name: str, url: str, depth: int) -> float:
 
 @lru_cache(maxsize=32)
 def _warn(name: str, fault: str) -> None:
-    """Once for each fault in the life of a process."""
+    """Log a fault, once in the life of a process."""
     logger.warning("the visit order %s failed: %s", name, fault)
 
 
 @dataclass
 class LambdaPage:
-    """The page that is nowhere and leads everywhere."""
+    """The virtual page that links to all pages."""
 
     credit: float = 0.0
-    #: its total so far for a page that has waited from the start. A page's credit is the level less
-    #: its rank, so to give every waiting page the same is to raise one number, and no row has to be
+    #: the total so far of a page that has waited from the start. A page's credit is the level minus
+    #: its rank, so giving the same to every waiting page raises one number, and no row has to be
     #: written
     level: float = 0.0
 
     def spread(self, pages: int) -> None:
-        """Share all credit among the waiting pages, which are so many."""
+        """Divide all credit among the waiting pages. pages: their number."""
         self.level += self.credit / pages
         self.credit = 0.0
 
@@ -150,7 +150,7 @@ class Ranking:
     """Ranks for the URLs of one run.
 
     The gain of a URL comes from the links to it: in best-first their number, in OPIC the credit
-    that they carry, in a focused crawl the greatest similarity to the topic that they let expect.
+    that they carry, in a focused crawl the greatest expected similarity to the topic.
     """
 
     #: the name of an order of visits
@@ -164,7 +164,7 @@ class Ranking:
     rank_alone: Callable[[str, str, int], float] = rank_by
 
     def rank(self, url: str, depth: int, gain: float) -> float:
-        """The rank of a URL that was found at a depth and has gained so much."""
+        """The rank of a URL that was found at a depth and has gained `gain`."""
         if self.order == Order.BEST_FIRST:
             return -self.weight(url, gain)
         if self.order == Order.OPIC:
@@ -175,11 +175,11 @@ class Ranking:
 
     @property
     def counts_links(self) -> bool:
-        """Whether a link matters to its target even if that is known."""
+        """Whether a link matters to its target even if the target is known."""
         return self.order in COUNTS_LINKS
 
     def weight(self, url: str, links: float) -> float:
-        """SEEDS B4's I(P) of a URL that so many pages link to, whatever the order of visits."""
+        """SEEDS B4's I(P) of a URL with `backlinks` links to it, whatever the order of visits."""
         return self.links_weight * links + self.url_weight * importance_of(
             url, self.importance or {}
         )

@@ -1,4 +1,4 @@
-"""Which runs of a crawl are kept, and which go when."""
+"""The retention of a crawl's runs: which are kept, and when the others are deleted."""
 
 from __future__ import annotations
 
@@ -50,16 +50,17 @@ class RetainedRun:
     #: None while it goes on
     ended_at: datetime | None
     bytes: int
-    #: pages that later runs have in its archive, by their numbers
+    #: the number of pages that later runs have in its archive, by the runs' numbers
     needed_by: Mapping[int, int]
-    #: which run of another crawl has payloads in its archive, in a sentence
+    #: a sentence that names a run of another crawl with payloads in its archive
     needed_by_others: str = ""
 
 
 @dataclass(frozen=True)
 class RunFate:
     number: int
-    #: the moment by which it goes if nothing else happens, past if it goes now; None: it stays
+    #: when it is deleted if nothing else happens, in the past if it is deleted now; None if it
+    #: stays
     goes_at: datetime | None
     sentence: str
 
@@ -68,7 +69,7 @@ class RunFate:
 
 
 def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[str, str]]:
-    """The rules, or a sentence for each field that is wrong."""
+    """The rules, or a sentence for each invalid field."""
     try:
         return Retention.model_validate(dict(fields)), {}
     except ValidationError as error:
@@ -84,7 +85,7 @@ def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[st
 def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[RunFate]:
     """The decision on each run, the latest first.
 
-    The latest always stays, and so does a run whose archive has pages of one that stays.
+    The latest always stays, and so does a run whose archive has pages of a run that stays.
     """
     told, staying, total = [], set[int](), 0
     for place, run in enumerate(runs):

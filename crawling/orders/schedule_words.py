@@ -1,6 +1,6 @@
 """Schedules in words: every day, week or month at a time of the day, as a cron line and back.
 
-Of a cron line that says no such thing, `cronsim` has the words.
+For other cron lines `cronsim` has the words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 LAST_DAY = "L"
 #: the number that `cronsim` has for it
 _LAST = -1000
-#: an instant at which a line is read; it shifts nothing of what is read
+#: the time at which a line is parsed, which does not change the result
 _ANY_TIME = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -36,7 +36,7 @@ class ScheduleWords:
 
     repeat: Repeat
     at: time
-    #: of a week: 1 is Monday, 7 is Sunday; in order
+    #: days of a week: 1 is Monday, 7 is Sunday; in order
     weekdays: tuple[int, ...] = ()
     #: of a month: 1 to 31, or LAST_DAY
     day: str = ""
@@ -62,7 +62,7 @@ class ScheduleWords:
         return ""
 
     def later(self, minutes: int) -> ScheduleWords | None:
-        """The same days, so many minutes later; None: that is after midnight."""
+        """The schedule, `minutes` later on the same days; None if that is after midnight."""
         moved = datetime.combine(_ANY_TIME.date(), self.at) + timedelta(minutes=minutes)
         if moved.date() != _ANY_TIME.date():
             return None
@@ -70,7 +70,7 @@ class ScheduleWords:
 
 
 def read_words(line: str) -> ScheduleWords | None:
-    """A valid cron line in words; None: words cannot say it."""
+    """A valid cron line in words; None if these words cannot express it."""
     read = CronSim(line, _ANY_TIME)
     minutes, hours, days, weekdays = read.minutes, read.hours, read.days, read.weekdays
     if len(minutes) != 1 or len(hours) != 1 or len(read.months) != 12:
@@ -109,7 +109,7 @@ def ordinal(number: int) -> str:
 
 
 def _spans(weekdays: Sequence[int]) -> list[str]:
-    """The days by name; three and more that follow each other as one span."""
+    """The days by name; three and more in a row as a span."""
     names: list[str] = []
     for _, group in groupby(enumerate(weekdays), key=lambda pair: pair[1] - pair[0]):
         run = [WEEKDAYS[number - 1] for _, number in group]

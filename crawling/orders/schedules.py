@@ -1,8 +1,8 @@
-"""When a crawl starts by itself: by a cron line or at an interval, in a time zone.
+"""When a crawl starts automatically: by a cron line or at an interval, in a time zone.
 
-A time that the clock jumps over counts as the moment after the jump, one that it shows twice comes
-once; both only of lines that name their hours. `*` and steps go by time that passes, as in Debian's
-cron.
+A time that the clock skips counts as the moment after the jump, and a time that it shows twice
+comes once; both only for lines that name their hours. `*` and steps follow elapsed time, as in
+Debian's cron.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from crawling.orders.fields import NUMBER
 from crawling.orders.schedule_words import interval_words, read_words, words_of
 from crawling.orders.sentences import sentence_for
 
-#: later than this a start is late, and the schedule says what becomes of it: schedulers change,
-#: machines are started again
+#: later than this a start is late, and the schedule's policy decides: schedulers change, machines
+#: restart
 LATE_AFTER = timedelta(minutes=5)
 CRON_FIELDS = 5
 NO_TIME = timedelta(0)
@@ -141,7 +141,7 @@ class ScheduleTiming(BaseModel):
         return list(islice(self.after(now, anchor), count))
 
     def latest(self, due_at: datetime, now: datetime, anchor: datetime) -> datetime:
-        """The last time that has come; `due_at` is one of them."""
+        """The last due time; `due_at` is due."""
         if self.every_minutes is not None:
             return max(
                 due_at,
@@ -158,8 +158,8 @@ class ScheduleTiming(BaseModel):
 
 
 class DueStart(NamedTuple):
-    """The consequence of times that have come: the last of them, whether a run is to start for it,
-    and the time after.
+    """The consequence of due times: the last of them, whether a run starts for it, and the next
+    time.
     """
 
     at: datetime
@@ -167,13 +167,13 @@ class DueStart(NamedTuple):
     next_at: datetime
 
 
-#: the share of changed pages, among those that an earlier run has, too, that halves the interval
+#: the share of changed pages, among those that an earlier run also has, that halves the interval
 MUCH_CHANGED = 0.05
 
 
 def next_pace(timing: ScheduleTiming, pace: int, *, compared: int, changed: int) -> int:
-    """The interval in minutes after a run of which so many pages could be compared with an earlier
-    one's, and so many of those had changed.
+    """The interval in minutes after a run. compared: its pages that could be compared with an
+    earlier run's; changed: how many of these had changed.
     """
     slowest = timing.every_minutes or pace
     if compared and changed / compared >= MUCH_CHANGED:
@@ -193,8 +193,8 @@ def settle(
 ) -> DueStart:
     """pace: the interval in minutes of a schedule that follows changes.
 
-    Of all times from `due_at` to `now` the last alone may start a run: a crawl that was missed
-    ten times is not run ten times.
+    Only the last of all times from `due_at` to `now` may start a run: a crawl that was missed ten
+    times is not run ten times.
     """
     if timing.fastest_minutes is not None:
         is_late = now - due_at > LATE_AFTER
@@ -211,10 +211,10 @@ def settle(
 def spread(
     timing: ScheduleTiming, count: int, minutes: int
 ) -> list[tuple[ScheduleTiming, timedelta]]:
-    """The schedule for each of so many crawls, whose starts divide so many minutes among them, and
-    by how much the first interval is longer.
+    """The schedules of several crawls whose starts are spread over some minutes, each with the
+    delay of the first interval.
 
-    Raises ValueError with a sentence if a cron line cannot be moved so far.
+    Raises ValueError with a sentence if a cron line cannot be moved that far.
     """
     steps = [minutes * place // count for place in range(count)]
     if timing.every_minutes is not None:
@@ -237,9 +237,7 @@ def spread(
 
 
 def read_timing(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, dict[str, str]]:
-    """Return the schedule, or None and a sentence by field; mistakes of the whole stand at
-    `cron`.
-    """
+    """Return the schedule, or None and a sentence by field; mistakes of the whole are at `cron`."""
     try:
         return ScheduleTiming.model_validate(dict(fields)), {}
     except ValidationError as error:
@@ -260,7 +258,9 @@ def zones() -> frozenset[str]:
 
 
 def zone_named(name: str) -> ZoneInfo | None:
-    """None: this machine does not know it, or no longer, as time zones come and go."""
+    """The time zone of a name; None if this machine does not know it, or no longer, since time
+    zones come and go.
+    """
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Seeds and tags as people type them.
+"""Seeds and tags as users type them.
 
 Seeds are one address a line, each once; all mistakes are reported at once.
 """
@@ -24,10 +24,10 @@ SCHEMELESS = re.compile(
 
 
 def read_typed(text: str) -> Address:
-    """The address that a person means. Raises BadUrl.
+    """The address that a user means. Raises BadUrl.
 
-    Without a scheme it is https, as browsers have it, and http for an address of numbers or a port
-    other than 443: those rarely have a certificate.
+    Without a scheme it is https, as in browsers, but http for an IP address or a port other than
+    443, which rarely have a certificate.
     """
     text = text.strip()
     if found := SCHEMELESS.fullmatch(text):
@@ -45,7 +45,7 @@ def _is_number(host: str) -> bool:
 
 
 def read_seeds(texts: Iterable[str]) -> tuple[list[Address], list[str]]:
-    """The addresses in canonical form, each once, and a sentence for each text that is none."""
+    """The addresses in canonical form, each once, and a sentence for each invalid text."""
     addresses: dict[str, Address] = {}
     wrong = []
     for text in texts:
@@ -68,7 +68,7 @@ LONGEST_TAG = 30
 
 
 class BadTags(ValueError):
-    """The tags cannot be kept; the sentence says which and why."""
+    """The tags are invalid; the sentence says which and why."""
 
 
 def read_tags(text: str) -> list[str]:

@@ -36,7 +36,7 @@ SENTENCES = {
 
 
 def sentence_for(kind: str, context: Mapping[str, Any], otherwise: str) -> str:
-    """Our sentence for pydantic's kind of error, or pydantic's own where we have none."""
+    """Our sentence for pydantic's kind of error, or pydantic's own if we have none."""
     if kind == "too_short":
         return "needs at least one entry"
     if kind == "too_long":

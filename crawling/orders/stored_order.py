@@ -32,9 +32,9 @@ class OrderColumns(Protocol):
 
 
 class StoredOrder:
-    """The order of a crawl as its row has it at the moment of each read.
+    """The order of a crawl, read from its row each time.
 
-    A read takes a few microseconds, so that no copy is kept, which an edit would make stale.
+    A read takes a few microseconds, so no copy is kept that an edit would make stale.
     """
 
     __slots__ = ("_row",)
@@ -44,7 +44,9 @@ class StoredOrder:
 
     @property
     def fetching(self) -> FetchingPart:
-        """Secrets are masked; `crawling.runs.crawls.fetching_section` has them."""
+        """The order with masked secrets; `crawling.runs.crawls.fetching_section` has the real
+        ones.
+        """
         return read_part(FetchingPart, self._row.fetching)
 
     @property
@@ -75,15 +77,15 @@ class StoredOrder:
 def read_part(part: type[Part], column: Mapping[str, Any]) -> Part:
     """The part of an order that a column has.
 
-    It was checked when it was stored, by the rules of then, and is not checked again: a row may be
-    older than a rule, lack a field, or have one that is gone.
+    It was checked when it was stored, by the rules at that time, and is not checked again: a row
+    may be older than a rule, lack a field, or have a removed one.
     """
     return part.model_construct(**{**_usual(part), **column})
 
 
 @cache
 def _usual(part: type[BaseModel]) -> dict[str, Any]:
-    """The value of each field where an order says nothing. Pydantic takes up to half a millisecond
-    to find the defaults of what it does not check.
+    """The default of each field. Pydantic takes up to half a millisecond to find the defaults of
+    unchecked values.
     """
     return part().model_dump()

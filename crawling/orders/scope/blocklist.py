@@ -33,7 +33,7 @@ class BadEntry(ValueError):
 
 
 def read_entry(kind: BlocklistKind, text: str) -> str:
-    """The text of an entry as it is kept. Raises BadEntry."""
+    """The text of an entry in its stored form. Raises BadEntry."""
     text = text.strip()
     try:
         if kind is BlocklistKind.REGEX:

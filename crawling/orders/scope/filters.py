@@ -17,7 +17,7 @@ from crawling.web.statuses import FetchStatus
 
 
 class Rule(StrEnum):
-    """The rules in the order in which they are asked; `number` counts from 1."""
+    """The rules in the order in which they are applied; `number` counts from 1."""
 
     BLOCKLIST = "blocklist"
     SEED = "seed"
@@ -65,9 +65,10 @@ class Ruling(NamedTuple):
 
 @dataclass(frozen=True)
 class UrlFilters:
-    """The rules of one crawl as its order has them, and the blocklist of all crawls.
+    """The rules of one crawl from its order, and the blocklist of all crawls.
 
-    `judge` applies the rules before a fetch; `judge_answer` those that need the head of the answer.
+    `judge` applies the rules before a fetch, `judge_answer` the rules that need the head of the
+    answer.
     """
 
     scope: Scope
@@ -76,7 +77,7 @@ class UrlFilters:
     include: Expressions = field(default_factory=Expressions)
     exclude: Expressions = field(default_factory=Expressions)
     off_site_hops: int = 0
-    #: whether links that lead a hop further are tried, and no more
+    #: whether links one hop further are only checked
     checks_external: bool = False
     types: tuple[str, ...] = ()
     max_document_bytes: int | None = None
@@ -97,8 +98,8 @@ class UrlFilters:
         is_seed: bool = False,
         is_map: bool = False,
     ) -> Ruling:
-        """hops: those of the page that leads there. is_map: a robots.txt or an index names it as a
-        sitemap, which is no page: rules for pages are for what it lists.
+        """hops: the hops of the linking page. is_map: a robots.txt or an index names the URL as a
+        sitemap, which is no page: rules for pages apply to the URLs in it.
         """
         if entry := self.blocklist.find(address):
             return Ruling(False, Rule.BLOCKLIST, entry.sentence)
@@ -144,20 +145,22 @@ class UrlFilters:
         )
 
     def wants_head_only(self, hops: int) -> bool:
-        """Whether of a URL so many links outside the scope only the answer's head is wanted."""
+        """Whether only the head of the answer is wanted for a URL that is `hops` links outside the
+        scope.
+        """
         return self.checks_external and hops > self.off_site_hops
 
     def _links_outside(self, address: Address, hops: int) -> int:
-        """How many links in a row have led outside the scope; anywhere, off the seeds' domains, as
-        far as the order limits that.
+        """How many links in a row have led outside the scope; in a scope of all sites, off the
+        seeds' domains, if the order limits that.
         """
         counts_off_site = self.scope.reach is Reach.ANYWHERE and self.off_site_hops
         is_inside = self.scope.is_on_site if counts_off_site else self.scope.reaches
         return 0 if is_inside(address) else hops + 1
 
     def is_final(self, ruling: Ruling) -> bool:
-        """Whether a link that was refused would be refused on every page: then depth and hops were
-        not asked.
+        """Whether a link that was refused would be refused on every page: if so, depth and hops did
+        not matter.
         """
         return ruling.rule in OF_THE_URL or (
             ruling.rule is Rule.SCOPE and not self.off_site_hops and not self.checks_external
@@ -167,8 +170,8 @@ class UrlFilters:
         return any(_is_of(content_type, wanted) for wanted in self.types)
 
     def judge_answer(self, content_type: str | None, length: int | None) -> Ruling | None:
-        """The rule that keeps us from reading a document of this type and stated length; None: it
-        may be read. Of a type that is not known yet (None), the length alone is judged.
+        """The rule that keeps us from reading a document of this type and stated length; None if it
+        may be read. If the type is not known yet (None), only the length is judged.
         """
         if content_type is not None and self.types and not self._takes(content_type):
             return Ruling(

@@ -31,14 +31,14 @@ class Scope:
     reach: Reach
     #: the range of the seeds, by reach: their host keys; their directories, like
     #: `example.org/manual/`; or their domains under the public suffix list, so that
-    #: `docs.example.org` takes in `www.example.org`. A literal address has no domain and stands for
-    #: its host key alone. Anywhere, domains are where counts of links off site begin
+    #: `docs.example.org` takes in `www.example.org`. An IP address has no domain and stands for its
+    #: host key alone. In a scope of all sites, counts of links off site begin at the domains
     roots: frozenset[str]
     max_depth: int | None
     #: the names of the seeds' hosts
     names: frozenset[str] = frozenset()
     #: the seeds of a scope of directories that end without a slash, like `example.org/manual`: each
-    #: stands for the directory that it is in until it redirects to its own
+    #: stands for its parent directory until it redirects to its own
     files: frozenset[str] = frozenset()
 
     @classmethod
@@ -65,24 +65,26 @@ class Scope:
         return replace(self, roots=roots, names=names, files=files)
 
     def with_targets(self, targets: Iterable[Address]) -> Scope:
-        """The scope that where seeds redirect to widens: on a site of theirs that counts as a seed.
-        Another site is not taken because a seed leads there.
+        """The scope, widened by redirect targets of seeds: a target on a seed's site counts as a
+        seed. Another site is not included because a seed redirects there.
         """
         return self.with_seeds(target for target in targets if self.has_site_of(target))
 
     def has_site_of(self, address: Address) -> bool:
-        """Whether a seed is on the address's site, at whatever host of it."""
+        """Whether a seed is on the address's site, on any of its hosts."""
         return address.hostname in self.names or site_of(address) in _sites(self.names)
 
     def admits(self, address: Address, depth: int) -> bool:
         return self.reaches(address) and self.admits_depth(depth)
 
     def reaches(self, address: Address) -> bool:
-        """Whether the address is near enough to a seed, at whatever depth."""
+        """Whether the address is near enough to a seed, at any depth."""
         return self.reach is Reach.ANYWHERE or self.is_on_site(address)
 
     def is_on_site(self, address: Address) -> bool:
-        """Whether the address is where the seeds are: links off site are counted from there."""
+        """Whether the address is in the range of the seeds, from which links off site are
+        counted.
+        """
         if self.reach is not Reach.PATH:
             return _root(self.reach, address) in self.roots
         directory = _directory(address)
@@ -140,7 +142,7 @@ def _root(reach: Reach, address: Address) -> str:
 
 
 def _directory(address: Address) -> str:
-    """Host key and path up to the last slash; the query is no part of it."""
+    """Host key and path up to the last slash; without the query."""
     place = _place(address)
     return place[: place.rfind("/") + 1]
 
@@ -157,5 +159,5 @@ def site_of(address: Address) -> str:
 
 @lru_cache(maxsize=8)
 def _sites(names: frozenset[str]) -> frozenset[str]:
-    """Asked for only where a seed redirects to a host that has none."""
+    """The seeds' sites, computed only if a seed redirects to a host without a seed."""
     return frozenset(domain_of(name) or name for name in names)

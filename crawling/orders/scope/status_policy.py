@@ -1,4 +1,4 @@
-"""The action for each status, beside that of table 1.1 of the book chapter (SEEDS B2)."""
+"""The action for each status, compared with table 1.1 of the book chapter (SEEDS B2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crawling.web.statuses import (
 
 
 class StatusPolicy(StrEnum):
-    """The treatment of a URL by its status; the value is the sentence that people read."""
+    """The treatment of a URL by its status; the value is the sentence that users read."""
 
     READ = "read, links followed"
     FOLLOW = f"follow, {MOST_REDIRECTS} in a row"
@@ -48,7 +48,7 @@ def handling(status: int) -> StatusPolicy:
     return StatusPolicy.READ if succeeded(status) else StatusPolicy.DROP
 
 
-#: the book's rules; what it does not name it does not have
+#: the book's rules; statuses that it does not name are left out
 BOOK = {
     200: StatusPolicy.READ,
     202: StatusPolicy.AGAIN,
@@ -112,10 +112,10 @@ MEANINGS = {
 class StatusPolicyRow:
     status: int
     meaning: str
-    #: the rule of the book; empty where the book does not name the status
+    #: the rule of the book; empty if the book does not name the status
     book: str
     ours: str
-    #: the reason for another choice; empty where both agree
+    #: the reason for another choice; empty if both agree
     why: str
 
     @property
@@ -124,7 +124,7 @@ class StatusPolicyRow:
 
 
 def status_rows() -> Iterator[StatusPolicyRow]:
-    """HTTP's statuses that a crawl meets, then our own for what is not HTTP."""
+    """The HTTP statuses that a crawl meets, then our own for everything else."""
     for status, meaning in MEANINGS.items():
         yield StatusPolicyRow(
             status, meaning, BOOK.get(status, ""), handling(status), REASONS.get(status, "")

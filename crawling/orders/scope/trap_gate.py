@@ -1,4 +1,4 @@
-"""Lets links into the frontier, or keeps them out, by what is known of their patterns."""
+"""Lets links into the frontier, or keeps them out, by the known facts about their patterns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crawling.orders.scope.trap_patterns import (
 )
 from crawling.web.addresses import Address
 
-#: addresses without their sessions' ids, remembered by a shift
+#: the most addresses without session ids that a shift remembers
 MOST_BARE = 50_000
 
 
@@ -38,7 +38,7 @@ class TrapState(StrEnum):
 class PatternRuling(NamedTuple):
     #: under which its page is counted
     pattern: Pattern | None = None
-    #: the pattern that it is quarantined for
+    #: the pattern for which it is quarantined
     trap: Pattern | None = None
     is_banned: bool = False
 
@@ -52,7 +52,7 @@ class TrapGate:
 
     #: renewed by the shift alone
     year: int = 2026
-    #: by a pattern's key; renewed by the shift alone
+    #: states by the pattern's key; only the shift renews them
     states: Mapping[int, TrapState] = field(default_factory=dict)
     _bare: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -87,7 +87,8 @@ class TrapGate:
         if TrapState.BANNED in states:
             return PatternRuling(counted, is_banned=True)
         if TrapState.APPROVED in states:
-            return NOTHING  # what is let in as a whole is not judged by its parts
+            # a URL whose own pattern is approved is not judged by its parameters and site
+            return NOTHING
         return PatternRuling(counted, states.get(TrapState.QUARANTINED))
 
     def _repeated_session(self, link: Address) -> Pattern | None:

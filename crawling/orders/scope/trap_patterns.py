@@ -1,10 +1,10 @@
 """Which pattern a URL belongs to, which patterns look like those of endless sites, and which
 directories lie above a URL (SEEDS W4).
 
-Looks decide nothing: of a pattern that looks so, fewer pages are fetched before their yield is
-judged (`crawling.frontier.admit.pattern_worth`).
+Looks decide nothing: for a suspicious pattern, fewer pages are fetched before their yield is judged
+(`crawling.frontier.admit.pattern_worth`).
 
-Pure: the caller says which year it is.
+Pure: the caller gives the year.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from crawling.web.addresses import Address, signed
 
 
 def directories_above(address: Address) -> list[Address]:
-    """The directories that a URL lies in, nearest first: of `/a/b/page.html` they are `/a/b/`,
-    `/a/` and `/`.
+    """The directories of a URL, nearest first: for `/a/b/page.html` they are `/a/b/`, `/a/` and
+    `/`.
     """
     target = address.target
     origin = address.url.removesuffix(target)
     path = target.partition("?")[0]
     above = []
     if path != target:
-        path += "?"  # a directory asked with a query lies in itself
+        path += "?"  # a directory with a query lies in itself
     while path := path[: path.rfind("/", 0, -1) + 1]:
         above.append(address._replace(url=origin + path))
     return above
@@ -37,13 +37,13 @@ def directories_above(address: Address) -> list[Address]:
 
 #: directories below each other; deeper ones are often made by programs
 MOST_SEGMENTS = 20
-#: the same directory so often in one path, or the same parameter in one query
+#: how often the same directory in one path, or the same parameter in one query, is suspicious
 MOST_REPEATS = 4
-#: so many different parameters often narrow a list down, each in turn
+#: this many different parameters often filter a list, each in turn
 MOST_PARAMETERS = 4
-#: the parameters that narrow down, sort or turn over a list at once
+#: the least number of parameters that filter, sort or page a list together
 LEAST_COMBINED = 2
-#: the combinations of them that are looked at
+#: the most combinations of them that are considered
 MOST_COMBINED = 20
 #: characters of its path that a pattern shows
 MOST_OF_A_PATH = 200
@@ -51,7 +51,7 @@ MOST_OF_A_PATH = 200
 OTHERS = "?…&"
 #: longer paths with their queries are often made by programs that add to them
 LONGEST_URL = 1024
-#: few sites have pages of a calendar so many years from now
+#: few sites have calendar pages this many years from now
 YEARS_AHEAD = 2
 FIRST_YEAR = 1990
 #: the pages of a pattern that are fetched before it is judged by its yield
@@ -60,15 +60,16 @@ PROBE_PAGES = 50
 SUSPICIOUS_PROBE_PAGES = 12
 #: the share of pages with anything new below which a pattern is suspicious
 LEAST_YIELD = 0.1
-#: the latest URLs of which at least half must lead to more of its kind: a pattern that ends is no
-#: trap
+#: the latest URLs, at least half of which must lead to more of the pattern: a pattern that ends is
+#: no trap
 LATEST = 20
 #: the addresses that may differ by a likely session id without being suspicious
 MOST_SESSIONS = 2
 
-#: a directory's name is an id if it has so many letters and digits, and so many numbers among them,
+#: a directory's name is an id if it has this many letters and digits, and this many numbers among
+#: them,
 SHORTEST_IDENTIFIER, TURNS_OF_IDENTIFIER = 10, 3
-#: or so many letters and digits, and a number
+#: or this many letters and digits, and a number
 LONG_IDENTIFIER = 16
 
 DIGITS = re.compile(r"[0-9]+")
@@ -126,7 +127,7 @@ class Pattern(NamedTuple):
 
     key: int
     text: str
-    #: why they are suspicious at sight; "": they are not
+    #: why they are suspicious at sight; "" if they are not
     rule: str = ""
 
 
@@ -136,16 +137,16 @@ def site_pattern(address: Address) -> Pattern:
 
 
 def list_of(address: Address) -> str:
-    """The common part of the URLs of a list that is narrowed down, sorted or turned over, whatever
-    their parameters are; "": this has fewer than LEAST_COMBINED.
+    """The common part of the URLs of a list that is filtered, sorted or paged, whatever their
+    parameters; "" if the URL has fewer than LEAST_COMBINED parameters.
     """
     path, _, query = address.target.partition("?")
     return address.origin + _folded_path(path) if len(_names(query)) >= LEAST_COMBINED else ""
 
 
 def filter_patterns(address: Address) -> list[Pattern]:
-    """For each parameter of such a URL, that of the list's URLs with this and others, in whatever
-    order; of very many parameters for the first MOST_COMBINED.
+    """For each parameter of such a URL, the pattern of the list's URLs with this and other
+    parameters, in any order; if there are very many, for the first MOST_COMBINED.
     """
     path, _, query = address.target.partition("?")
     names = sorted(_names(query))[:MOST_COMBINED]
@@ -171,17 +172,17 @@ def expression_for(pattern: Pattern) -> str:
 
 
 def pattern_of(address: Address) -> Pattern | None:
-    """The pattern that a URL shares with others; None: there is nothing in it that a program may
-    count on.
+    """The pattern that a URL shares with others; None if it has no part that a program could count
+    up.
     """
     target = address.target
     return _pattern(address, _folded(target)) if "=" in target or DIGITS.search(target) else None
 
 
 def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | None:
-    """The URL's pattern that has the key: what it was let in under. None: it has none.
+    """The URL's pattern with this key, under which it was let in; None if there is none.
 
-    key None: a seed, or the end of a redirect, which are let in as they are.
+    The key is None for a seed, or the end of a redirect, which are let in without one.
     """
     if key is None:
         return suspicion(address, year=year) or pattern_of(address)
@@ -192,7 +193,7 @@ def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | N
 
 
 def _patterns(address: Address, year: int) -> Iterator[Pattern | None]:
-    """The patterns that a URL may have been let in under, the commonest first."""
+    """The patterns under which a URL may have been let in, the commonest first."""
     yield pattern_of(address)
     yield suspicion(address, year=year)
     bare = without_session(address)
@@ -207,7 +208,7 @@ def why_held(rule: str) -> str:
 
 
 def suspicion(address: Address, *, year: int) -> Pattern | None:
-    """The suspicious pattern that a URL falls under by its looks alone, the session's id apart."""
+    """The suspicious pattern of a URL by its looks alone, except session ids."""
     target = address.target
     segments = target.partition("?")[0].split("/")
     if len(segments) - len(set(segments)) >= MOST_REPEATS - 1:
@@ -234,7 +235,7 @@ def suspicion(address: Address, *, year: int) -> Pattern | None:
 
 def without_session(address: Address) -> tuple[str, Pattern] | None:
     """The URL without what looks like its session's id, and the pattern of the origin's URLs that
-    differ by it from known ones; None: it has no such id.
+    differ by it from known ones; None if it has no such id.
     """
     target = address.target
     match = SESSION.search(target)
@@ -262,8 +263,8 @@ def _is_far_off(target: str, year: int) -> bool:
 
 
 def _folded(target: str) -> str:
-    """Numbers, hexadecimal words and values as `#`; all below a directory that is an id as `…`; a
-    query by the names of its parameters.
+    """Numbers, hexadecimal words and values as `#`; everything below a directory that is an id as
+    `…`; a query by the names of its parameters.
     """
     path, mark, query = target.partition("?")
     return _folded_path(path) + mark + _folded_query(query)
@@ -285,7 +286,7 @@ def _names(query: str) -> set[str]:
 
 
 def _folded_query(query: str) -> str:
-    """Each parameter once, whatever their order is."""
+    """The query with each parameter once, independent of their order."""
     names = set()
     for part in PARAMETERS.split(query):
         name, equals, _ = part.partition("=")
@@ -294,9 +295,9 @@ def _folded_query(query: str) -> str:
 
 
 def _is_identifier(segment: str) -> bool:
-    """Whether a program made up the segment: letters and digits in turn, or many of both.
+    """Whether a program generated the segment: alternating letters and digits, or many of both.
 
-    Such ids are sessions' or documents'. Which of them, the worth of their pages shows.
+    Such ids belong to sessions or documents; the worth of their pages shows which.
     """
     stem = segment.partition(".")[0]
     if len(stem) < SHORTEST_IDENTIFIER or not stem.isalnum() or stem.isdigit():

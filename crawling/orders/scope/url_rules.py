@@ -1,4 +1,6 @@
-"""Which URLs a withdrawal or a watch concerns: one, those that an expression finds, or a host's."""
+"""The URLs of a withdrawal or a watch: a single one, those that an expression matches, or a
+host's.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ class UrlRuleKind(StrEnum):
 
 
 class UrlRule(NamedTuple):
-    """A kind, and the URL, the expression of RE2 or the host as it is kept."""
+    """A kind, and the URL, the RE2 expression or the host in its stored form."""
 
     kind: UrlRuleKind
     text: str

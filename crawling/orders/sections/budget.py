@@ -1,4 +1,4 @@
-"""The limits of an order besides its hard ones: softly in all, and on each host."""
+"""The limits of an order besides its hard ones: soft limits in total, and limits on each host."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class BudgetPart(BaseModel):
         return Limits(self.host_max_pages, self.host_max_bytes, self.host_max_seconds)
 
     def budget_mistakes(self) -> dict[str, str]:
-        """A sentence for each soft limit that a hard one would never let be reached."""
+        """A sentence for each soft limit that could never be reached because of a hard one."""
         limits = [
             (f"{level}soft_{measure}", f"{level}max_{measure}")
             for level in ("", "host_")
@@ -185,7 +185,7 @@ class BudgetPart(BaseModel):
         }
 
     def guard_mistakes(self) -> dict[str, str]:
-        """A sentence for each limit without which a crawl of any site would have no end."""
+        """A sentence for each missing limit without which a crawl of all sites would never end."""
         mistakes = {}
         if self.max_hosts is None:
             mistakes["max_hosts"] = (

@@ -72,7 +72,7 @@ Key = Annotated[str, Field(min_length=1, max_length=500)]
 Posts = dict[Key, Annotated[str, Field(max_length=100_000)]]
 #: fields of the order whose values are never shown again, nor kept in clear
 SECRET_FIELDS = ("headers", "credentials", "proxy", "posts", "login_fields")
-#: fields of the order by which a site or a proxy may distinguish a crawl from others
+#: fields of the order by which a site or a proxy may distinguish the crawl from others
 SHOWING = ("headers", "cookies", "credentials", "login_url", "posts", "proxy")
 
 
@@ -296,7 +296,8 @@ class FetchingPart(BaseModel):
         return any(getattr(self, name) for name in SHOWING)
 
     def headers_for(self, may_have: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-        """The order's own headers for a host. may_have: whether it gets a header by its name.
+        """The order's own headers for a host. may_have: whether the host gets a header, by its
+        name.
 
         A header that is no secret goes to every host.
         """
@@ -305,7 +306,7 @@ class FetchingPart(BaseModel):
                 yield name, value
 
     def secrets(self) -> Iterator[Secret]:
-        """The parts of the order that go only to the origins that they are given for.
+        """The parts of the order that are sent only to the origins for which they are given.
 
         The bodies of `posts` go to their own URLs, and a proxy's password to the proxy.
         """
@@ -345,7 +346,7 @@ def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def without_secrets(part: FetchingPart) -> FetchingPart:
-    """The fields as another may have them. A proxy stays, without its password."""
+    """The fields for another user's crawl. A proxy stays, without its password."""
     bare = USER_INFORMATION.sub("", part.proxy) if part.proxy else None
     none: dict[str, str] = {}
     return part.model_copy(
@@ -361,7 +362,7 @@ def without_secrets(part: FetchingPart) -> FetchingPart:
 
 
 def with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[str, Any]:
-    """The order with secrets in the place of masks; tables keep what was in clear."""
+    """The order with secrets instead of masks; clear values in tables stay."""
     given = {name: secrets[name] for name in SECRET_FIELDS if name in secrets}
     tables = {
         name: {**order[name], **value}

@@ -1,4 +1,4 @@
-"""The part of an order about how URLs are weighed against each other (SEEDS B4, W4)."""
+"""The part of an order about the order of visits (SEEDS B4, W4)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MOST_TOPIC_LINES = 100
 #: pages that each shift reads before it begins
 MOST_EXAMPLES = 10
 
-#: a word of it, the text of an example page, or its URL
+#: a word of the topic, the text of an example page, or its URL
 TopicLine = Annotated[str, Field(min_length=1, max_length=5_000, pattern=ONE_LINE)]
 Weight = Annotated[float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False), NUMBER]
 
 
 def example_urls(lines: Sequence[str]) -> list[str]:
-    """The lines of a topic that are nothing but a URL."""
+    """The lines of a topic that are only a URL."""
     return [
         line
         for line in lines

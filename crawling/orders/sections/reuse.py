@@ -1,5 +1,5 @@
 """An order's settings for reusing pages and payloads: another crawl has fetched them recently, they
-stay as they were, or the archive has the same payload already.
+are unchanged, or the archive already has the same payload.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MOST_DAYS = 366
 #: where a payload counts as stored
 Deduplicate = Literal["none", "run", "crawl", "all"]
 DEDUPLICATE: Deduplicate = "crawl"
-#: by what the budget of visits is divided among pages
+#: how the budget of visits is divided among pages
 VisitPolicy = Literal["optimal", "uniform", "proportional"]
 VISIT_POLICY: VisitPolicy = "optimal"
 MOST_VISITS_A_DAY = 1_000_000_000

@@ -1,4 +1,6 @@
-"""When a run pauses or ends by itself, when listeners are alerted, and a sentence if it is time."""
+"""When a run pauses or ends automatically, when listeners are alerted, and the sentences for
+that.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from crawling.orders.fields import MEGABYTES, MIB, NUMBER, Bytes, Question
 
-#: A share of fewer URLs says nothing.
+#: The least number of URLs for a meaningful share.
 LEAST_ENDED = 20
 DAY_MINUTES = 24 * 60
 
@@ -77,7 +79,7 @@ class ThresholdsPart(BaseModel):
 
 
 def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
-    """Why the run is not to go on, of so many URLs that came to an end of late; empty: it may."""
+    """Why the run must not go on, by its recently ended URLs; empty if it may."""
     if (
         part.max_error_percent is None
         or ended < LEAST_ENDED
@@ -93,7 +95,7 @@ def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
 
 
 def too_little_room(part: ThresholdsPart, *, free: int, where: str) -> str:
-    """Why the run is not to continue with so many bytes free; empty: it may."""
+    """Why the run must not go on with this many free bytes; empty if it may."""
     if part.min_free_bytes is None or free >= part.min_free_bytes:
         return ""
     return (

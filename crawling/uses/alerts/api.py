@@ -1,5 +1,5 @@
-"""`/api/v1/alerts`: listeners by webhook or e-mail, and every delivery; `/api/v1/weekly-summary`:
-the own one of a user.
+"""`/api/v1/alerts`: listeners by webhook or e-mail, and every delivery; `/api/v1/weekly-summary`: a
+user's own summary.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

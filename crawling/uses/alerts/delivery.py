@@ -43,7 +43,7 @@ ANSWER_SECONDS = 10.0
 ANSWER_BYTES = 64 * 1024
 logger = logging.getLogger(__name__)
 
-#: time that a sender has for a delivery; after it another may take the delivery
+#: the time that a sender has for a delivery; after it another may take the delivery
 TAKEN_FOR = timedelta(minutes=2)
 #: deliveries that a round sends at most
 ROUND = 50
@@ -52,7 +52,7 @@ KEPT = 1000
 
 
 def mail(delivery: Delivery) -> tuple[str, bool]:
-    """A sentence, and whether the mail server has taken it.
+    """Send a delivery by mail. Return a sentence, and whether the mail server has taken it.
 
     A second attempt has the same Message-ID, so that readers see one.
     """
@@ -92,10 +92,10 @@ def _text(answer: bytes | str) -> str:
 
 
 def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[str, bool]:
-    """A sentence, and whether it has arrived.
+    """Send a delivery to a webhook. Return a sentence, and whether it has arrived.
 
-    Redirects are not followed: what is signed is meant for one address. line: what is sent and
-    received keeps to it.
+    Redirects are not followed, since the signature is meant for one address. line: limits the
+    bandwidth.
     """
     address = read_address(delivery.listener.url)
     resolution = resolve(address.hostname)
@@ -131,7 +131,7 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
             body=body,
             received=lambda count: time.sleep(line.take(count)),  # keeps to the webhooks' rate
         )
-        time.sleep(line.take(len(body)))  # the same for what is sent; only this delivery waits
+        time.sleep(line.take(len(body)))  # the same for sent bytes; only this delivery waits
         with session.send(request) as response:
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300
     except RequestException as error:
@@ -139,8 +139,8 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
 
 
 def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
-    """Send what is due, each delivery at least once; returns how many were tried. goes_on: is asked
-    after each; the rest stays due.
+    """Send due deliveries, each at least once. Return how many were tried. goes_on: called after
+    each; the rest stays due.
 
     After a failure the listener is skipped for the rest of the round, so that its time-outs do not
     delay others.
@@ -165,7 +165,7 @@ def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
 def _take(troubled: Collection[int]) -> Delivery | None:
     """Take the next delivery, so that no other sender takes it.
 
-    A try counts from here, even if this process dies of it; after the last try the delivery is no
+    A try counts from here, even if it kills this process; after the last try the delivery is no
     longer due.
     """
     now = timezone.now()

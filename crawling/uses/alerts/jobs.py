@@ -1,5 +1,5 @@
 """The background jobs that send due deliveries, and that sum up weeks that have ended. The
-scheduler asks for them, and finds lasting states to alert of.
+scheduler requests them, and finds lasting states for alerts.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from crawling.uses.alerts.weekly import due_summaries, leave_summaries
 
 
 def _work(job: RunningJob) -> JobResult:
-    # what speaks to servers is imported by those who need it
+    # modules that talk to servers are imported only where they are needed
     from crawling.uses.alerts.delivery import send_due
 
     return {"tried": send_due(goes_on=_is_free)}
 
 
 def _is_free() -> bool:
-    """Whether no user waits for this worker, whom receivers that are slow would keep waiting."""
+    """Whether no user waits for this worker, which slow receivers would delay."""
     try:
         return not do_users_wait()
     except RedisError:

@@ -69,7 +69,7 @@ def _with_secret(row: Listener) -> Listener:
 
 
 def _locked(listener: Listener) -> Listener:
-    """The row as it stands; saving one that is gone would bring it back."""
+    """The present row; saving a deleted one would bring it back."""
     row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
     if row is None:
         raise BadOrder({"listener": f"{listener} has been removed; create it again"})
@@ -77,14 +77,16 @@ def _locked(listener: Listener) -> Listener:
 
 
 def remove_listener(listener: Listener, *, by: User) -> None:
-    """Remove it with its deliveries, sent or not. It can be restored for a day."""
+    """Remove the listener with its deliveries, sent or not. It can be restored for a day."""
     with transaction.atomic():
         note(by, listener, "deleted", {"url": (listener.address, None)})
         Listener.objects.filter(pk=listener.pk).update(removal_asked_at=timezone.now())
 
 
 def restore_listener(number: int, *, by: User) -> Listener:
-    """Let it be there again; what is due to it is sent. Raises NotFound and WrongState."""
+    """Restore the listener; deliveries that are due to it are sent. Raises NotFound and
+    WrongState.
+    """
     since = timezone.now() - RESTORABLE
     removed = Listener.all_objects.filter(pk=number, removal_asked_at__gt=since)
     try:
@@ -99,7 +101,7 @@ def restore_listener(number: int, *, by: User) -> Listener:
 
 
 def forget_removed() -> None:
-    """Delete what can be restored no longer, with its deliveries."""
+    """Delete listeners that can no longer be restored, with their deliveries."""
     Listener.all_objects.filter(removal_asked_at__lte=timezone.now() - RESTORABLE).delete()
 
 
@@ -118,7 +120,7 @@ def why_no_summary(user: User) -> str:
 
 
 def choose_summary(user: User) -> None:
-    """Let a user get a weekly summary of the own crawls by mail. Raises BadOrder."""
+    """Let a user get a weekly summary of the user's own crawls by mail. Raises BadOrder."""
     if why_not := why_no_summary(user):
         raise BadOrder({"is_on": why_not})
     told = {"events": [AlertEvent.WEEK], "created_by": user, "week_told_at": timezone.now()}
@@ -129,21 +131,23 @@ def choose_summary(user: User) -> None:
 
 
 def drop_summary(user: User, *, by: User) -> None:
-    """Let a user get no weekly summary any more. Without one nothing happens."""
+    """End a user's weekly summary. Without one nothing happens."""
     if row := Listener.objects.filter(user=user).first():
         with transaction.atomic():
             _drop(row, by)
 
 
 def mailboxes_of(user: User) -> list[Listener]:
-    """The listeners with the address of an account; while it is locked they are told of nothing."""
+    """The listeners with the address of an account; while the account is locked they get no
+    alerts.
+    """
     found = Listener.objects.filter(user=None, url__iexact=f"{MAILTO}{user.email}")
     return list(found.select_related("crawl")) if user.email else []
 
 
 def hand_mailbox_over(listener: Listener, receiver: User, *, by: User | None) -> None:
-    """Let its alerts go to the address of another account. To be called in a transaction. Raises
-    BadOrder.
+    """Send the listener's alerts to the address of another account. To be called in a transaction.
+    Raises BadOrder.
     """
     if not receiver.email:
         sentence = f"{receiver} has no e-mail address to which {listener} could go."
@@ -163,7 +167,7 @@ def forget_account(user: User, by: User) -> None:
 
 
 def send_again(delivery: Delivery, *, by: User) -> None:
-    """Let a delivery be sent once more, from its first attempt on."""
+    """Send a delivery again, from its first attempt on."""
     with transaction.atomic():
         note(by, delivery.listener, "sent again", {"delivery": (None, delivery.pk)})
         Delivery.objects.filter(pk=delivery.pk).update(
@@ -174,7 +178,7 @@ def send_again(delivery: Delivery, *, by: User) -> None:
 def send_test(listener: Listener, *, by: User) -> Delivery:
     """Send the listener a message that says it is a test; its delivery shows whether it arrived.
 
-    Raises WrongState for a listener that is switched off, which is sent nothing.
+    Raises WrongState for a disabled listener, which gets no messages.
     """
     with transaction.atomic():
         row = _locked(listener)

@@ -19,8 +19,9 @@ from crawling.uses.alerts.wording import MAILTO
 class Listener(models.Model):
     """A server (a webhook) or a mailbox (mailto:) that receives alerts.
 
-    The secret signs what a webhook is sent. That of a user has no name and no address of its own,
-    and gets the weekly summary only: the user chose it, and an administrator changes nothing of it.
+    The secret signs the messages to a webhook. A user's own listener has no name and no address of
+    its own, and gets only the weekly summary: the user chose it, and administrators cannot change
+    it.
     """
 
     name = models.CharField(max_length=100)
@@ -132,7 +133,7 @@ class Delivery(models.Model):
 
 
 class Notice(models.Model):
-    """A lasting state that listeners were alerted of; the row is deleted when the state ends, so
+    """A lasting state of which listeners were alerted; the row is deleted when the state ends, so
     that the next one is alerted again.
     """
 

@@ -44,20 +44,20 @@ from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.uses.alerts.models import Delivery, Listener, Notice
 from crawling.uses.alerts.wording import MAILTO, TEST_EVENT
 
-#: to reverse them, all of the site's views would be loaded, which takes a second of the processor:
-#: in the transaction of a start that holds the run's lock, and more than it may take on a machine
-#: that has much to do
+#: addresses are written out, since reversing them would load all of the site's views, which takes a
+#: second of processor time, and more on a busy machine: too long for the transaction of a start,
+#: which holds the run's lock
 CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts/{}/"
 OF_PAGES = (
     *(AlertEvent.PAGE_CHANGED, AlertEvent.PAGE_GONE, AlertEvent.PAGE_NEW),
     *(AlertEvent.LINKS_BROKEN, AlertEvent.LINKS_FIXED),
 )
 MINUTE = timedelta(minutes=1)
-#: the beginning of the keys of waits; the number of the run follows
+#: the prefix of the keys of waits; the number of the run follows
 WAIT = "wait/"
 #: alerts for waits in one round; the rest follow in the next
 AT_A_TIME = 20
-#: the path from a request to its run's order; null means that none are too many
+#: the path from a request to its run's order; null means no limit
 ORDERED = "process__run_process__run__crawl__thresholds"
 ALLOWED_MINUTES = Case(
     When(
@@ -69,8 +69,8 @@ ALLOWED_MINUTES = Case(
 
 
 def listening() -> QuerySet[Listener]:
-    """The listeners that are told of anything: those that are switched on, but for mailboxes of
-    locked accounts, and of users without an address.
+    """The listeners that get alerts: enabled ones, except mailboxes of locked accounts, and of
+    users without an address.
     """
     theirs = User.objects.filter(email__iexact=OuterRef("mailbox"))
     is_locked = Exists(theirs.filter(is_active=False)) & ~Exists(theirs.filter(is_active=True))
@@ -108,7 +108,7 @@ def notify_of_bank(pool: int, name: str, sentence: str) -> None:
 
 
 def leave_test_delivery(listener: Listener, sender: str) -> Delivery:
-    """Leave a delivery for one listener that says it is a test, whatever its events are."""
+    """Add a test delivery for one listener, whatever its events."""
     now = timezone.now()
     facts = {"name": str(listener), "sentence": f"This is a test, sent by {sender}."}
     body = body_of_event(TEST_EVENT, facts, LISTENER_PAGE.format(listener.pk), now)
@@ -165,7 +165,8 @@ def _late(now: datetime) -> QuerySet[Request]:
     asked = Request.objects.filter(state=RequestState.WAITING, **at_work)
     key = Concat(Value(WAIT), Cast("process__run_process__run", CharField()))
     return asked.annotate(key=key, allowed=ALLOWED_MINUTES).filter(
-        created_at__lte=now - MINUTE,  # no order allows less: of who came just now it is not read
+        # no order allows less, so the orders of new waits are not read
+        created_at__lte=now - MINUTE,
         created_at__lt=now - F("allowed") * Value(MINUTE),
     )
 

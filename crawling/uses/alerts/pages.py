@@ -1,4 +1,4 @@
-"""The pages about alerts: listeners and their deliveries, and the own weekly summary of a user."""
+"""The pages about alerts: listeners and their deliveries, and a user's own weekly summary."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ FORMATS = (
 
 
 class ListenerForm(forms.Form):
-    """Questions only; what is right is settled by `save_listener`."""
+    """Only has the questions; `save_listener` decides what is valid."""
 
     name = forms.CharField(label="Name", required=False)
     url = forms.CharField(
@@ -199,7 +199,7 @@ def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _week_of(row: Listener) -> dict[str, Any]:
-    """When its week ends next, and the name of a zone that is none."""
+    """When the summary's next week ends, and the name of an invalid zone."""
     zone, name = zone_of(row), zone_name(row)
     end = week_end(timezone.now(), zone) + WEEK
     wrong = "" if str(zone) == name else name
@@ -208,7 +208,7 @@ def _week_of(row: Listener) -> dict[str, Any]:
 
 @authenticated(needs=NEEDS, methods=("POST",))
 def own_summary(request: AuthenticatedRequest) -> HttpResponse:
-    """Let the user get a weekly summary by mail, or with `off` no more."""
+    """Start the user's weekly summary by mail, or with `off` end it."""
     with errors_told(request, BadOrder):
         if "off" in request.POST:
             drop_summary(request.user, by=request.user)
@@ -241,7 +241,7 @@ def _secret(listener: Listener) -> str:
 
 
 def _crawl_of(name: str) -> int | None:
-    """The id of the crawl of that name. Raises BadOrder."""
+    """The id of the crawl with this name. Raises BadOrder."""
     if not name:
         return None
     found = CrawlJob.objects.filter(name=name).values_list("pk", flat=True).first()
@@ -253,7 +253,7 @@ def _crawl_of(name: str) -> int | None:
 def _save(
     request: AuthenticatedRequest, form: ListenerForm, row: Listener | None
 ) -> Listener | None:
-    """The listener, or None and the form says why not."""
+    """The saved listener; None if the form has mistakes, which it shows."""
     if not form.is_valid():
         return None
     answers = {**form.cleaned_data}

@@ -1,6 +1,5 @@
-"""Weekly summaries: what changed in all crawls, in one, or in those of a user, for each listener
-that has chosen them. A week ends on Monday morning, in the time zone of the account that made the
-listener, or whose it is.
+"""Weekly summaries: the changes in all crawls, in one, or in those of a user, for each listener
+that has chosen them. A week ends on Monday morning, in the time zone of the listener's user.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ CHOICE_PAGE = "/account/preferences/#weekly-summary"
 
 
 def leave_summaries() -> int:
-    """Leave a delivery for each listener whose week has ended; returns how many. A week that has
-    passed meanwhile is told late, and once. The crawls of a week are read once for all.
+    """Add a delivery for each listener whose week has ended. Return how many. A missed week is
+    reported late, and once. The crawls of a week are read once for all.
     """
     left, weeks = 0, dict[datetime, CrawlWeeks]()
     for listener, end in due_summaries(timezone.now()):
@@ -47,7 +46,7 @@ def leave_summaries() -> int:
 
 
 def due_summaries(now: datetime) -> Iterator[tuple[Listener, datetime]]:
-    """Listeners that are not told of the latest week, each with its end."""
+    """Listeners without a summary of the latest week, each with its end."""
     shown = Q(crawl=None) | Q(crawl__removal_asked_at=None)
     asked = listening().filter(shown, events__contains=[AlertEvent.WEEK])
     accounts = ("user__preference", "created_by__preference", "crawl")
@@ -67,7 +66,7 @@ def week_end(now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def zone_of(listener: Listener) -> ZoneInfo:
-    """UTC for an account without a choice, or with one that is no time zone."""
+    """The time zone of an account; UTC without a choice, or with an invalid one."""
     return zone_named(zone_name(listener)) or UTC_ZONE
 
 
@@ -80,8 +79,8 @@ def zone_name(listener: Listener) -> str:
 
 @transaction.atomic
 def _leave(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
-    """Leave a delivery unless another process has: of two at once the second waits for the row,
-    and finds it changed.
+    """Add a delivery unless another process has: if two do so at once, the second waits for the
+    row, and finds it changed.
     """
     due = Listener.objects.filter(Q(week_told_at=None) | Q(week_told_at__lt=end), pk=listener.pk)
     if not due.update(week_told_at=end):
@@ -121,7 +120,7 @@ def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, An
 
 
 def _crawls_of(listener: Listener) -> Collection[int] | None:
-    """The ids of the only crawls that it is told of; None: of all."""
+    """The ids of the crawls in the summary; None for all."""
     if listener.user:
         own = CrawlJob.objects.filter(of_user(listener.user))
         return set(own.values_list("pk", flat=True))

@@ -1,5 +1,4 @@
-"""The events of alerts, their words, the bodies that they are sent in, their signature, and the
-times of retries. Pure.
+"""The events of alerts, their words, their bodies, their signature, and the times of retries. Pure.
 
 Bodies are the facts as JSON, or a message for a chat: Slack's incoming webhooks take `text`, Teams'
 workflows an adaptive card, and Matrix's generic webhooks (matrix-hookshot) `text` with `html`
@@ -32,7 +31,7 @@ SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
 
 MAILTO = "mailto:"
-#: one address as SMTP takes it unquoted; what else it may be is for the mail server to say
+#: one address as SMTP takes it unquoted; the mail server checks the rest
 MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 
 
@@ -114,7 +113,7 @@ def matrix_message(facts: Facts) -> dict[str, Any]:
 
 
 def lines_of(facts: Facts) -> Sequence[Mapping[str, str]]:
-    """The lines of a summary: each has a text, and the page that it is about."""
+    """The lines of a summary: each has a text, and its page."""
     lines: Sequence[Mapping[str, str]] = facts.get("lines", ())
     return lines
 
@@ -156,9 +155,9 @@ class ListenerOrder(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=ONE_LINE)]
     url: Annotated[str, Field(max_length=2000)]
     events: Annotated[list[AlertEvent], Field(min_length=1, max_length=len(AlertEvent))]
-    #: id of the only crawl of which it is told; None: it is told of all, and of pools
+    #: id of the only crawl that it is about; None for all crawls, and pools
     crawl: Annotated[int, Field(ge=1, strict=True)] | None = None
-    #: the format of a webhook; a mailbox is sent a letter
+    #: the format of a webhook; mailboxes get letters
     message_format: MessageFormat = MessageFormat.JSON
     is_on: bool = True
 
@@ -213,7 +212,7 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def try_again_at(attempts: int, now: datetime) -> datetime | None:
-    """When to try again after so many attempts, the last of them now; None: it is given up."""
+    """When to try again after `attempts` attempts, the last of them now; None to give up."""
     return now + WAITS[attempts - 1] if attempts <= len(WAITS) else None
 
 

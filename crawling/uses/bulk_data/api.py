@@ -109,7 +109,7 @@ def list_downloads(
 def create_download(
     request: AuthenticatedRequest, crawl_id: CrawlId, data: Data, run: RunNumber = None
 ) -> Status[dict[str, Any]]:
-    """Files of tables, and of extracted fields with a type, are made of it, too."""
+    """Files of tables, and of extracted fields with a type, are also made from it."""
     one, table = get_run(crawl_id, run), BY_NAME[data]
     request_file(one, table, by=request.user)
     return Status(202, _told(offer_of(one, table)))
@@ -129,7 +129,7 @@ def export_download(
     form: Ending = "jsonl",
     mark: Mark = False,
 ) -> StreamingHttpResponse:
-    """404 until a job has made it, if one has to."""
+    """404 until a job has made it, if it needs one."""
     one, table = get_run(crawl_id, run), BY_NAME[data]
     if form == "zip" and form not in table.other_endings:
         raise Http404(f"There is no ZIP file of {table.label.lower()}.")

@@ -1,4 +1,4 @@
-"""A kind of data that a run has: its columns, its rows, and how it becomes a file."""
+"""A kind of a run's data: its columns, its rows, and its files."""
 
 from __future__ import annotations
 
@@ -75,19 +75,20 @@ class BulkTable:
     #: in addresses and names of files, and on the command line
     name: str
     label: str
-    #: what a row is, and what else there is to know
+    #: the meaning of a row, and further notes
     about: str
     rows: Callable[[Run, BulkPlace], BulkRows]
     count: Callable[[Run], int]
     #: the last of the steps of `crawling.datasets.lag` by which pages get into it; empty: none
     step: str = ""
-    #: whether files of text are made of the Parquet file, too, since the rows take a job to read
+    #: whether files of text are also made from the Parquet file, since reading the rows needs a job
     needs_job: Callable[[Run], bool] = never
-    #: the bytes of some rows of a CSV file, of which its size is guessed; None: by its first rows
+    #: the bytes of some rows of a CSV file, from which its size is estimated; None to use its first
+    #: rows
     sizes: Callable[[Run], Sequence[int]] | None = None
-    #: what its rows depend on beside the pages and datasets of the run
+    #: the dependencies of its rows besides the run's pages and datasets
     depends_on: Callable[[Run], str] = lambda run: ""
-    #: endings of files beside CSV, JSON Lines and Parquet
+    #: suffixes of files besides CSV, JSON Lines and Parquet
     other_endings: tuple[str, ...] = ()
 
     @property

@@ -20,14 +20,14 @@ SLICE = 200
 
 
 def pages_behind_key(run: Run, after: int) -> Iterator[Page]:
-    """HTML pages of the run in the order of their ids, so many at a time in memory."""
+    """HTML pages of the run in the order of their ids, a bounded number at a time in memory."""
     while some := list(html_pages(run).filter(pk__gt=after).order_by("pk")[:SLICE]):
         yield from some
         after = some[-1].pk
 
 
 def rows_of_tables(run: Run, page: Page) -> list[Cells] | None:
-    """The rows of all tables of a page; None: it cannot be read."""
+    """The rows of all tables of a page; None if it cannot be read."""
     try:
         document = stored_tree(run, page)
     except ArchiveTrouble as trouble:

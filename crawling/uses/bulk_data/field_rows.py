@@ -1,5 +1,5 @@
 """Extracted fields wide: a row for each page on which a rule found something, a column for each
-rule, and beside a number, price or date the text that it was read from.
+rule, and next to a number, price or date the text from which it was read.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from crawling.uses.bulk_data.bulk_table import (
 #: pages whose fields are read at once
 PAGES_AT_A_TIME = 500
 OWN = (BulkColumn("page_id", NUMBER), BulkColumn("url"), BulkColumn("fetched_at", MOMENT))
-#: the kind of column of each type of field that is not text, and its columns beside it
+#: the kind of column of each type of field that is not text, and its further columns
 KINDS = {"number": FRACTION, "price": FRACTION, "list": TEXTS}
 BESIDE = {"number": ("raw",), "price": ("currency", "raw"), "date": ("raw",)}
 #: types that libraries convert
 CONVERTED = tuple(BESIDE)
-#: the time of a processor for the dates of one file, as much as a million usual ones take. Those
-#: behind are told as not converted, with their text beside.
+#: the processor time for the dates of one file, which a million usual ones take. Later dates are
+#: marked as not converted, with their text.
 MOST_DATE_SECONDS = 1200.0
 #: the count of milliseconds that they took
 SPENT = "date_milliseconds"
@@ -45,26 +45,28 @@ SPENT = "date_milliseconds"
 @dataclass(frozen=True)
 class Field:
     name: str
-    #: as a rule says it; empty: the text, or several as JSON
+    #: the type by the rule; empty for the text, or several as JSON
     type: str
     columns: tuple[BulkColumn, ...]
 
 
 def rules_state(run: Run) -> str:
-    """A text that changes when pages are read again for other rules, or types of rules change."""
+    """A text that changes when pages are read again for other rules, or when types of rules
+    change.
+    """
     last = ExtractedRow.objects.filter(run=run).order_by("-pk").values_list("pk", flat=True).first()
     return f"{last} {json.dumps(rules_of(run).rules, sort_keys=True)}"
 
 
 def types_of(run: Run) -> dict[str, str]:
-    # what reads documents is imported by those who need it
+    # readers of documents are imported only where they are needed
     from crawling.web.documents.css_selectors import type_of_rule
 
     return {name: type_of_rule(rule) for name, rule in rules_of(run).rules.items()}
 
 
 def are_typed(run: Run) -> bool:
-    """Whether some have to be converted, which may take long."""
+    """Whether some fields must be converted, which may take long."""
     return any(kind in CONVERTED for kind in types_of(run).values())
 
 
@@ -137,8 +139,8 @@ def _cells(
 
 
 class DateReader:
-    """Reads the dates of one file while it has time for them. They are of strangers, who write what
-    takes a library half a second for each page.
+    """Reads the dates of one file within a time limit. Strangers wrote them, and a hostile one can
+    take a library half a second for each page.
     """
 
     def __init__(self, counts: Counter[str]) -> None:

@@ -1,5 +1,5 @@
-"""Values of extraction rules as numbers, prices and dates, by libraries that read them as people
-write them. A text that fails to convert has no value.
+"""Values of extraction rules as numbers, prices and dates, by libraries that read the usual
+notations. A text that fails to convert has no value.
 
 To be called by a background job or a command: the texts are foreign.
 """
@@ -16,11 +16,11 @@ from typing import Any
 import dateparser
 from price_parser import Price
 
-#: longer texts are no value of these types; the libraries take long for them
+#: longer texts are no values of these types, and take the libraries long
 MOST_NUMBER, MOST_DATE = 200, 80
 PLAIN = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
 SIGNED = re.compile(r"[-\u2212]\s*[0-9]")
-#: of several thousand pages many say the same
+#: many of several thousand pages have the same value
 KEPT = 20_000
 
 
@@ -34,7 +34,7 @@ def as_number(text: str) -> float | None:
 
 
 def _finite(number: float | None) -> float | None:
-    """JSON has no number for what is too large."""
+    """The number; None if it is too large for JSON."""
     return number if number is not None and math.isfinite(number) else None
 
 
@@ -49,7 +49,8 @@ def as_price(text: str) -> tuple[float | None, str | None]:
 def as_date(text: str, *, on: datetime, language: str) -> str | None:
     """The date, with the time if the text has one, in ISO 8601.
 
-    on: when the page was fetched; dates like *yesterday* count from it. language: of the page.
+    on: when the page was fetched; dates such as *yesterday* are relative to it. language: the
+    page's.
     """
     for read in (date.fromisoformat, datetime.fromisoformat):
         with suppress(ValueError):
@@ -67,7 +68,7 @@ def _date(text: str, on: str, language: str) -> str | None:
         "REQUIRE_PARTS": ["month", "year"],
     }
     found: datetime | None = None
-    with suppress(ValueError):  # of a language that it does not know
+    with suppress(ValueError):  # a language that the library does not know
         if language:
             found = dateparser.parse(text, languages=[language], settings=settings)
     found = found or dateparser.parse(text, settings=settings)

@@ -29,7 +29,7 @@ from crawling.uses.bulk_data.tables import CELLS
 from serving.downloads import PARQUET, TYPES, Download
 from serving.row_lines import csv_lines
 
-#: which spreadsheets take for the sign of UTF-8
+#: by which spreadsheets recognise UTF-8
 MARK = "\ufeff"
 ZIP = "application/zip"
 #: a ZIP file is written with the list of its files in memory
@@ -42,8 +42,8 @@ OF_A_CELL = ("page_id", "url", "table", "caption", "row", "column", "text")
 
 
 def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = False) -> Download:
-    """All data of a kind; with_mark: CSV begins with a byte order mark. Raises NotFound where a job
-    is to make it first, or a ZIP file would have too many files, ArchiveTrouble.
+    """All data of a kind; with_mark: CSV begins with a byte order mark. Raises NotFound if a job
+    must make it first, or if a ZIP file would have too many files, and ArchiveTrouble.
     """
     made = made_of(run, table) if ending == "parquet" or table.needs_job(run) else None
     behind = made.counts.get("behind", 0) if made else behind_of(run, table)

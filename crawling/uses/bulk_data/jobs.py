@@ -16,7 +16,7 @@ MEMORY_OF_PARTS_MIB = 256
 
 
 def _work(table: BulkTable, job: RunningJob) -> JobResult:
-    # what reads documents is imported by those who need it
+    # readers of documents are imported only where they are needed
     from crawling.uses.bulk_data.table_job import make_rows, read_cells
 
     return read_cells(job) if table is CELLS else make_rows(table, job)

@@ -1,4 +1,4 @@
-"""The data of a run as files: rows, about how many bytes, and whether a file is made."""
+"""The data of a run as files: rows, approximate bytes, and whether a file is made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from serving.downloads import ENDINGS
 
 #: of endings of files
 WORDS = ENDINGS | {"zip": "ZIP"}
-#: of which the size of a file is guessed
+#: rows from which the size of a file is estimated
 SAMPLED = 200
 #: for so long a guess stands
 GUESSED_SECONDS = 600
@@ -40,19 +40,19 @@ class BulkData:
 
     run: Run
     table: BulkTable
-    #: None: they are known once a job has made the file
+    #: None until a job has made the file
     rows: int | None
-    #: of a CSV file, by some rows; None: it is not known
+    #: the size of a CSV file, by some rows; None if unknown
     bytes: int | None
-    #: pages that are not in it yet; MOST_BEHIND: so many or more
+    #: pages that are not in it yet; MOST_BEHIND means that many or more
     behind: int
-    #: whether files of text are made of the Parquet file, too
+    #: whether files of text are also made from the Parquet file
     needs_job: bool
     #: the latest
     job: BackgroundJob | None
     #: the Parquet file; of a run at work as it was when the file was made
     made: JobTables | None
-    #: whether there are other data since
+    #: whether the data have changed since
     is_outdated: bool
 
     @property
@@ -61,12 +61,14 @@ class BulkData:
 
     @property
     def state(self) -> str:
-        """Of the latest job: none, waiting, working, made, cancelled or failed."""
+        """The state of the latest job: none, waiting, working, made, cancelled or failed."""
         return state_of(self.job) if self.job else "none"
 
     @property
     def files(self) -> list[tuple[str, str, bool]]:
-        """Each with its ending, the words of its link, and whether it is sent at once."""
+        """The files, each with its suffix, the words of its link, and whether it is sent at
+        once.
+        """
         endings = (*ENDINGS, *self.table.other_endings)
         return [(ending, WORDS[ending], self.is_ready(ending)) for ending in endings]
 
@@ -136,12 +138,12 @@ def _first_sizes(table: BulkTable, run: Run) -> list[int]:
 
 
 def _some(rows: Iterator[Cells]) -> Generator[Cells]:
-    """The first ones; what is behind them is closed with it."""
+    """The first rows; closing it closes their source."""
     yield from islice(rows, SAMPLED)
 
 
 def _state(run: Run, table: BulkTable) -> str:
-    """A text that is another one when the rows may be others."""
+    """A text that changes when the rows may have changed."""
     pages = Page.objects.filter(run=run).aggregate(Max("fetched_at"))["fetched_at__max"]
     parts = LinksPart.objects.filter(run=run).aggregate(
         Count("pk"), Max("written_at"), Max("read_at"), Sum("bytes")
@@ -179,5 +181,5 @@ def request_file(run: Run, table: BulkTable, *, by: User | None) -> BackgroundJo
 
 
 def open_file(run: Run, table: BulkTable) -> BackgroundJob:
-    """Begin it for a command that makes it itself."""
+    """Begin the file for a command that makes it itself."""
     return open_job(table.made.kind, run, {"state": _state(run, table)}, by=None)

@@ -1,4 +1,4 @@
-"""Rows become a Parquet file slice by slice, so that a slice of them is in memory."""
+"""Writes rows to a Parquet file slice by slice, so that only a slice is in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_GROUP = 2_048
 
 class ParquetWriter:
     def __init__(self, of: JobTables, columns: Sequence[BulkColumn], *, slices: int = 0) -> None:
-        """slices: those that are written already."""
+        """slices: those already written."""
         self._of, self._columns = of, columns
         self.slices = slices
         self._rows: list[Cells] = []
@@ -87,7 +87,7 @@ def _size(cell: Any) -> int:
 
 
 def _array(values: Sequence[Any]) -> np.ndarray:
-    """One of objects, of which lists are some."""
+    """An array of objects, which may be lists."""
     column = np.empty(len(values), dtype=object)
     for at, value in enumerate(values):
         column[at] = value.isoformat() if isinstance(value, datetime) else value

@@ -29,7 +29,7 @@ from crawling.uses.bulk_data.bulk_table import (
     size_of,
 )
 
-#: of the facts of a page; others are texts
+#: columns of a page's facts that are numbers; others are texts
 KINDS_OF_FACTS = {
     **dict.fromkeys(
         (
@@ -42,9 +42,9 @@ KINDS_OF_FACTS = {
     **dict.fromkeys(("fetched_at", "last_modified", "expires_at"), MOMENT),
     "needs_browser": TRUTH,
 }
-#: places of a run from which so many pages are a sample
+#: the number of places in a run, and of pages from each, of a sample
 WINDOWS, WINDOW_PAGES = 10, 20
-#: texts of so many pages are in memory at a time
+#: the number of pages whose texts are in memory at a time
 TEXTS_AT_A_TIME = 50
 TEXT_COLUMNS = (
     BulkColumn("page_id", NUMBER),
@@ -104,7 +104,9 @@ def page_rows(run: Run, place: BulkPlace) -> BulkRows:
 
 
 def page_sizes(run: Run) -> list[int]:
-    """Of rows from all over the run: the first pages of a site are seldom like the others."""
+    """The sizes of rows from all over the run, since the first pages of a site are seldom like the
+    others.
+    """
     return [size_of(row) for row in _page_rows(run, _windows(run)).rows]
 
 
@@ -146,7 +148,7 @@ def _texts(run: Run, part: LinksPart) -> Iterator[Cells]:
 
 
 def text_sizes(run: Run) -> list[int]:
-    """The mean of all texts; the file has the main text twice."""
+    """The mean size of all texts; the file has the main text twice."""
     stored = bytes_of_reading(run, "texts", ("title", "headings", "text", "text", "around"))
     rows = count_texts(run)
     return [stored // rows] if rows else []

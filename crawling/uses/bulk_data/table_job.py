@@ -18,7 +18,7 @@ from crawling.uses.bulk_data.offers import facts_of
 from crawling.uses.bulk_data.parquet_writer import ParquetWriter
 from crawling.uses.bulk_data.tables import CELL_COLUMNS, CELLS
 
-#: pages between two notes of how far it is
+#: pages between two notes of the progress
 PAGES_NOTED = 100
 #: A turn lasts so long at least, or two jobs that users ask for would give way to each other at
 #: once, again and again; a crawl has what it waits for within 5 s.

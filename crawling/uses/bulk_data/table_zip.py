@@ -17,7 +17,7 @@ COLUMNS = ("file", "page_id", "url", "table", "caption", "rows", "columns")
 
 
 class _Out(RawIOBase):
-    """Bytes that are written wait to be taken."""
+    """A target of writes that keeps bytes until they are taken."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -35,7 +35,7 @@ class _Out(RawIOBase):
 
 
 def zip_pieces(rows: Iterator[Cells]) -> Iterator[bytes]:
-    """rows: of tables, those of a table one behind the other. The last file lists all others."""
+    """rows: the rows of tables, grouped by table. The last file lists all others."""
     out, listed = _Out(), list[Cells]()
     with ZipFile(cast(IO[bytes], out), "w", ZIP_DEFLATED) as archive:
         for (page, number), found in groupby(rows, key=itemgetter(0, 2)):

@@ -1,4 +1,4 @@
-"""The captures of an address by years, months and days, in the zone that is active."""
+"""The captures of an address by years, months and days, in the active time zone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawling.models import Page
 @dataclass(frozen=True)
 class CalendarDay:
     day: date
-    #: of the month that it stands in; other days fill its weeks
+    #: whether the day belongs to the month; other days fill its weeks
     is_of_month: bool
     count: int
 
@@ -32,14 +32,14 @@ class CalendarMonth:
 @dataclass(frozen=True)
 class DatedCapture:
     page: Page
-    #: the one before it of the same crawl
+    #: the previous capture of the same crawl
     before: Page | None
-    #: a later one than that, of another crawl; None: there is none
+    #: a capture of another crawl in between; None if there is none
     elsewhere: Page | None
 
     @property
     def is_changed(self) -> bool:
-        """Whether its content differs from that of the one before it."""
+        """Whether its content differs from that of the capture before it."""
         return self.before is not None and self.before.fingerprint != self.page.fingerprint
 
 

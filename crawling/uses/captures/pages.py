@@ -29,7 +29,7 @@ from serving.requests import asked_text
 @authenticated(needs="crawling.view_crawljob")
 def calendar(request: AuthenticatedRequest) -> HttpResponse:
     """The captures of `?u=`: their years, the months of `?year=` (the latest), those of `?day=`,
-    each with what compares it with the capture `?with=`.
+    each with a link that compares it with the capture `?with=`.
     """
     typed = asked_text(request.GET, "u", most=MAX_URL_LENGTH)
     here: dict[str, Any] = {"typed": typed}

@@ -45,8 +45,8 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
 
     Raises CheckpointTrouble.
 
-    All rows are of one snapshot. Archive files only grow, so they are copied after it, as far as
-    they were committed in it.
+    All rows belong to one snapshot. Archive files only grow, so they are copied afterwards, up to
+    their committed lengths in the snapshot.
     """
     folder = folder.expanduser().resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -66,7 +66,7 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
 
 
 def forget_unfinished(folder: Path) -> None:
-    """Remove what processes that were killed have left of a checkpoint to be written there."""
+    """Remove what killed processes have left of a checkpoint at this place."""
     for left in folder.parent.glob(f"{_beginning(folder)}*"):
         shutil.rmtree(left, ignore_errors=True)
 
@@ -162,7 +162,7 @@ def clear(job: BackgroundJob) -> None:
 
 
 def _folder_of(run: Run, job: BackgroundJob) -> Path:
-    """Where it is to be. Raises CheckpointTrouble without CHECKPOINT_DIR."""
+    """The directory of a checkpoint. Raises CheckpointTrouble without CHECKPOINT_DIR."""
     if settings.CHECKPOINT_DIR is None:
         raise CheckpointTrouble("There is no place for checkpoints: set CHECKPOINT_DIR.")
     name = f"crawl{run.crawl_id}-run{run.number}-{job.asked_at:%Y%m%dT%H%M%SZ}"
@@ -170,7 +170,7 @@ def _folder_of(run: Run, job: BackgroundJob) -> Path:
 
 
 def _forget_old(kind: JobKind, run: Run) -> None:
-    """Remove all but the last few of a run that are on this machine."""
+    """Remove all but the last few checkpoints of a run on this machine."""
     here = jobs_of(kind, run).filter(result__machine=this_machine())
     old = list(here[settings.CHECKPOINTS_KEPT :])
     for job in old:

@@ -1,4 +1,4 @@
-"""Make a crawl and a run from a checkpoint: another one each time, on whatever server."""
+"""Make a crawl and a run from a checkpoint: a new one each time, on any server."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def import_checkpoint(
     secrets: Mapping[str, Any] | None = None,
     confirm: Callable[[Run], None] = lambda run: None,
 ) -> Run:
-    """Make a crawl with one run, which is paused, or with `resume` goes on at once; one that had
-    ended has ended.
+    """Make a crawl with one run, which is paused, or with `resume` continues at once; a run that
+    had ended stays ended.
 
-    Everything is read and checked before anything is written. A claim that is more than the pool
-    has is cut to what it has. secrets: fields of the order with what the checkpoint has masked.
-    confirm: called as the last step of the transaction that makes the run; there is no run if it
-    raises. Raises CheckpointTrouble, BadOrder.
+    Everything is read and checked before anything is written. A claim that exceeds the pool is
+    reduced to it. secrets: fields of the order that the checkpoint has masked. confirm: called as
+    the last step of the transaction that makes the run; there is no run if it raises. Raises
+    CheckpointTrouble, BadOrder.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)

@@ -27,7 +27,7 @@ from crawling.models.jobs import WORKING_STATES
 @dataclass(frozen=True)
 class Checkpoint:
     job: BackgroundJob
-    #: the moment whose state it holds; None: it was not taken
+    #: the time of the state that it has; None if it was not taken
     taken_at: datetime | None = None
     #: the machine that has the directory
     machine: str = ""
@@ -44,7 +44,7 @@ class Checkpoint:
 
 
 def _work(job: RunningJob) -> JobResult:
-    # what reads all tables of a run is imported by those who need it
+    # readers of all tables of a run are imported only where they are needed
     from crawling.uses.checkpoints.checkpoint_export import take
 
     return take(job)
@@ -62,14 +62,14 @@ CHECKPOINT = JobKind(
     done="taken",
     work=_work,
     clear=_clear,
-    # one that needs more than there is would fail again and again
+    # a job that needs more memory than there is would fail again and again
     attempts=1,
     effects={
         # the list of a run's directories goes with it; they stay, as a copy that was made of it
         JobEvent.DELETED: JobEffect.FORGET,
-        # a directory is as the run was at its moment, and the list names no page
+        # a directory has the run's state at its time, and the list names no page
         JobEvent.WITHDRAWN: JobEffect.KEEP,
-        # CHECKPOINT_DIR is no part of the installation, and may be there
+        # CHECKPOINT_DIR is not part of the installation, and may still exist
         JobEvent.RESTORED: JobEffect.KEEP,
         # it has no archive files
         JobEvent.REWRITTEN: JobEffect.KEEP,
@@ -79,7 +79,7 @@ KINDS = (CHECKPOINT,)
 
 
 def request_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
-    """Let the background worker take one, unless one is about to be taken.
+    """Let a background worker take a checkpoint, unless one is about to be taken.
 
     Raises CheckpointTrouble.
     """

@@ -132,7 +132,7 @@ class CollectionFileOut(CancellableOut):
 
 
 def collection_row(found: Collection) -> dict[str, Any]:
-    """found: as `listed_collections` has it."""
+    """found: from `listed_collections`."""
     names = ("name", "description", "team", "created_at", "changed_at", "crawls", "singles")
     owner = found.created_by.username if found.created_by else None
     return {"id": found.pk, "owner": owner, **{name: getattr(found, name) for name in names}}
@@ -322,7 +322,7 @@ def _file(collection: Collection) -> dict[str, Any]:
 def export_collection_wacz(
     request: AuthenticatedRequest, collection_id: CollectionId
 ) -> StreamingHttpResponse:
-    """404 until it is made. For users who may act on each of its crawls."""
+    """404 until the file is made. Only for users who may act on each of its crawls."""
     try:
         return send(collection_file(changes.get_collection(collection_id), by=request.user))
     except ArchiveTrouble as trouble:

@@ -1,4 +1,4 @@
-"""The collection that a request names, and what the head of each of its pages needs."""
+"""The collection that a request names, and the facts for the head of each of its pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make, edit and delete collections, and let members come and go: for those who may act on the
+"""Make, edit and delete collections, and add and remove members: for users who may act on the
 collection, as owner, member of its team or administrator.
 
 A user adds only crawls that the user may act on, and pages of those: a collection opens titles to
@@ -45,7 +45,7 @@ class MembersAdded(NamedTuple):
 
 
 def may_change(user: User | None, collection: Collection) -> bool:
-    """Whether a user whose role permits an action may do it to this collection."""
+    """Whether a user whose role permits an action may apply it to this collection."""
     return Collection.objects.filter(within_reach(user), pk=collection.pk).exists()
 
 
@@ -111,7 +111,9 @@ def edit_collection(
 
 
 def delete_collection(collection: Collection, *, by: User | None) -> None:
-    """With its links and its file; its crawls and pages stay. Raises PermissionDenied."""
+    """Delete a collection with its links and its file; its crawls and pages stay. Raises
+    PermissionDenied.
+    """
     require_change(by, collection)
     with transaction.atomic():
         note(by, collection, "deleted", {"members": (collection.members.count(), None)})
@@ -126,9 +128,9 @@ def add_members(
     pages: Numbers[int] = (),
     by: User | None,
 ) -> MembersAdded:
-    """Add crawls and stored pages by their ids, of those that the user may act on.
+    """Add crawls and stored pages on which the user may act, by their ids.
 
-    Raises PermissionDenied, NotFound for unknown ones, WrongState where they would be too many.
+    Raises PermissionDenied, NotFound for unknown ones, and WrongState if there would be too many.
     """
     require_change(by, collection)
     wanted = {one.pk: one for one in CrawlJob.objects.filter(pk__in=crawls)}
@@ -157,7 +159,7 @@ def _add(
     collection: Collection, rows: Sequence[CollectionMember], by: User | None
 ) -> list[CollectionMember]:
     with transaction.atomic():
-        # The lock of the collection: of two at once neither exceeds the limit.
+        # The lock of the collection, so that two requests at once do not exceed the limit.
         locked = Collection.objects.select_for_update().filter(pk=collection.pk).first()
         if locked is None:
             raise WrongState("The collection was deleted meanwhile.")
@@ -177,7 +179,7 @@ def _add(
 def remove_members(
     collection: Collection, members: Numbers[int], *, by: User | None
 ) -> list[CollectionMember]:
-    """Take members out by their ids; those that were in it. Raises PermissionDenied."""
+    """Remove members by their ids. Return those that were in it. Raises PermissionDenied."""
     require_change(by, collection)
     with transaction.atomic():
         rows = list(collection.members.filter(pk__in=members))
@@ -195,7 +197,9 @@ def subject_of(collection: Collection) -> str:
 
 
 def _checked(fields: CollectionFields, by: User | None, before: str = "") -> CollectionFields:
-    """The fields as they are kept. before: the team until now, which may stay. Raises BadOrder."""
+    """The fields in their stored form. before: the team until now, which may stay. Raises
+    BadOrder.
+    """
     name, errors = fields.name.strip(), dict[str, str]()
     about = "\n".join(fields.description.replace("\0", "").splitlines()).strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():

@@ -101,7 +101,7 @@ def _list(*, as_json: bool) -> str:
 
 
 def _changed(options: Options) -> Collection:
-    """The collection, with what the options add and change."""
+    """The collection, after the additions and changes of the options."""
     name, about = options["collection"], options["description"]
     if options["new"]:
         collection = create_collection(CollectionFields(name, about or ""), by=None)
@@ -119,7 +119,7 @@ def _changed(options: Options) -> Collection:
 
 
 def _done(collection: Collection, options: Options) -> str:
-    """Do the last of what is asked, and say what the collection is."""
+    """Run the last action of the options, and print the collection."""
     if options["delete"]:
         told = {"deleted": collection.pk}
         delete_collection(collection, by=None)

@@ -1,7 +1,7 @@
 """The background job that packs a collection as one WACZ file, as it was when it was asked for.
 
 Its `spec` has the runs whose archives are in the file as a whole, the single pages, and `reads`,
-the runs of both: what is deleted or withdrawn of these ends the file.
+the runs of both: a deletion or withdrawal in these ends the file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def single_pages_in(collection: Collection) -> QuerySet[Page]:
 
 
 def _work(job: RunningJob) -> JobResult:
-    # what reads archive files is imported by those who need it
+    # readers of archive files are imported only where they are needed
     from crawling.archive.packages.wacz import WaczPackage
 
     spec = job.row.spec
@@ -72,7 +72,7 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def _has_read(runs: Numbers[int]) -> Q:
-    """The latest file of each collection is kept alone, so that they are few."""
+    """The latest files of collections. Only the latest of each is kept, so they are few."""
     wanted = set(runs)
     jobs = BackgroundJob.objects.filter(kind=NAME, is_forgotten=False)
     read = jobs.values_list("pk", "spec__reads")
@@ -110,7 +110,7 @@ class CollectionFile:
     collection: Collection
     #: the file that can be given out
     file: StoredPackage | None = None
-    #: whether members came or went since it was asked for, or a crawl has archived more
+    #: whether members were added or removed since the request, or a crawl has archived more
     is_outdated: bool = False
     under_way: BackgroundJob | None = None
     #: why the last one is not there
@@ -156,7 +156,7 @@ def _spec(collection: Collection) -> dict[str, Any]:
 
 
 def request_file(collection: Collection, *, by: User | None) -> BackgroundJob:
-    """Let a background job pack it, unless one is about to. Raises ArchiveTrouble,
+    """Let a background job pack the collection, unless one is about to. Raises ArchiveTrouble,
     PermissionDenied.
     """
     spec = _permitted(collection, by)
@@ -164,7 +164,7 @@ def request_file(collection: Collection, *, by: User | None) -> BackgroundJob:
 
 
 def open_file(collection: Collection) -> BackgroundJob:
-    """Begin it for a command that packs it itself. Raises ArchiveTrouble."""
+    """Begin the file for a command that packs it itself. Raises ArchiveTrouble."""
     spec = _permitted(collection, None)
     return open_job(COLLECTION_WACZ, None, spec, by=None, subject=subject_of(collection))
 
@@ -179,9 +179,9 @@ def _permitted(collection: Collection, by: User | None) -> dict[str, Any]:
 
 
 def readable_file(collection: Collection, *, by: User | None) -> CollectionFile:
-    """The state with the file, for a user who may act on each crawl that is in it.
+    """The state with the file, for a user who may act on each crawl in it.
 
-    Raises ArchiveTrouble where there is none, PermissionDenied.
+    Raises ArchiveTrouble if there is none, and PermissionDenied.
     """
     require_change(by, collection)
     state = file_of(collection)

@@ -1,5 +1,5 @@
-"""Members come and go: the page that asks which collection they are added to, the form of one
-collection, and what takes it back.
+"""Adding and removing members: the page that asks for their collection, the form of one collection,
+and undoing both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OFFERED = 100
 
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
 def add(request: AuthenticatedRequest) -> HttpResponse:
-    """Ask which collection the crawls `?crawl=` and pages `?page=` are added to; a POST does it."""
+    """Ask to which collection to add the crawls `?crawl=` and pages `?page=`; a POST adds them."""
     crawls, pages = asked_ids(request, "crawl"), asked_ids(request, "page")
     errors = dict[str, str]()
     if request.method == "POST":
@@ -112,7 +112,7 @@ def _again(gone: Sequence[CollectionMember]) -> dict[str, list[int]]:
 
 @authenticated(needs=CHANGE, methods=("POST",))
 def undo(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Take back what a message told: members that came go, those that went come again."""
+    """Undo the action of a message: remove added members, add removed ones again."""
     collection = wanted_collection(pk)
     with errors_told(request, CrawlError):
         for act in acts_of(request, request.user):

@@ -1,7 +1,6 @@
-"""The members of a collection as rows, what they come to, and the captures of an address in them.
+"""The members of a collection as rows, their sums, and the captures of an address in them.
 
-Deleted crawls and runs, and withdrawn pages, are left out while they are; restored ones are there
-again.
+Deleted crawls and runs, and withdrawn pages, are left out until they are restored.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class CollectionFigures:
     last: datetime | None = None
 
 
-#: by what members are sorted; equal ones by their names
+#: sort keys of members; equal ones are sorted by their names
 SORTS: Mapping[str, Callable[[MemberRow], Any]] = {
     "name": lambda row: row.name.casefold(),
     "pages": attrgetter("pages"),
@@ -64,8 +63,8 @@ SORTS: Mapping[str, Callable[[MemberRow], Any]] = {
 def member_rows(
     collection: Collection, *, of_crawls: Numbers[int] | None = None
 ) -> list[MemberRow]:
-    """Crawls first, each kind by its names. of_crawls: only these, and pages of these. A fixed
-    number of queries.
+    """The members, crawls first, each kind by its names. of_crawls: only these, and their pages. A
+    fixed number of queries.
     """
     members = collection.members.filter(crawl__removal_asked_at=None).select_related("crawl")
     if of_crawls is not None:
@@ -89,7 +88,7 @@ def _crawls(members: QuerySet[CollectionMember]) -> list[MemberRow]:
 
 
 def _crawl(member: CollectionMember, told: Mapping[str, Any]) -> MemberRow:
-    """told: the sums of its runs, if it has any."""
+    """told: the sums of the crawl's runs, if it has any."""
     return MemberRow(
         id=member.pk,
         kind="crawl",
@@ -140,8 +139,8 @@ def _pages(members: QuerySet[CollectionMember]) -> list[MemberRow]:
 
 
 def sorted_rows(rows: Sequence[MemberRow], sort: str) -> list[MemberRow]:
-    """sort: one of SORTS, with a minus for the largest first; crawls and pages as they come for any
-    other.
+    """sort: one of SORTS, with a minus for the largest first; any other value leaves the order of
+    crawls and pages.
     """
     key = SORTS.get(sort.removeprefix("-"))
     return sorted(rows, key=key, reverse=sort.startswith("-")) if key else list(rows)

@@ -11,7 +11,7 @@ from crawling.models import CrawlJob, Run, SecretLink
 
 
 class Collection(models.Model):
-    """Crawls and single stored pages under a name; owner and team are as of a crawl."""
+    """Crawls and single stored pages under a name; owner and team are like a crawl's."""
 
     name = models.CharField(max_length=100, unique=True)
     description = models.TextField(blank=True, default="")
@@ -39,7 +39,7 @@ class Collection(models.Model):
 class CollectionMember(models.Model):
     """A crawl with all its runs, or one stored page of a run.
 
-    A page has no foreign key: its row goes while it is withdrawn, and is there again afterwards.
+    A page has no foreign key: its row does not exist while it is withdrawn.
     """
 
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="members")

@@ -73,7 +73,9 @@ COLUMNS = (
 
 
 def listed_collections(text: str = "") -> QuerySet[Collection]:
-    """With the numbers of their members; text: in the name or description."""
+    """The collections with the numbers of their members; text: a part of the name or
+    description.
+    """
     found = Collection.objects.select_related("created_by").annotate(
         crawls=Count("members", filter=Q(members__page=None)),
         singles=Count("members", filter=Q(members__page__isnull=False)),
@@ -207,7 +209,7 @@ def file(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
 
 
 def collection_file(collection: Collection, *, by: User | None) -> Download:
-    """Raises ArchiveTrouble if there is none, PermissionDenied."""
+    """The WACZ file. Raises ArchiveTrouble if there is none, and PermissionDenied."""
     state = readable_file(collection, by=by)
     assert state.file is not None
     size = state.file.bytes

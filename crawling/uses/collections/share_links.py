@@ -1,5 +1,5 @@
 """Share links of collections: a page for people without an account. A link opens nothing once its
-maker may not change the collection any more, and nothing of crawls that the maker may not act on.
+maker may no longer change the collection, and never crawls on which the maker may not act.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def create_link(
     """
     require_change(by, collection)
     with transaction.atomic():
-        # The lock of the collection: of two at once neither exceeds the limit.
+        # The lock of the collection, so that two requests at once do not exceed the limit.
         locked = Collection.objects.select_for_update().filter(pk=collection.pk).first()
         if locked is None:
             raise WrongState("The collection was deleted meanwhile.")
@@ -73,8 +73,8 @@ def open_links(links: Sequence[CollectionLink]) -> set[int]:
 
 
 def shared_collection(token: str) -> CollectionLink | None:
-    """The link of a token, with its collection; None: unknown, expired, revoked, or of a user who
-    may not share it any more.
+    """The link of a token, with its collection; None if it is unknown, expired, revoked, or of a
+    user who may no longer share it.
     """
     links = CollectionLink.objects.select_related("collection", "created_by")
     link = link_of(links, token)

@@ -42,7 +42,9 @@ ROWS = 100
 @never_cache
 @sensitive_variables("token", "address")
 def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List its links; a POST creates one, and shows its address in this answer only."""
+    """List the collection's links; a POST creates one, and shows its address in this answer
+    only.
+    """
     collection, address, error = wanted_collection(pk), "", ""
     require_change(request.user, collection)
     days = request.POST.get("days", str(USUAL_DAYS)).strip()
@@ -77,9 +79,9 @@ def revoke(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
 @require_safe
 @sensitive_variables("token")
 def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """The collection that the token opens; it is the same for all.
+    """The collection that the token opens, the same for all visitors.
 
-    A token that is unknown, expired, revoked or of a deleted collection is answered alike.
+    Tokens that are unknown, expired, revoked or of a deleted collection get the same answer.
     """
     if exceeds_shared_reports(request):
         refusal = _page("shared/too_many.html", {}, status=429)

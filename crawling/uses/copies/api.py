@@ -142,7 +142,7 @@ def create_text(
 def list_text_copies(
     request: AuthenticatedRequest, response: HttpResponse, crawl_id: CrawlId, text_id: TextId
 ) -> Status:
-    """Those with the most words of it first."""
+    """The pages with the most of its words come first."""
     inquiry = text_inquiry(text_id, crawl_id, by=request.user)
     pages = pages_in(inquiry)
     items = None if pages is None else {"items": pages}

@@ -1,7 +1,7 @@
 """Clusters of pages with the same, or nearly the same, text, within a run and between two.
 
-The comparison uses only rows of pages: the digest of the content, and the simhash of the text. Of a
-million simhashes, pairs are found without comparing each with each.
+The comparison uses only rows of pages: the digest of the content, and the simhash of the text.
+Pairs among a million simhashes are found without comparing each with each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crawling.models import Page
 from crawling.uses.copies.results import Cluster, Clusters, PageInCluster
 from crawling.web.simhash import LEAST_BYTES, NEAR_BITS
 
-#: two simhashes that differ in NEAR_BITS bits share one of so many bands
+#: two simhashes that differ in NEAR_BITS bits share one of this many bands
 BANDS = NEAR_BITS + 1
 BAND_BITS = 64 // BANDS
 #: the pairs that share a band: each is compared, and more would take the job too long
@@ -33,7 +33,7 @@ LEAST_MIB, BYTES_OF_A_PAGE = 64, 250
 LISTED = 10
 SIMHASH_BITS = 64
 #: the columns of a page: id, run, the first 64 bits of the content's SHA-256, simhash, and the
-#: marks of the best of a cluster: links from the seeds, characters of its address
+#: criteria for the best of a cluster: links from the seeds, characters of its address
 PAGES = """
 SELECT p.url_id, p.run_id, ('x' || encode(substring(p.digest FOR 8), 'hex'))::bit(64)::bigint,
     p.simhash, u.depth, length(u.url)
@@ -45,8 +45,8 @@ LIMIT %s
 
 
 class TooManyNearCopies(CrawlError):
-    """So many pages have nearly the same text that comparing them was not begun; choose smaller
-    runs, or exact copies.
+    """Too many pages have nearly the same text to compare them; choose smaller runs, or exact
+    copies.
     """
 
 
@@ -89,12 +89,12 @@ class TooManyPages(CrawlError):
 
 
 def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> Clusters:
-    """Clusters of pages of a run, or such that have pages of each of two runs; skip: so many of the
-    largest.
+    """Clusters of pages of a run, or clusters with pages of each of two runs; skip: the number of
+    the largest to leave out.
 
-    near: also of pages whose simhashes differ in a few bits. The best page of a cluster has the
-    fewest links between it and the seeds, of such the shortest address, of such the lowest id.
-    Raises TooManyPages, TooManyNearCopies.
+    near: include pages whose simhashes differ in a few bits. The best page of a cluster has the
+    fewest links between it and the seeds, then the shortest address, then the lowest id. Raises
+    TooManyPages, TooManyNearCopies.
     """
     pages = _read(runs, near)
     labels = _labels(pages, near)
@@ -116,7 +116,7 @@ def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> C
 
 
 def _read(runs: Sequence[int], near: bool) -> np.ndarray:
-    """A row of each page; where a page has no simhash it is 0."""
+    """A row of each page; the simhash is 0 if a page has none."""
     with connection.cursor() as cursor:
         cursor.execute(PAGES, [list(runs), LEAST_BYTES, near, MOST_PAGES + 1])
         rows = (tuple(value or 0 for value in row) for row in cursor)
@@ -143,9 +143,7 @@ def _labels(pages: np.ndarray, near: bool) -> np.ndarray:
 
 
 def _some_of_each(rows: np.ndarray, runs: Sequence[int]) -> np.ndarray:
-    """The best page first, then the others by the same rule, as many of each run as of the other
-    as far as there are.
-    """
+    """The best page first, then the others by the same rule, as many of each run as possible."""
     places = np.zeros(len(rows), np.int64)
     for run in runs:
         of_run = rows[:, 1] == run
@@ -160,7 +158,7 @@ def _listed(clusters: Sequence[np.ndarray]) -> list[list[PageInCluster]]:
         [
             _page(stored[int(row[0])], row, rows[0])
             for row in rows
-            if int(row[0]) in stored  # else withdrawn or removed meanwhile
+            if int(row[0]) in stored  # otherwise withdrawn or removed meanwhile
         ]
         for rows in clusters
     ]
@@ -182,7 +180,7 @@ def _page(page: Page, row: np.ndarray, best: np.ndarray) -> PageInCluster:
 
 
 def mebibytes(question: Mapping[str, Any]) -> int:
-    """How much memory it takes to answer."""
+    """The memory that the answer takes."""
     pages = Page.objects.filter(run__in=_runs(question)).count()
     return LEAST_MIB + min(pages, MOST_PAGES) * BYTES_OF_A_PAGE // 2**20
 

@@ -17,7 +17,8 @@ from crawling.previews.jobs import question_kind
 from crawling.previews.run_comparison import moment_of
 from crawling.uses.copies.results import Clusters, PageWithText, SharedText
 
-#: a user waits, so no longer; a shift that others wait for ends within its slice of a minute
+#: a user waits, so no longer than this; a shift for which others wait ends within its slice of a
+#: minute
 GRANT_SECONDS = 45.0
 #: the largest supplied text
 MOST_BYTES = 1024 * 1024
@@ -81,7 +82,7 @@ def request_text_search(text: str, run: Run, *, by: User | None) -> Inquiry:
 
 
 def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:
-    """That of a text that the user has supplied for a run of this crawl. Raises NotFound."""
+    """The search for a text that the user has supplied for a run of this crawl. Raises NotFound."""
     inquiry = Inquiry.objects.filter(kind=TEXT_COPIES.name, by=by, pk=number).first()
     runs = Run.objects.filter(crawl=crawl)
     try:

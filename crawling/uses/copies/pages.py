@@ -81,7 +81,7 @@ def _facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
 
 
 def _against(request: AuthenticatedRequest, run: Run) -> Run | None:
-    """The run that is asked for besides; None: none is. Raises NotFound, UnknownRun."""
+    """The second run of the request; None if there is none. Raises NotFound, UnknownRun."""
     other, number = asked_text(request.GET, "other"), asked_number(request, "against")
     if not other and number is None:
         return None

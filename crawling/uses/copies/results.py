@@ -34,7 +34,7 @@ class PageInCluster:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Pages of which each is a copy of another of them."""
+    """Pages that are copies of each other."""
 
     size: Annotated[int, Column("pages in it, of which ten are listed")]
     pages: Annotated[
@@ -76,7 +76,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class SharedText:
-    """Two texts side by side, in the order in which both have what they share."""
+    """Two texts side by side, in the order of their shared passages."""
 
     similarity: Annotated[float, Column(SIMILARITY)]
     shared_words: Annotated[int, Column("words in shared passages, of each of the texts")]

@@ -20,13 +20,13 @@ from crawling.uses.search.queries import QUOTE, QUOTES, BadQuery
 from crawling.uses.search.search import SearchFilter, search_texts
 from crawling.web.simhash import ALIKE_BITS, simhash
 
-#: a shared passage has as many words or more
+#: a shared passage has at least this many words
 LEAST_WORDS = 5
-#: the words that are compared; of longer texts the beginnings are
+#: the most words that are compared; only the beginnings of longer texts are
 MOST_WORDS = 100_000
-#: characters of a passage that are shown, from its beginning and its end
+#: the most characters of a passage that are shown, from its beginning and its end
 MOST_SHOWN = 1_500
-#: pages that are compared, and seconds after which no other is begun: a job has 90
+#: the most pages that are compared, and seconds after which no further one is begun: a job has 90
 MOST_CANDIDATES, SECONDS = 20, 40.0
 #: passages of the text that are searched for, and the words of each
 SEARCHED, WORDS_OF_EACH = 8, 5
@@ -39,9 +39,9 @@ ORDER BY bit_count((simhash # %s)::bit(64)), url_id LIMIT %s
 
 
 def compare_texts(one: str, other: str) -> SharedText:
-    """Letters count as small, and blanks not at all. It takes n log n.
+    """The parts of two texts, ignoring case and blanks, in O(n log n).
 
-    A passage that stands elsewhere in the order of the other text does not count.
+    A passage in another place of the order of the other text does not count.
     """
     words = [text.split()[:MOST_WORDS] for text in (one, other)]
     passages, shared = [], 0
@@ -72,7 +72,7 @@ def _parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Spa
 
 
 def _blocks(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Shared passages, which may overlap at their ends: words that stand in a row in both."""
+    """Shared passages, which may overlap at their ends: words in a row in both texts."""
     matches = ByUniqueItems(_rows(one), _rows(other)).get_matching_blocks()
     return ((a, b, size + LEAST_WORDS - 1) for a, b, size in matches if size)
 
@@ -96,7 +96,8 @@ class TextSearchTookTooLong(CrawlError):
 
 
 def find_pages(text: str, run: Run) -> list[PageWithText]:
-    """Those with the most words of it in shared passages first. Raises TextSearchTookTooLong.
+    """Pages that share passages with a text, those with the most shared words first. Raises
+    TextSearchTookTooLong.
 
     Reads foreign documents: for background jobs.
     """
@@ -109,7 +110,7 @@ def find_pages(text: str, run: Run) -> list[PageWithText]:
         try:
             shared = compare_texts(text, text_of(page))
         except ArchiveTrouble:
-            continue  # it is no text, or its record is on another machine
+            continue  # the page is no text, or its record is on another machine
         if shared.shared_words:
             amounts = shared.similarity, shared.shared_words
             found.append(PageWithText(page.pk, page.url.url, page.title[:200], *amounts))

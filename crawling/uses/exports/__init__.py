@@ -1,1 +1,1 @@
-"""Files that a run is made into for other programs: asked for, written by a job, given out."""
+"""Files made from runs for other programs: requested, written by a job, given out."""

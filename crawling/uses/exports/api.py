@@ -189,7 +189,7 @@ def _player(user: User) -> dict[str, Any]:
 @replay.get("", response=PlayerOut, summary="Get the state of the program that replays pages")
 @may_view
 def get_player(request: AuthenticatedRequest) -> dict[str, Any]:
-    """Pages are shown as archived without it; it runs their scripts, too."""
+    """Without it pages are shown as archived; with it their scripts run, too."""
     return _player(request.user)
 
 

@@ -23,7 +23,7 @@ from crawling.models import ArchiveFile, BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.exports.run_export import RunExport
 
-#: a run that ended earlier while no scheduler was at work gets no file by itself
+#: a run that ended earlier while no scheduler was at work gets no file automatically
 ASKED_WITHIN = timedelta(days=1)
 #: from a run, or the latest run of a crawl, and the time of the request to its package
 PackageOf = Callable[[Run, datetime], Package]
@@ -32,14 +32,14 @@ PackageOf = Callable[[Run, datetime], Package]
 def export_kind(
     name: str, label: str, package_of: PackageOf, *, scope: JobScope = JobScope.RUN
 ) -> JobKind:
-    """Jobs that store what of such a package is not in the archive."""
+    """Jobs that store the parts of such a package that are not in the archive."""
     return JobKind(
         name=name,
         label=label,
         done="made",
         work=partial(_work, package_of),
-        # a valid one is of the archive files and withdrawals that there are now; the stored part of
-        # it is in no back-up
+        # a file is valid for the present archive files and withdrawals; its stored part is in no
+        # back-up
         effects={
             JobEvent.DELETED: JobEffect.FORGET,
             JobEvent.WITHDRAWN: JobEffect.CHECK,
@@ -48,7 +48,8 @@ def export_kind(
         },
         seconds=6 * 60 * 60,
         scope=scope,
-        # it begins at the beginning, and what is too much for one job would be for the next
+        # a job starts from the beginning, so a file that is too much for one is too much for the
+        # next
         attempts=1,
         has_files=True,
         keeps_latest_only=True,
@@ -61,7 +62,7 @@ def _work(package_of: PackageOf, job: RunningJob) -> JobResult:
 
 
 def _package(run: Run, at: datetime) -> Package:
-    # what reads archive files is imported by those who need it
+    # readers of archive files are imported only where they are needed
     from crawling.archive.packages.wacz import WaczPackage
 
     return WaczPackage(f"{run.crawl.name}, run {run.number}", at, [run])
@@ -71,7 +72,7 @@ WACZ = export_kind("wacz", "WACZ file", _package)
 
 
 def _of_run(run: Run, at: datetime) -> Package:
-    # what reads documents is imported by those who need it
+    # readers of documents are imported only where they are needed
     from crawling.uses.exports.mirror.packing import MirrorPackage
 
     return MirrorPackage(run, at, [run])
@@ -113,7 +114,7 @@ KINDS = (WACZ, MIRROR, LATEST_MIRROR, PLAYER)
 
 
 def ask_for_replay_files() -> None:
-    """Ask for the WACZ file of each run that has ended and whose order wants one."""
+    """Request the WACZ file of each ended run whose order wants one."""
     lately = timezone.now() - ASKED_WITHIN
     wanting = Run.objects.filter(crawl__archive=True, crawl__reuse__replay_file=True)
     # indexes of latest runs find the crawls that have begun another since: others have none

@@ -1,5 +1,5 @@
 """A run as a WACZ file or a mirror, or a mirror of a crawl's latest pages: its state, a button that
-has it made, and the file.
+requests it, and the file.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpRespons
 
 
 def _run(request: AuthenticatedRequest, pk: int, export: JobKind) -> Run:
-    """The run asked for, or of an export of the whole crawl the latest."""
+    """The requested run, or the latest for an export of the whole crawl."""
     run = wanted_run(request, pk, HAS_NOTHING)
     return (run.crawl.runs.first() or run) if export.is_of_crawl else run
 
@@ -146,7 +146,7 @@ urlpatterns = [
 
 
 def _export(route: str) -> Callable[[Run | None, int], str]:
-    """Only of crawls that keep an archive."""
+    """The links to exports, only for crawls that keep an archive."""
 
     def address(run: Run | None, crawl: int) -> str:
         if run is None or not run.crawl.archive:
@@ -171,7 +171,7 @@ def _replay(page: Page) -> Mapping[str, Any] | None:
 
 
 def _replay_file(run: Run) -> Mapping[str, Any] | None:
-    """The latest job for the file of a run that has ended; the page of the file says more."""
+    """The latest job for the file of an ended run; the page of the file has more."""
     if run.state not in ENDED_STATES or not run.crawl.archive:
         return None
     return {"replay_job": jobs_of(WACZ, run).first(), "has_player": is_installed()}

@@ -19,7 +19,7 @@ PERMISSION = "crawling.add_allowednetwork"
 SUBJECT = "player"
 #: of the cache
 OBSTACLE = f"{PLAYER.name}.obstacle"
-#: the reason why npm cannot fetch it is asked for again after this long
+#: the reason why npm cannot fetch it is checked again after this time
 ASKED_AGAIN_SECONDS = 30
 OFF = "Replay is off: ReplayWeb.page is not installed on this server."
 
@@ -36,7 +36,7 @@ class PlayerState:
     job: BackgroundJob | None
     #: why the latest one failed
     trouble: str
-    #: why none would succeed now; it is looked up for those only who may install
+    #: why none would succeed now; only looked up for users who may install
     obstacle: str
 
     @property

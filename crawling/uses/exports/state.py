@@ -40,8 +40,8 @@ def _check_archived(run: Run, kind: JobKind) -> None:
 
 
 def exported_runs(run: Run, kind: JobKind) -> list[Run]:
-    """The runs whose pages an export has, the latest first: the run, or, of a kind that a crawl has
-    one of, all its runs with archived pages.
+    """The runs whose pages an export has, the latest first: the run, or, for exports of a whole
+    crawl, all its runs with archived pages.
     """
     return archived_runs(run) if kind.is_of_crawl else [run]
 
@@ -55,12 +55,12 @@ def archived_runs(latest: Run) -> list[Run]:
 
 
 def readable_export(run: Run, kind: JobKind) -> RunExport | None:
-    """The latest that can be given out; None: there is none."""
+    """The latest export that can be given out; None if there is none."""
     return next((one for one in _made(jobs_of(kind, run)) if one.is_readable), None)
 
 
 def made_export(kind: JobKind, job: int) -> RunExport | None:
-    """The export that this job has made; None: nothing, or its run is deleted."""
+    """The export that this job has made; None if it has made none, or its run is deleted."""
     return next(_made(seen_jobs().filter(kind=kind.name, pk=job)), None)
 
 
@@ -72,7 +72,7 @@ def _made(jobs: QuerySet[BackgroundJob]) -> Iterator[RunExport]:
 
 @dataclass(frozen=True)
 class ExportState:
-    """The state of an export of one run, or of a crawl where it has one for all runs."""
+    """The state of an export of one run, or of all runs of a crawl."""
 
     run: Run
     kind: JobKind
@@ -94,7 +94,7 @@ class ExportState:
 
     @property
     def missing(self) -> int:
-        """How many documents of the run are not in the file."""
+        """The number of the run's documents that are not in the file."""
         return self.file.layout.missing if self.file else 0
 
 

@@ -140,7 +140,7 @@ def get_rule_preview(
 )
 @may_view
 def list_extractions(request: AuthenticatedRequest, crawl_id: CrawlId) -> QuerySet[BackgroundJob]:
-    """And how far each has come, in the order in which they were asked for."""
+    """Includes the progress of each, in the order of the requests."""
     rows = seen_jobs().filter(kind=EXTRACTION.name, run__crawl=get_crawl(crawl_id))
     return rows.select_related("run", "cancelled_by")
 

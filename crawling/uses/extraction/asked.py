@@ -23,7 +23,7 @@ PREVIEW = TypeAdapter(RulePreview)
 def request_preview(
     run: Run, rules: Mapping[str, str], *, by: User | None, page: Page | None = None
 ) -> Inquiry:
-    """page: of the run, that comes before the latest. Raises InquiriesBusy."""
+    """page: a page of the run that comes before the latest ones. Raises InquiriesBusy."""
     question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
     question |= {"page": page.pk} if page else {}
     return ask_once(RULES.name, question, by=by, run=run)

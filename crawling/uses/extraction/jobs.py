@@ -1,5 +1,6 @@
 """The background jobs of extraction: one reads a run's stored pages again for other rules, and
-replaces their extracted rows, page by page; others try rules on pages, or read the tables of one.
+replaces their extracted rows, page by page; others try rules on pages, or read the tables of one
+page.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ MEMORY_MIB = 96
 
 
 def _work(job: RunningJob) -> JobResult:
-    # what reads documents is imported by those who need it
+    # readers of documents are imported only where they are needed
     from crawling.uses.extraction.reading import extract_again
 
     return extract_again(job)

@@ -22,7 +22,7 @@ class StoredTable:
     number: int
     caption: str
     rows: list[list[str]]
-    #: it has more rows or longer texts than are read
+    #: whether it has more rows or longer texts than are read
     is_cut: bool
 
     @property
@@ -52,7 +52,7 @@ def answer_tables(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tables_of(page: Page) -> PageTables:
-    """Read the tables of a stored page; none of one that is no HTML. Raises ArchiveTrouble.
+    """Read the tables of a stored page; a page that is no HTML has none. Raises ArchiveTrouble.
 
     To be called in a background job or a command.
     """

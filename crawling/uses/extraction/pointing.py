@@ -1,5 +1,5 @@
 """Rules tried beside a stored page: an element that a user points at becomes a rule, and each rule
-says what it finds on this page and on the latest others.
+shows its matches on this page and on the latest others.
 
 The stored page is in a frame of an origin of its own, in which only our two scripts run.
 """
@@ -38,7 +38,7 @@ def may_be_pointed_at(page: Page) -> bool:
 
 @authenticated(needs="crawling.view_crawljob")
 def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """A stored page, and beside it what `?rules=` find on it and on others."""
+    """A stored page, and next to it the matches of `?rules=` on it and on others."""
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")
@@ -50,7 +50,7 @@ def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 @xframe_options_sameorigin
 @authenticated(needs="crawling.view_crawljob")
 def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The stored page as it looked, without scripts but ours, which tell selectors."""
+    """The stored page as it looked, without scripts except ours, which report selectors."""
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")

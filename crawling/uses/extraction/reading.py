@@ -61,7 +61,7 @@ def _take(job: RunningJob, pages: Sequence[Page]) -> None:
 def _extracted(
     run: Run, pages: Sequence[Page], rules: Mapping[str, str]
 ) -> dict[int, list[tuple[str, str]]]:
-    """Rows of those pages that can be read, by their ids."""
+    """The rows of the readable pages, by their ids."""
     found: dict[int, list[tuple[str, str]]] = {}
     for page in pages:
         try:

@@ -1,5 +1,5 @@
-"""The matches of extraction rules on stored pages of a run, before a crawl has them: a
-background job finds them, since documents are foreign.
+"""The matches of extraction rules on stored pages of a run, before a crawl uses them: a background
+job finds them, since documents are foreign.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
 from crawling.web.documents.table_cells import FoundTable, find_tables
 
-#: the latest pages are read, for this long at the most: a user waits
+#: how many of the latest pages are read, and for how many seconds at most: a user waits
 MOST_PAGES = 20
 MOST_SECONDS = 20.0
 #: the values of a page and a rule that are shown, with their beginnings; all are counted
@@ -77,7 +77,7 @@ def read_rules(text: str) -> dict[str, str]:
 
 
 def checked_rules(rules: Mapping[str, str]) -> dict[str, str]:
-    """The rules, as an order may have them. Raises BadOrder."""
+    """The rules, checked like those of an order. Raises BadOrder."""
     if not rules:
         raise BadOrder({"rules": "There is none; write one a line, like price = span.price."})
     try:

@@ -1,5 +1,5 @@
-"""The captures of an import, which of them is the page of its URL, and where the payloads are to
-which revisit records refer: in a database of the translator's own, since there may be millions.
+"""The captures of an import, which of them is the page of its URL, and the places of the payloads
+to which revisit records refer: in a database of the translator's own, since there may be millions.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ INSERT INTO capture (url, at, lasts, host, facts, identity, record_id, label, ke
     is_revisit, is_not_modified, about)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-#: Of several answers of one URL the latest is the page. One that says "not modified" leaves it the
-#: answer before, and answers to other methods are pages where there are no others. A note is none.
+#: If a URL has several answers, the latest is the page. A "not modified" answer refers to the one
+#: before, and answers to other methods are pages only if there are no others. A note is no page.
 PAGE = """
 CREATE TABLE page AS
 SELECT c.id AS capture, c.url, dense_rank() OVER (ORDER BY first) AS id FROM (
@@ -70,7 +70,7 @@ HOSTS = """
 SELECT c.host, count(*) FROM page p JOIN capture c ON c.id = p.capture
 GROUP BY c.host ORDER BY min(p.id)
 """
-#: candidates that are looked at for one reference
+#: the most candidates that are considered for one reference
 MOST_LOOKED_AT = 8
 
 
@@ -95,7 +95,7 @@ class Holder:
 
 
 class Captures:
-    """Takes the captures one by one; `choose_pages` ends that."""
+    """Takes the captures one by one, until `choose_pages`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "captures.sqlite"
@@ -130,13 +130,13 @@ class Captures:
         return number
 
     def settle(self, number: int, facts: Mapping[str, Any], holder: Holder | None) -> None:
-        """Say of a revisit where its payload and its record are."""
+        """Set the places of a revisit's payload and record."""
         values = json.dumps(facts), holder and holder.id, number
         self._rows.execute("UPDATE capture SET facts = ?, holder = ? WHERE id = ?", values)
 
     def holder_of(self, answer: ForeignAnswer) -> Holder | None:
         """The capture to which a revisit record refers, by what it states: identity, URL and date,
-        digest; for one that states nothing more, the latest of the URL before it.
+        digest; for a record that states only a URL, the latest capture of the URL before it.
         """
         digests = spelled(answer.digest.rpartition(":")[2]) - EMPTY
         said = answer.reference or Reference("", "", None)
@@ -154,7 +154,7 @@ class Captures:
         return self._ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
 
     def _dated(self, url: str, at: Moment) -> list[int]:
-        """Captures of a time that can be meant, whichever of both dates is more precise."""
+        """Captures whose time is compatible with a date, whichever of both is more precise."""
         behind = _text(at.at), _text(_plus(at.at, at.lasts))
         query = (
             "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at >= ? AND at < ? "
@@ -240,7 +240,7 @@ class WaitingRevisits:
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115  # `close` closes it
 
     def add(self, number: int, answer: ForeignAnswer, facts: Mapping[str, Any]) -> None:
-        """The answer's payload is empty, and is not kept."""
+        """An answer whose payload is empty and not stored."""
         # it is read by this process alone
         pickle.dump((number, replace(answer, payload=BytesIO()), dict(facts)), self._file)
 

@@ -1,6 +1,4 @@
-"""The answer that the header of a record describes, as far as other programs write what the
-standard has.
-"""
+"""The answer that the header of a record describes, as other programs write it."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ NOTE = re.compile(
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:[!#-;=?-\[\]_a-z~%]++")
 
 
-#: as tools wrote URLs that leave out `http:`, which is what other archives take them for
+#: URLs as some tools wrote them, without `http:`, which other archives assume
 WITHOUT_SCHEME = re.compile(
     r"(?://)?(?:[A-Za-z0-9_-]{1,63}\.){1,20}[A-Za-z][A-Za-z0-9-]{1,62}(?::[0-9]{1,5})?(?:[/?#]|\Z)"
 )
@@ -60,11 +58,11 @@ class ForeignAnswer:
     stated_id: str
     record_id: str
     stated_url: str
-    #: without a user name and a password; of a note its own, which has no host
+    #: without a user name and a password; for a note its own address, which has no host
     address: Address
     at: Moment
     server: str
-    #: the URL that a note beside answers is about; empty if it is about none. None for an answer
+    #: the URL that a note beside answers is about; empty if it is about none; None for an answer
     about: str | None = None
     #: empty: it is a document alone
     head: bytes = b""
@@ -125,12 +123,12 @@ class _Note(NamedTuple):
 
 
 def is_note(record: ForeignRecord) -> bool:
-    """Whether it is what a crawler noted, by its address."""
+    """Whether a record is a crawler's note, by its address."""
     return bool(NOTE.fullmatch(record.get("WARC-Target-URI").strip("<> ")))
 
 
 def _note(text: str) -> _Note | None:
-    """The address of a note; None: it is that of an answer. Raises SkippedRecord."""
+    """The address of a note; None if it is an answer's. Raises SkippedRecord."""
     uri = text.strip("<> ")
     found = NOTE.fullmatch(uri)
     if found is None:

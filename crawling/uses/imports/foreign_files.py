@@ -65,17 +65,17 @@ AHEAD = "state a time that is still to come"
 
 
 class Unreadable(Exception):
-    """The file cannot be read from here on."""
+    """The rest of the file cannot be read."""
 
 
 @dataclass
 class ForeignFile:
-    """One file; `answers` are read once, and behind those of the last file `incomplete`."""
+    """One file; `answers` are read once, and after the last file `incomplete`."""
 
     path: Path
     #: how many records were left out, by the reason
     left_out: dict[str, int] = field(default_factory=dict)
-    #: how many are there though something about them is amiss, by what that is
+    #: how many records have faults, by the fault
     remarks: dict[str, int] = field(default_factory=dict)
     #: records in parts, which may go on in the next file
     segments: Segments = field(default_factory=Segments)
@@ -89,8 +89,8 @@ class ForeignFile:
         return self._file.tell() if self._file and not self._file.closed else 0
 
     def answers(self) -> Iterator[ForeignAnswer]:
-        """Raises Unreadable if the file is none of these, or where it unpacks to too much; what
-        came before counts.
+        """The answers of a file. Raises Unreadable if its format is unknown, or when it unpacks to
+        too much; earlier answers count.
         """
         with self._damage_told():
             for name, stream in self._streams():
@@ -101,8 +101,8 @@ class ForeignFile:
                 self._note_damage(records)
 
     def incomplete(self) -> Iterator[ForeignAnswer]:
-        """The records of which parts are in no file, as far as they are there, also if this file
-        could not be read to its end.
+        """The available parts of records whose other parts are in no file, even if this file could
+        not be read to its end.
         """
         for record in self.segments.incomplete():
             with closing(record):
@@ -127,7 +127,7 @@ class ForeignFile:
             raise Unreadable(f"{self.path.name}: {said[0][:200]}") from error
 
     def read(self, record: ForeignRecord) -> ForeignAnswer | None:
-        """The answer of a record; None: the record is about the file. Raises SkippedRecord."""
+        """The answer of a record; None if the record is about the file. Raises SkippedRecord."""
         if record.kind == "warcinfo":
             return None
         if record.kind == "metadata" and is_note(record):  # wget's list of its own notes
@@ -210,8 +210,8 @@ class ForeignFile:
     def _archives_in_packed(
         self, stream: IO[bytes], name: str, depth: int
     ) -> Iterator[tuple[str, IO[bytes]]]:
-        """The same of a package that is packed itself. It is unpacked once: each step back in it
-        would unpack it from its beginning.
+        """The archives of a package that is itself packed. It is unpacked once: each step back in
+        it would unpack it from its beginning.
         """
         with TemporaryFile(dir=self.folder) as package:
             while piece := stream.read(PIECE_BYTES):
@@ -221,7 +221,7 @@ class ForeignFile:
 
 
 def printable(text: str) -> str:
-    """The text with a question mark for each sign that no page can show."""
+    """The text with a question mark for each character that no page can show."""
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
@@ -229,7 +229,7 @@ def printable(text: str) -> str:
 class _AnswersOfRecords:
     """The answers in the records of one archive, with their requests.
 
-    Requests come before their answers or behind them.
+    Requests come before or after their answers.
     """
 
     file: ForeignFile
@@ -249,7 +249,7 @@ class _AnswersOfRecords:
                 damage = error
             while self._waiting:
                 yield self._waiting.popleft()
-        finally:  # also where the reader has had enough
+        finally:  # also if the reader stops early
             for answer in self._waiting:
                 answer.payload.close()
         if self._requests:
@@ -309,7 +309,7 @@ def _why_nothing_is_read(records: ForeignRecords) -> str:
 
 
 def _belong(answer: ForeignAnswer, identity: str, of: frozenset[str], url: str) -> bool:
-    """Whether a request is that of an answer. of: to which the request says that it belongs."""
+    """Whether a request belongs to an answer. of: the records that the request names."""
     if of or answer.concurrent:
         return answer.stated_id in of or identity in answer.concurrent
     return url == answer.stated_url
@@ -328,7 +328,7 @@ def _check(record: ForeignRecord) -> None:
 
 
 def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
-    """Whether the payload has the digest that is stated of it. Raises SkippedRecord."""
+    """Whether the payload has its stated digest. Raises SkippedRecord."""
     stated, found = StatedDigest(answer.digest), Digests()
 
     def note(piece: bytes) -> None:

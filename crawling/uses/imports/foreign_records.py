@@ -1,5 +1,5 @@
-"""Records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. A damaged
-record costs itself: reading goes on at the next line with which a record begins.
+"""Records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. Only the
+damaged record is lost: reading goes on at the next line with which a record begins.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSION = re.compile(rb"WARC/\d{1,3}+\.\d{1,3}+[ \t]*+\r*+\n", re.IGNORECASE)
 VERSION_IN_A_LINE = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]{0,9}\r{0,2}\n", re.IGNORECASE)
 LENGTH = re.compile(r"\+?+([0-9]{1,20}+)")
 FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,40}+[ \t]*+:")
-#: in a block whose length is wrong: the record behind it
+#: in a block with a wrong length, the record after it
 NEXT_RECORD = re.compile(rb"(?:\r?+\n){0,2}+WARC/\d\.\d{1,2}+\r?+\n[A-Z][A-Za-z-]{3,40}+:")
 ARC_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}+:.")
 ARC_DATE = re.compile(r"\d{8}(?:\d\d){0,3}(?:\d{3})?")
@@ -44,7 +44,7 @@ ALGORITHMS = {
 DIGEST_DIGITS = {32, 40, 48, 56, 64, 96, 128}
 #: places that are named
 MOST_DAMAGE = 20
-#: the digests that are calculated of each payload, by their hexadecimal digits
+#: the digests that are calculated for each payload, by their hexadecimal digits
 CALCULATED = {32: hashlib.md5, 40: hashlib.sha1, 64: hashlib.sha256}
 EMPTY = {make(b"", usedforsecurity=False).hexdigest() for make in CALCULATED.values()}
 
@@ -64,7 +64,7 @@ class ForeignRecord:
     is_too_large: bool = False
     #: the file is damaged or ends within the block
     is_cut_off: bool = False
-    #: whether the bytes behind the cut are not as they were
+    #: whether the bytes after the cut are damaged
     is_spoilt: bool = False
     has_stated_digest: bool = True
     is_arc: bool = False
@@ -79,7 +79,7 @@ class ForeignRecord:
         self.block.close()
 
     def get(self, name: str) -> str:
-        """A field, of several the first; empty: there is none."""
+        """A field, the first of several; empty if there is none."""
         return next(iter(self.fields.get(name.lower(), ())), "")
 
 
@@ -89,7 +89,7 @@ class ForeignRecords:
 
     source: UnpackedBytes
     name: str
-    #: is told of what is read between records, beside their bytes
+    #: called with the bytes between records
     count: Callable[[int], None]
     #: the first few damages with their places, as sentences
     damage: list[str] = field(default_factory=list)
@@ -134,7 +134,7 @@ class ForeignRecords:
                     return True
 
     def _line(self, most: int) -> bytes:
-        """The next line, also where it goes on in the member that follows."""
+        """The next line, even if it continues in the next member."""
         line = self.source.line(most)
         while line[-1:] != b"\n" and len(line) < most and self._goes_on():
             line += self.source.line(most - len(line))
@@ -142,7 +142,9 @@ class ForeignRecords:
         return line
 
     def _begun(self, line: bytes, offset: int) -> ForeignRecord | None:
-        """The record that begins with a line; None: none does, or nothing more is known of it."""
+        """The record that begins with a line; None if none does, or if nothing more is known about
+        it.
+        """
         found = VERSION_IN_A_LINE.search(line)
         if found and (found.start() == 0 or FIELD.match(self.source.peek(64))):
             if found.start() and not self._is_lost:
@@ -174,7 +176,7 @@ class ForeignRecords:
             size += len(line)
             if size > MOST_HEADER:
                 return None
-            # what we write has no bare CR, which some take for the end of a line
+            # our output has no bare CR, which some programs take for a line end
             text = _text(line).rstrip("\r\n").replace("\r", " ")
             if not text:
                 return _by_name(values)
@@ -240,19 +242,19 @@ class ForeignRecords:
             self._mend(record, left)
 
     def _goes_on(self) -> bool:
-        """Whether the record goes on in the member that follows."""
+        """Whether the record continues in the next member."""
         if not self.source.is_at_member:
             return False
         self.source.go_on()
         return not VERSION.match(self.source.peek(32))
 
     def _ends_well(self, record: ForeignRecord) -> bool:
-        """Whether nothing is behind the block that could be of it."""
+        """Whether nothing after the block could belong to it."""
         start = self.source.peek(64).lstrip(PADDING)
         return record.is_arc or not start or start[:5].upper() == b"WARC/"
 
     def _mend(self, record: ForeignRecord, left: int) -> None:
-        """A block that is not as long as its record states ends where another record begins."""
+        """The block of a record; one with a wrong length ends where another record begins."""
         if found := self._swallowed(record):
             size, rest = found
             self._note(record.offset, "the record is shorter than it states")
@@ -290,7 +292,7 @@ class ForeignRecords:
 
 
 class StatedDigest:
-    """Compares what is read with the digest that is stated of it, as far as that can be done."""
+    """Compares the read bytes with their stated digest, if possible."""
 
     def __init__(self, stated: str) -> None:
         name, _, self._value = stated.partition(":")
@@ -310,7 +312,7 @@ class StatedDigest:
 
 
 class Digests:
-    """The digests of what is read by which other records may refer to it."""
+    """The digests of the read bytes by which other records may refer to them."""
 
     def __init__(self) -> None:
         # revisit records compare payloads, they do not vouch for them
@@ -326,7 +328,7 @@ class Digests:
 
 
 def spelled(value: str) -> set[str]:
-    """A digest in hexadecimal digits, by each spelling that the text can be: base16, base32 or
+    """A digest in hexadecimal digits, by each possible encoding of the text: base16, base32 or
     base64, whatever its case and padding.
     """
     text, found = value.strip().rstrip("="), set[str]()

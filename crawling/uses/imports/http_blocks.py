@@ -1,5 +1,5 @@
-"""The answer of a server in the block of a record: its head, as old and odd as servers send them,
-and its payload without transfer codings.
+"""The answer of a server in the block of a record: its head, however old or odd, and its payload
+without transfer codings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATUS_LINE = re.compile(
     rb"|HTTP/[0-9.]++[^0-9\r\n]*+\r?+\n)",
     re.I,
 )
-#: RFC 9110, section 15: an answer with a status that is none counts as this one
+#: RFC 9110, section 15: an answer with an invalid status counts as this one
 INVALID = 500
 #: an empty line, whatever ends the line before it; heads of the archive end in one of the two forms
 HEAD_ENDS = (b"\r\n\r\n", b"\n\n")
@@ -44,13 +44,13 @@ class LongHead(ValueError):
 class HttpBlock:
     """An answer. Its receiver closes the payload."""
 
-    #: empty: the block is a document alone, as HTTP/0.9 has it
+    #: empty if the block is only a document, as in HTTP/0.9
     head: bytes
     #: None: the block does not begin with a status line
     status: int | None
     payload: IO[bytes]
     size: int
-    #: whether a transfer coding was taken off
+    #: whether a transfer coding was removed
     is_unwrapped: bool = False
 
     @property
@@ -66,9 +66,9 @@ def read_block(
     is_document: bool = False,
     is_cut_off: bool = False,
 ) -> HttpBlock:
-    """Read the answer in a block. note: is told of its payload, with transfer codings.
+    """Read the answer in a block. note: called with its payload, with transfer codings.
 
-    is_document: it has no head anyway. Raises LongHead.
+    is_document: the block has no head. Raises LongHead.
     """
     if is_document:
         return HttpBlock(b"", None, *_copied(block, 0, size, note))
@@ -137,9 +137,7 @@ def _copied(
 
 
 def _take_off(answer: HttpBlock, pieces: Iterator[bytes] | None, most: int) -> None:
-    """Let a payload without its coding take the place of the one with it, unless it has more than
-    `most` bytes.
-    """
+    """Replace the payload by one without its coding, unless it has more than `most` bytes."""
     if pieces is None:
         return
     spool, size = new_spool(), 0
@@ -148,7 +146,7 @@ def _take_off(answer: HttpBlock, pieces: Iterator[bytes] | None, most: int) -> N
             size += spool.write(piece)
             if size > most:
                 raise ContentDecodingError
-    except ContentDecodingError:  # or the coding was taken off before the answer was stored
+    except ContentDecodingError:  # or the coding was removed before the answer was stored
         spool.close()
         return
     answer.payload.close()
@@ -160,8 +158,8 @@ def _unpacked(answer: HttpBlock, codings: str) -> Iterator[bytes]:
 
 
 def _unchunked(body: IO[bytes], size: int, is_cut_off: bool) -> Iterator[bytes] | None:
-    """The chunks of a body (RFC 9112, section 7.1); None: it has none, as the coding was taken off
-    before it was stored. Behind the first chunk all that is there counts, however it is framed.
+    """The chunks of a body (RFC 9112, section 7.1); None if it has none, since the coding was
+    removed before it was stored. After the first chunk everything counts, however it is framed.
     """
     first = _chunk_at(body, 0)
     if first is None:
@@ -176,7 +174,7 @@ def _unchunked(body: IO[bytes], size: int, is_cut_off: bool) -> Iterator[bytes] 
 
 
 def _chunk_at(body: IO[bytes], offset: int) -> tuple[int, int] | None:
-    """Where the content of the chunk begins that is there, and how long it is."""
+    """The place and the length of the next chunk's content."""
     body.seek(offset)
     line = body.readline(LONGEST_CHUNK_LINE)
     found = CHUNK_SIZE.match(line)

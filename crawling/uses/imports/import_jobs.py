@@ -26,8 +26,7 @@ MOST_OFFERED = 500
 
 def offered_files() -> dict[str, int]:
     """The names of the files in IMPORT_DIR that can be imported, and their sizes; the first by
-    name, if there are many. A file that is reached by a link is none of them, nor one with a name
-    that cannot be shown.
+    name, if there are many. Files behind a link, or with a name that cannot be shown, are left out.
     """
     folder = Path(settings.IMPORT_DIR)
     if not folder.is_dir():
@@ -50,7 +49,7 @@ def offered_files() -> dict[str, int]:
 def request_import(files: Sequence[str], name: str, *, by: User | None) -> BackgroundJob:
     """Let a background job import files of IMPORT_DIR as one run.
 
-    name: of the crawl; empty: by the first file. Raises BadOrder.
+    name: the crawl's; empty to derive it from the first file. Raises BadOrder.
     """
     errors, offered = {}, offered_files()
     if not 1 <= len(files) <= MOST_FILES or len(set(files)) < len(files):
@@ -64,7 +63,7 @@ def request_import(files: Sequence[str], name: str, *, by: User | None) -> Backg
     asked = {
         "files": list(files),
         "name": name.strip() or name_of(files[0]),
-        # of the first archive file, by which a run is recognised that is there already
+        # of the first archive file, by which an already imported run is recognised
         "namespace": str(uuid4()),
         "bytes": sum(offered[file] for file in files),
     }

@@ -30,13 +30,13 @@ PROGRAM = "crawling.uses.imports.translator"
 FOLDER_TIMES, LEAST_FOLDER_BYTES = 10, 10 * 1024**3
 TRANSLATED = ("hosts", "archive", "queues", "urls", "pages", "further")
 COUNTED = ("counts", "statuses")
-#: parts of a checkpoint that the files say nothing of
+#: parts of a checkpoint about which the files say nothing
 EMPTY = [part.name for part in (*SHARED, *OWN) if part.name not in (*TRANSLATED, *COUNTED)]
 ENDS = {"s": range(400), "f": range(400, 1000)}
 
 
 class ImportTrouble(CrawlError):
-    """The files cannot be imported, or a user wants them no more."""
+    """The files cannot be imported, or a user has cancelled the import."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ImportResult:
     pages: int
     #: how many records are not in the run, by the reason
     left_out: dict[str, int]
-    #: how many are there though something about them is amiss, by what that is
+    #: how many records have faults, by the fault
     remarks: dict[str, int]
 
 
@@ -58,12 +58,12 @@ def import_files(
     note: Callable[[int, int], None] = lambda read, answers: None,
     confirm: Callable[[ImportResult], None] = lambda result: None,
 ) -> ImportResult:
-    """Make a crawl of that name with one run.
+    """Make a crawl of this name with one run.
 
-    note: is told each second how many bytes of the files are read, and how many answers were there.
-    confirm: called as the last step of the transaction that makes the run. An error that either
-    raises ends the import, and nothing is left of it. Raises ImportTrouble, CheckpointTrouble,
-    BadOrder.
+    note: called each second with the bytes of the files read so far, and the number of answers in
+    them. confirm: called as the last step of the transaction that makes the run. An error that
+    either raises ends the import, and nothing is left of it. Raises ImportTrouble,
+    CheckpointTrouble, BadOrder.
     """
     made: list[ImportResult] = []
     try:
@@ -92,9 +92,7 @@ def _result(run: Run, said: dict[str, Any]) -> ImportResult:
 
 
 def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
-    """Which records are not in the run, and about which of those that are something is amiss, in
-    sentences; empty: all are as they should be.
-    """
+    """Sentences about records that are not in the run, or have faults; empty if there are none."""
     said = {"Not imported": left_out, "Imported, but not as they should be": remarks}
     return " ".join(
         f"{what}: {'; '.join(f'{n:,} that {why}' for why, n in sorted(counts.items()))}."
@@ -104,7 +102,7 @@ def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
 
 
 def _shown(counts: dict[str, int]) -> dict[str, int]:
-    """The counts as PostgreSQL and pages can have them, whatever the files are called."""
+    """The counts in a form that PostgreSQL and pages can have, whatever the names of the files."""
     return {printable(why): int(count) for why, count in counts.items()}
 
 

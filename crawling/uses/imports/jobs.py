@@ -1,5 +1,5 @@
-"""The background job that makes a crawl with one run of files of IMPORT_DIR. It begins anew each
-time: all of the files is imported, or nothing.
+"""The background job that makes a crawl with one run of files of IMPORT_DIR. It starts again each
+time: the files are imported as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ArchiveImport:
     pages: int = 0
     #: how many records are not in the run, by the reason
     left_out: dict[str, int] = field(default_factory=dict)
-    #: how many are there though something about them is amiss, by what that is
+    #: how many records have faults, by the fault
     remarks: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -53,7 +53,7 @@ class ArchiveImport:
 
 
 def imports_asked_for() -> QuerySet[BackgroundJob]:
-    """The latest first; those whose run is deleted, too."""
+    """The imports, the latest first, including those whose run is deleted."""
     found = BackgroundJob.objects.filter(kind=IMPORT.name)
     return found.select_related("by", "cancelled_by", "run__crawl")
 

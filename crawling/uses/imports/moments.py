@@ -19,7 +19,7 @@ LONGEST = 60
 @dataclass(frozen=True)
 class Moment:
     at: datetime
-    #: how long the time is that it may mean: a year, or a microsecond
+    #: the span of times that it may mean: a year, or a microsecond
     lasts: timedelta
 
     def agrees(self, other: Moment) -> bool:

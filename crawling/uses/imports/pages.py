@@ -48,7 +48,7 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
 
 @needs("crawling.add_crawljob")
 def _ask(request: AuthenticatedRequest) -> dict[str, str]:
-    """The mistakes by field; empty: it is asked for."""
+    """Request an import. Return the mistakes by field; empty if it is requested."""
     files, name = request.POST.getlist("files"), request.POST.get("name", "")
     errors: dict[str, str] = {}
     with mistakes_kept(errors):

@@ -1,5 +1,5 @@
 """The distinction of answers to one URL by other methods than GET: method and body of the request,
-as indexes of replay programs have them (Request Body Canonicalization of Webrecorder).
+as in indexes of replay programs (Request Body Canonicalization of Webrecorder).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _numbered(values: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Names that come again are told apart: `a`, `a.2_`, `a.3_`."""
+    """Distinguish repeated names: `a`, `a.2_`, `a.3_`."""
     counts: dict[str, int] = {}
     for name, value in values:
         counts[name] = counts.get(name, 0) + 1

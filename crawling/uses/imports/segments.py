@@ -18,7 +18,7 @@ MOST_WAITING = 100
 
 
 class MissingSegment(Exception):
-    """A part is there whose record is not."""
+    """A part has no record."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Segments:
     _waiting: OrderedDict[str, tuple[ForeignRecord, int]] = field(default_factory=OrderedDict)
 
     def joined(self, record: ForeignRecord) -> ForeignRecord | None:
-        """The record, if it is whole; None: more of it is to come. Raises MissingSegment."""
+        """The record, if it is complete; None if more of it follows. Raises MissingSegment."""
         if record.kind == CONTINUATION:
             return self._continued(record)
         identity = record.get("WARC-Record-ID")
@@ -43,7 +43,7 @@ class Segments:
         return None
 
     def incomplete(self) -> Iterator[ForeignRecord]:
-        """The records that still wait, as far as they are there."""
+        """The available parts of records that still wait."""
         while self._waiting:
             _, (record, _) = self._waiting.popitem(last=False)
             record.is_cut_off = True

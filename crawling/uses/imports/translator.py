@@ -2,7 +2,7 @@
 `crawling.uses.imports.importing` runs this module as a program of its own, without the database.
 
 Its arguments are a folder that has `archive`, the namespace of its first file, and the files. Each
-second it writes a line: how many bytes of the files it has read, and how many answers were in them.
+second it writes a line: the bytes of the files read so far, and the number of answers in them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Translation:
     namespace: str
     files: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
-    #: how many are in the copy though something about them is amiss, by what that is
+    #: how many records in the copy have faults, by the fault
     remarks: dict[str, int] = field(default_factory=dict)
     _file: IO[bytes] | None = None
     _length: int = 0
@@ -100,7 +100,7 @@ class Translation:
             self._revisits.add(number, answer, facts)
 
     def _write_exchange(self, answer: ForeignAnswer, record: WarcRecord) -> dict[str, Any]:
-        """Write an answer and its request; returns where the answer is."""
+        """Write an answer and its request. Return the place of the answer."""
         if self._file is None or self._length >= FILE_BYTES:
             self._next_file()
         place = {
@@ -115,7 +115,7 @@ class Translation:
         return place
 
     def _settle_revisits(self) -> None:
-        """Write the revisit records, now that all is known to which they may refer."""
+        """Write the revisit records, once all records to which they may refer are known."""
         for number, answer, facts in self._revisits.all():
             holder = self._captures.holder_of(answer)
             if holder:
@@ -298,10 +298,10 @@ def _further(
 def translate(
     folder: Path, namespace: str, files: Sequence[Path], note: Callable[[int, int], None]
 ) -> None:
-    """Write what the files have to a folder. note: is told after each answer how many bytes of them
-    are read, and how many answers were there.
+    """Write what the files have to a folder. note: called after each answer with the bytes read so
+    far, and the number of answers.
 
-    Raises Unreadable if nothing of a file can be read; one that breaks off counts to there.
+    Raises Unreadable if nothing of a file can be read; a truncated file counts up to its end.
     """
     translation = Translation(folder, [printable(file.name) for file in files], namespace)
     read_before = answers = 0

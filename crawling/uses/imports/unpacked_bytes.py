@@ -39,7 +39,7 @@ PADDING = b"\0\r\n"
 #: places behind damage that look like the beginning of a member
 MOST_TRIALS = 1_000_000
 TRIAL_BYTES = 4096
-#: a decoder says nothing of what it unpacked in the step in which it met damage
+#: a decoder gives nothing of the step in which it met damage
 SALVAGED_BYTES = 64
 #: the bytes that are read again behind damage: a decoder notices it late
 KEPT_BYTES = 256 * 1024
@@ -62,7 +62,7 @@ UNPACKABLE = (zlib.error, zstd.ZstdError)
 class Gap:
     offset: int
     why: str
-    #: the file ends within a member, of which the beginning is as it was
+    #: the file ends within a member, whose beginning is intact
     is_cut_off: bool = False
 
 
@@ -80,7 +80,7 @@ class UnpackedBytes:
     """The unpacked bytes of a file. Reading never goes past a gap, nor past the beginning of a
     member, in one step.
 
-    count: is told of all that comes out.
+    count: called with the size of all output.
     """
 
     def __init__(self, file: IO[bytes], count: Callable[[int], None]) -> None:
@@ -94,7 +94,9 @@ class UnpackedBytes:
 
     @property
     def offset(self) -> int:
-        """Where in the file that is read next; of what is packed, where its member begins."""
+        """The place in the file that is read next; for packed bytes, the beginning of their
+        member.
+        """
         return self._offset if self._is_packed else self._offset + self._at
 
     @property
@@ -105,7 +107,7 @@ class UnpackedBytes:
 
     @property
     def is_at_member(self) -> bool:
-        """Whether all of a member is read, and another follows."""
+        """Whether a member is completely read, and another follows."""
         self._fill(1)
         return isinstance(self._waiting, PackedMember) and not self._left
 
@@ -161,7 +163,7 @@ class UnpackedBytes:
             pass
 
     def _more(self) -> bool:
-        """Take one more piece; False: there is none before a gap, a member or the end."""
+        """Take one more piece. Return False if there is none before a gap, a member or the end."""
         if self._waiting or self._is_at_end:
             return False
         part = next(self._parts, None)
@@ -184,7 +186,7 @@ class UnpackedBytes:
 
 
 def other_packing(start: bytes) -> str:
-    """The name of a way of packing that is not read; empty: none is known."""
+    """The name of an unsupported compression; empty if unknown."""
     if start[TAR_AT:].startswith(TAR):
         return "tar"
     return next((name for magic, name in OTHERS.items() if start.startswith(magic)), "")
@@ -226,7 +228,7 @@ class _Machine(Protocol):
     behind: bytes
 
     def feed(self, data: bytes) -> bytes:
-        """data: b"" for what is still inside."""
+        """Unpack some data; b"" gives the rest."""
         ...
 
     def before_damage(self) -> Iterator[bytes]:
@@ -311,7 +313,7 @@ class _Members:
         return None
 
     def _find(self, least: int) -> bool:
-        """Go to the next member that begins like a record; False: there is none."""
+        """Go to the next member that begins like a record; Return False if there is none."""
         self._packed.rewind(least)
         while self._packed.find(self._magic):
             self._trials += 1
@@ -349,7 +351,7 @@ class _PackedBytes:
         return self._data[self._at : self._at + most]
 
     def take(self, most: int) -> bytes:
-        """The next bytes, up to so many; b"" at the end."""
+        """The next bytes, up to `most`; b"" at the end."""
         if self._at >= len(self._data):
             self._more()
         piece = self._data[self._at : self._at + most]
@@ -361,7 +363,7 @@ class _PackedBytes:
             size -= len(piece)
 
     def put_back(self, rest: bytes) -> None:
-        """The latest bytes that were taken; what is more than is kept came before and is none."""
+        """The latest taken bytes; fewer if they are no longer kept."""
         self._at -= len(rest)
 
     def rewind(self, least: int) -> None:
@@ -369,7 +371,7 @@ class _PackedBytes:
         self._at = max(0, least - self._begin)
 
     def find(self, magic: bytes) -> bool:
-        """Go to the next such bytes; False: there are none."""
+        """Go to the next such bytes. Return False if there are none."""
         while (found := self._data.find(magic, self._at)) < 0:
             self._at = max(self._at, len(self._data) - len(magic) + 1)
             if not self._more():

@@ -179,7 +179,7 @@ def list_crawl_links(
 def list_broken_links(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> ListAnswer:
-    """A page may be short although there are more: only `next` shows the end."""
+    """A page may be short although more links exist: only `next` shows the end."""
     return _of(get_run(crawl_id, run), list_broken)
 
 
@@ -193,7 +193,7 @@ def list_broken_links(
 def list_broken_link_trend(
     request: AuthenticatedRequest, crawl_id: CrawlId
 ) -> QuerySet[BrokenLinks]:
-    """Runs that have ended, each beside the run before it that went to its end."""
+    """Runs that have ended, each next to the complete run before it."""
     return trend_of(get_crawl(crawl_id))
 
 
@@ -237,7 +237,7 @@ def list_link_problems(
 def check_crawl_links(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> Status:
-    """A background job does it; the kinds `fragment`, `malformed` and `html` of
+    """A background job reads them; the kinds `fragment`, `malformed` and `html` of
     `reports/problems` need it.
     """
     return Status(202, {"unread_parts": request_reading(get_run(crawl_id, run), by=request.user)})

@@ -1,5 +1,5 @@
-"""`crawl check`: crawl a site, and print the problems of its links and pages by the pages that are
-to be mended, with an exit status for CI.
+"""`crawl check`: crawl a site, and print the problems of its links and pages by the pages to be
+corrected, with an exit status for CI.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WORDS = (
     "crawl a site and print the problems of its links and pages; exit status 0 if there is none of "
     "--fail-on, 1 if there is one, 2 if the site could not be checked"
 )
-#: the exit status where links were not checked
+#: the exit status if links were not checked
 NOT_CHECKED = 2
 
 
@@ -108,8 +108,8 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
 
 @contextmanager
 def _crawl(options: dict[str, Any]) -> Iterator[CrawlJob]:
-    """The crawl that has this name, or a new one, which is deleted afterwards unless it is to be
-    kept or goes on.
+    """The crawl of this name, or a new one, which is deleted afterwards unless it is kept or
+    continues.
     """
     fields = order_fields(options["seeds"], options)
     fields.setdefault("requisites", True)
@@ -144,7 +144,7 @@ def _crawled(crawl: CrawlJob, options: dict[str, Any]) -> Run:
 
 
 def _report(run: Run, options: dict[str, Any], out: OutputWrapper) -> Counter[str]:
-    """Print what was found; returns how many problems there are of each kind."""
+    """Print the problems. Return the number of each kind."""
     slow, kinds = options["slow"], list(ProblemKind)
     rows = list(problem_rows(run, kinds, slow_seconds=slow))
     if options["junit"]:

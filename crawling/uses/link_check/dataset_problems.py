@@ -1,4 +1,4 @@
-"""Problems that the links dataset tells, with what became of the addresses: broken links, plain
+"""Problems that the links dataset shows, with the outcomes of the addresses: broken links, plain
 HTTP on pages that came by HTTPS, and languages: tags (BCP 47) whose parts the IANA registry has.
 """
 
@@ -22,8 +22,8 @@ from crawling.web.statuses import explain
 LONGEST = 35
 #: The parts behind the language, in their order (section 2.1); there may be several variants.
 PARTS = ("extlang", "script", "region", "variant")
-#: The index has them by status, and then by id: of each status the first are read, not all. By the
-#: bare id PostgreSQL may look for those without one along the primary key, through all runs.
+#: The index has them by status, and then by id: the first rows of each status are read, not all. By
+#: the id alone PostgreSQL may search the primary key through all runs.
 FAILED = f"""
 WITH RECURSIVE known (status) AS (
     (SELECT status FROM crawling_url WHERE run_id = %(run)s AND state = '{UrlState.FAILED}'
@@ -53,7 +53,7 @@ INSECURE_TARGETS = """
 SELECT target FROM links WHERE {condition} AND target > $after
 GROUP BY target ORDER BY target LIMIT $most
 """
-#: rows of the same element lie together: of a part only those of `link` are read
+#: rows of the same element lie together: only those of `link` are read
 PAGES_WITH_LANGUAGES = """
 SELECT DISTINCT page_id FROM links
 WHERE element = 'link' AND contains(rel, 'hreflang=') AND page_id > $after
@@ -78,8 +78,8 @@ WRONG_PLAIN = {
 
 
 def is_language(tag: str) -> bool:
-    """In any case of its letters. A tag that begins with `x-`, or is registered as a whole, counts;
-    the part behind a single letter (an extension, or private use) is not looked at.
+    """Whether a language tag is valid, ignoring case. A tag that begins with `x-`, or is registered
+    as a whole, is; the part after a single letter (an extension, or private use) is not checked.
     """
     if not tag.isascii() or len(tag) > LONGEST:
         return False
@@ -103,8 +103,8 @@ def is_language(tag: str) -> bool:
 
 @cache
 def _registry() -> Mapping[str, frozenset[str]]:
-    """Subtags by their type, once in a process: that takes a tenth of a second, and so does the
-    import, which not each command is to wait for.
+    """Subtags by their type, read once in a process: that takes a tenth of a second, and so does
+    the import, which commands that need neither should not wait for.
     """
     from langcodes.registry_parser import parse_registry
 
@@ -123,7 +123,7 @@ class UrlFailure(NamedTuple):
 
 
 def failed_urls(run: Run, after: int, most: int) -> list[UrlFailure]:
-    """The first so many behind that id, in the order of finding."""
+    """The first rows after an id, in the order of finding."""
     with connection.cursor() as cursor:
         cursor.execute(FAILED, {"run": run.pk, "after": after, "most": most})
         return [UrlFailure(*row) for row in cursor.fetchall()]

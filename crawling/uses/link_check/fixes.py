@@ -1,5 +1,5 @@
-"""Links that have to be mended, by the page that has to be edited: what is wrong with each, and
-what to do about it. It is for people who edit the site, with an account or without.
+"""Links to be corrected, by the page to edit: the fault of each, and the remedy. The list is for
+editors of the site, with an account or without.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = (ProblemKind.BROKEN, ProblemKind.FRAGMENT, ProblemKind.REDIRECTED)
 #: links on a page of them; files have all
 MOST_SHOWN = 2_000
 #: rows of a file that are put in order, and their characters, since addresses may be long; a longer
-#: file has them as they are found
+#: file has them in the order of finding
 MOST_SORTED, MOST_CHARACTERS = 100_000, 32 * 1024 * 1024
 FORBIDDEN, NOT_THERE = (401, 403, 407), (404, 410)
 
@@ -55,8 +55,8 @@ def each_fix(run: Run) -> Iterator[LinkFix]:
 
 
 def _is_outdated(problem: LinkProblem, source: LinkSource | None) -> bool:
-    """Whether a link on a page leads to a redirect that is there for good. Others are in order:
-    visitors get there, and the address may be right again.
+    """Whether a link on a page leads to a permanent redirect. Other redirects are in order:
+    visitors get there, and the address may become right again.
     """
     return bool(problem.new_target) and source is not None and source.attribute != "location"
 
@@ -70,7 +70,7 @@ def fixes_by_page(run: Run) -> tuple[list[PageFixes], bool]:
 
 
 def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
-    """All of them, by page unless they are too many. Raises LinkSearchTookTooLong."""
+    """All links, by page unless they are too many. Raises LinkSearchTookTooLong."""
     found, some, characters = each_fix(run), list[LinkFix](), 0
     for fix in found:
         some.append(fix)
@@ -83,7 +83,7 @@ def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _place(fix: LinkFix) -> tuple[bool, str, str]:
-    """Addresses to which no page links come last."""
+    """The sort key; addresses to which no page links come last."""
     return not fix.page, fix.page, fix.target
 
 

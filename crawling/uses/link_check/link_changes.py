@@ -1,7 +1,7 @@
 """The difference of two runs' link graphs, by page: links that were added, and that are gone.
 
 A link is the same if the page, the target with its fragment, the element and the attribute are; a
-new text of it is no difference.
+new text makes no difference.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class PageLinkChanges:
 def list_link_changes(
     old: Run, new: Run, *, after: str = "", most: int
 ) -> tuple[list[PageLinkChanges], str | None]:
-    """Pages whose links differ, by address, and the address behind which more follow.
+    """Pages whose links differ, by address, and the address after which more follow.
 
     Raises LinkSearchTookTooLong.
     """

@@ -1,8 +1,8 @@
 """The problems of a run's links and pages, as lists and as files, and compared with another run.
 
 A JUnit report, which CI servers read, has a suite for each kind, and a failed case for each
-problem, under the page that is to be mended. A kind that is not complete says so as a property of
-its suite, and passes nothing.
+problem, under the page to be corrected. An incomplete kind says so in a property of its suite, and
+has no passed case.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def list_problems(
 ) -> Found:
     """Problems of a kind with the first links to each; a page of them may be short.
 
-    The second is the key behind which more follow. Raises BadOrder for what is no key, and
+    The second value is the key after which more follow. Raises BadOrder for an invalid key, and
     LinkSearchTookTooLong.
     """
     found, following = _find(run, kind, after, most, slow_seconds)
@@ -79,8 +79,8 @@ def list_problems(
 
 
 def with_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> list[LinkProblem]:
-    """The same with the number of links to each, and the first of them: none instead of 0 while
-    links are missing. Raises LinkSearchTookTooLong.
+    """Add the number of links to each problem, and the first of them: None instead of 0 while links
+    are missing. Raises LinkSearchTookTooLong.
     """
     if not kind.is_of_links:
         return list(found)
@@ -116,7 +116,7 @@ def each_found(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
 def each_problem(
     run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS
 ) -> Iterator[tuple[LinkProblem, LinkSource | None]]:
-    """All problems of a kind, once for each link to them; without one where they are of a page, or
+    """All problems of a kind, once for each link to them; without one if they belong to a page, or
     no link leads to them.
     """
     after: str | None = ""
@@ -142,7 +142,7 @@ NO_SOURCE = dict.fromkeys(LinkSource.__dataclass_fields__, "")
 def problem_rows(
     run: Run, kinds: Collection[ProblemKind], *, slow_seconds: float = SLOW_SECONDS
 ) -> Iterator[dict[str, Any]]:
-    """The problems as rows of a table, by kinds. `page` is the one to be mended."""
+    """The problems as rows of a table, by kinds. `page` is the one to be corrected."""
     for kind in kinds:
         for problem, source in each_problem(run, kind, slow_seconds=slow_seconds):
             facts = {
@@ -158,7 +158,7 @@ def problem_rows(
 
 
 class ProblemChange(StrEnum):
-    """Between an earlier run and a later one."""
+    """The difference between an earlier run and a later one."""
 
     NEW = "new"
     MENDED = "mended"
@@ -174,9 +174,9 @@ def list_changed(
     old: Run, new: Run, kind: ProblemKind, change: ProblemChange, *, after: str = "", most: int
 ) -> Found:
     """Problems of a kind that only the new run has, or only the old one, by their addresses, with
-    the first links to each. An address that the new run did not meet any more counts as mended.
+    the first links to each. An address that the new run did not meet counts as corrected.
 
-    Reads all problems of the kind of both runs. Raises BadOrder for what is no key, TooManyProblems
+    Reads all problems of the kind of both runs. Raises BadOrder for an invalid key, TooManyProblems
     and LinkSearchTookTooLong.
     """
     has, lacks = (new, old) if change is ProblemChange.NEW else (old, new)
@@ -211,7 +211,7 @@ def junit_lines(
     missing: Mapping[str, Lag] = MappingProxyType({}),
 ) -> Iterator[str]:
     """rows: those of `problem_rows`, by kinds. A kind without any has a case that passed, or was
-    skipped if it is not complete; missing: as of `missing_of`.
+    skipped if it is not complete; missing: see `missing_of`.
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="link check">\n'
     by_kind, clean = groupby(rows, lambda row: row["kind"]), list(kinds)
@@ -233,7 +233,7 @@ def _clean(kind: str, lag: Lag | None) -> str:
 
 
 def _properties(lag: Lag | None) -> str:
-    """Nothing of a kind that is complete."""
+    """The note of an incomplete kind; nothing for a complete one."""
     if lag is None:
         return ""
     facts = {"complete": "false", "behind": str(lag.behind), "pages": str(lag.pages)}

@@ -18,7 +18,7 @@ MOST_SOURCES = 20
 FIRST = """count(*), arg_min({{'page': page,
     'fragment': fragment, 'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor,
     'place': place}}, (page_id, position), $sources)"""
-#: by fingerprint alone: to read the targets as well would take as long as all the rest
+#: only by fingerprint: reading the targets as well would take as long as all the rest
 SOURCES = f"""
 SELECT target_fingerprint, {{fragment}} AS named, {FIRST}
 FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {{condition}}
@@ -85,7 +85,7 @@ def first_sources(
 
 
 def link_counts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]:
-    """How many links those of the addresses have that have any, as `first_sources` counts them."""
+    """The number of links to each of the addresses that has any, as `first_sources` counts them."""
     pages = {fingerprint(page): page for page in (url.partition("#")[0] for url in urls)}
     fragment = "fragment" if any("#" in url for url in urls) else "''"
     query = COUNTS.format(condition=condition, fragment=fragment)
@@ -106,8 +106,8 @@ def link_counts_of_hosts(run: Run, urls: Sequence[str], condition: str) -> dict[
 def each_source(
     run: Run, urls: Sequence[str], condition: str = ANY
 ) -> Iterator[tuple[int, LinkSource]]:
-    """All links to these addresses, as the parts have them: the number of the address, and the
-    link. To one with a fragment, links that name it.
+    """All links to these addresses, in the order of the parts: the number of the address, and the
+    link. If an address has a fragment, only links that name it count.
     """
     split = [url.partition("#") for url in urls]
     wanted: dict[str, Any] = {
@@ -137,7 +137,7 @@ def first_sources_of_hosts(
 def each_source_of_hosts(
     run: Run, urls: Sequence[str], condition: str
 ) -> Iterator[tuple[int, LinkSource]]:
-    """All of them: the number of the address, and the link."""
+    """All these links: the number of the address, and the link."""
     wanted: dict[str, Any] = {
         "number": np.arange(len(urls)),
         "host": np.array([host_of(url) for url in urls], dtype=object),
@@ -148,5 +148,5 @@ def each_source_of_hosts(
 
 
 def host_of(url: str) -> str:
-    """The host of a URL, as the column `target_host` has it."""
+    """The host of a URL, as in the column `target_host`."""
     return url.partition("://")[2].partition("/")[0]

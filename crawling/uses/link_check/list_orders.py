@@ -1,7 +1,7 @@
 """The orders of the lists of links, media and hosts, and the number of their rows.
 
-A page of a list begins behind the value and the key of the last row of the page before, so it
-costs as much wherever it is.
+A page of a list begins after the value and the key of the last row of the previous page, so its
+cost does not depend on its place.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ class TooManyMedia(CrawlError):
 
 
 class ListOrder(NamedTuple):
-    """The order of rows by an expression, in which those that are equal are in the order of their
-    keys, and none of which has the same keys.
-    """
+    """The order of rows by an expression, and by their unique keys if it is equal."""
 
     expression: str
     is_falling: bool
@@ -72,7 +70,7 @@ class ListOrder(NamedTuple):
         return ", ".join([first, *(key for key in self.keys if key != self.expression)])
 
     def behind(self, value: str, *keys: str) -> str:
-        """The condition for rows behind that with this value and these keys (`$name`)."""
+        """The condition for rows after the one with this value and these keys (`$name`)."""
         beyond = f"{self.expression} {'<' if self.is_falling else '>'} {value}"
         if self.is_by_key:
             return beyond
@@ -81,7 +79,7 @@ class ListOrder(NamedTuple):
 
 
 def number_and_text(after: str) -> tuple[int, str]:
-    """The parts of `7-http://…`, behind which a list goes on. Raises BadOrder."""
+    """The parts of `7-http://…`, after which a list continues. Raises BadOrder."""
     number, dash, text = after.partition("-")
     if not (dash and number.isascii() and number.isdigit() and len(number) < 19):
         raise BadOrder({"cursor": "It is no `next` of a page before."})

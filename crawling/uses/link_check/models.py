@@ -1,4 +1,4 @@
-"""The number of broken links of a run, beside those of the run before it. Written by
+"""The number of broken links of a run, compared with the run before it. Written by
 `crawling.uses.link_check.trend` only.
 """
 
@@ -10,8 +10,8 @@ from crawling.models.jobs import Run
 
 
 class BrokenLinks(models.Model):
-    """The addresses that failed in a run that has ended. It has no address, so that nothing of it
-    has to be withdrawn.
+    """The addresses that failed in a run that has ended. The row has no address, so a withdrawal
+    need not change it.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, related_name="broken_links")

@@ -1,4 +1,4 @@
-"""Problems that the rows of a run's pages and hosts tell: redirects, slow answers, canonical
+"""Problems that the rows of a run's pages and hosts show: redirects, slow answers, canonical
 addresses, titles and descriptions, pages to which no link leads, and certificates that end soon.
 """
 
@@ -85,7 +85,9 @@ def _redirected(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
 
 
 def _lasting(page: Page, steps: Sequence[str], met: Mapping[str, Url]) -> str:
-    """Where the permanent redirects at the beginning of a chain lead, unless nothing is there."""
+    """The target of the permanent redirects at the beginning of a chain, unless nothing is
+    there.
+    """
     target, status = "", page.status
     for step in steps:
         if status not in PERMANENT or step == page.url.url:
@@ -97,7 +99,7 @@ def _lasting(page: Page, steps: Sequence[str], met: Mapping[str, Url]) -> str:
 
 
 def _follow(run: Run, begins: dict[int, str], chains: dict[int, list[str]]) -> dict[int, Url]:
-    """Make the chains complete; returns what became of their last addresses."""
+    """Complete the chains. Return the outcomes of their last addresses."""
     ends: dict[int, Url] = {}
     open_ones = set(chains)
     for _ in range(MOST_REDIRECTS):
@@ -133,7 +135,7 @@ def _told(end: Url | None) -> str:
 
 
 def find_unread(run: Run, after: str, most: int) -> Found:
-    """Pages of which not all was read; copies are left unread by the order."""
+    """Pages that were not completely read, without copies that the order leaves unread."""
     pages = _pages_of(run).exclude(unread="").exclude(unread="copy")
     return _scan(pages, after, most, _unread)
 
@@ -145,7 +147,7 @@ def _unread(pages: Sequence[Page]) -> Iterator[Judged]:
 
 
 def find_orphans(run: Run, after: str, most: int) -> Found:
-    """Pages that were reached by a seed or a sitemap alone; a home page needs no link."""
+    """Pages that were reached only by a seed or a sitemap; a home page needs no link."""
     pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES, content_type__in=HTML, url__hops=0)
     return _scan(pages, after, most, lambda some: _orphans(run, some))
 
@@ -218,7 +220,7 @@ def find_slow(run: Run, after: str, most: int, seconds: float) -> Found:
 
 
 def find_repeated(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
-    """Pages without a title or a description, or with that of another.
+    """Pages without a title or a description, or with the one of another page.
 
     Raises LinkSearchTookTooLong.
     """
@@ -273,7 +275,7 @@ def _scan(
 def _behind(pages: QuerySet[Page], at: tuple[datetime, int] | None) -> QuerySet[Page]:
     if at is None:
         return pages
-    # the first condition is what the index can begin at
+    # the first condition lets the index begin there
     return pages.filter(Q(fetched_at__gte=at[0]) & (Q(fetched_at__gt=at[0]) | Q(url_id__gt=at[1])))
 
 
@@ -294,7 +296,7 @@ def _no_key() -> BadOrder:
 
 
 def find_certificates(run: Run, after: str, most: int) -> Found:
-    """The first to end first; what has ended since the run is among them."""
+    """Certificates, the first to end first, including those that have ended since the run."""
     now = timezone.now()
     queues = HostQueue.objects.filter(run=run, certificate_ends_at__lt=now + SOON)
     if after:

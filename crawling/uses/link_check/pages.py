@@ -1,5 +1,5 @@
-"""The links of a run: their problems, those of a page and to it, media, hosts, and what is
-different in another run.
+"""The links of a run: their problems, those of a page and to it, media, hosts, and the differences
+from another run.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _sorted(request: AuthenticatedRequest, shown: str) -> dict[str, Any]:
 
 
 def _count(here: dict[str, Any], asked: dict[str, str]) -> int | None:
-    """How many rows the list has, perhaps a BoundedCount; None: not known."""
+    """The number of rows of the list, perhaps a BoundedCount; None if unknown."""
     match here["shown"]:
         case "all":
             return count_links(here["run"], **asked, kind=here["type"])
@@ -216,13 +216,13 @@ def _rows(
 
 
 def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN) -> ProblemKind:
-    """The kind of problem asked for; nonsense counts as not given."""
+    """The kind of problem asked for; an invalid one is ignored."""
     asked = request.GET.get("kind", "")
     return ProblemKind(asked) if asked in list(ProblemKind) else usual
 
 
 def _worst(run: Run) -> ProblemKind:
-    """The first kind in the list that is known to have problems; until one is, the first."""
+    """The first kind in the list that is known to have problems, or else the first kind."""
     found = worst_first(counts_of(run))
     return next((one.kind for one in found if one.share), ProblemKind.BROKEN)
 
@@ -267,7 +267,7 @@ def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
 
 @of_run(NEVER_STARTED)
 def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """Each link with each problem; `?kind=`: only those of that kind."""
+    """Each link with each problem; with `?kind=` only those of that kind."""
     kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
     rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
     if kind == "xml":
@@ -309,7 +309,7 @@ def _trend(run: Run) -> Mapping[str, Any]:
 
 
 def _kinds(run: Run) -> Mapping[str, Any]:
-    """The kinds of problem; those that a run does not have stand apart."""
+    """The kinds of problem; kinds that a run does not have are listed apart."""
     found = worst_first(counts_of(run))
     clean = [one.kind for one in found if one.count and not one.share]
     return {

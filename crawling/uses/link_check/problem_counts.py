@@ -1,7 +1,7 @@
 """How many problems of each kind a run has. A background job counts them once the run has ended and
 its pages are read; until then, and after what changes them, there are no numbers.
 
-They are kept in Django's cache: who looks at them asks for the job if they are not there.
+The numbers are kept in Django's cache; a page that needs missing ones requests the job.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ProblemCount:
 def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     """The counts so far, in the order of kinds. Two queries.
 
-    A kind that needs a reading of pages is missing before it, one that takes too long always.
+    A kind that needs a reading of pages is missing until then, a kind that takes too long always.
     """
     if run.state not in ENDED_STATES:
         return {}
@@ -76,7 +76,7 @@ class KindShown:
 
 
 def worst_first(counts: Mapping[ProblemKind, ProblemCount]) -> list[KindShown]:
-    """All kinds: the worst first, and of those as bad the one with the most problems."""
+    """All kinds, the worst first; kinds of the same severity by the number of problems."""
     most = max((one.problems for one in counts.values()), default=0)
     found = [_shown(kind, counts.get(kind), most) for kind in ProblemKind]
     return sorted(found, key=lambda one: (list(Severity).index(one.kind.severity), -one.share))
@@ -115,7 +115,7 @@ def countable(run: Run) -> Sequence[ProblemKind]:
 
 
 def _key(run: Run) -> str:
-    """Another one after whatever changes the problems: the end, readings, withdrawals."""
+    """A key that changes with the problems: at the end, by readings and withdrawals."""
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
     state = (
         run.finished_at,

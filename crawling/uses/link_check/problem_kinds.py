@@ -1,4 +1,4 @@
-"""The kinds of problem that a link check looks for, and how one is told."""
+"""The kinds of problem that a link check looks for, and how a problem is shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INSECURE = "page LIKE 'https://%' AND target LIKE 'http://%'"
 
 
 class Severity(StrEnum):
-    """How bad a problem is for who reads the site, the worst first."""
+    """The severity of a problem for readers of the site, the worst first."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -66,7 +66,7 @@ class ProblemKind(StrEnum):
 
     @property
     def derived(self) -> Derived:
-        """The data that it is found in, or that have its links."""
+        """The data in which it is found, or that have its links."""
         return Derived.TEXTS if self.needs_reading else Derived.LINKS
 
     @property
@@ -76,7 +76,7 @@ class ProblemKind(StrEnum):
 
     @property
     def is_of_links(self) -> bool:
-        """Whether it is mended on the pages that link to the address, and not on the page at the
+        """Whether it is corrected on the pages that link to the address, and not on the page at the
         address.
         """
         return self in OF_LINKS
@@ -142,13 +142,13 @@ class LinkProblem:
     url: str
     #: a sentence
     detail: str
-    #: None: it was not fetched, or that does not matter
+    #: None if it was not fetched, or if that does not matter
     status: int | None = None
     #: where redirects lead, one after the other
     chain: Sequence[str] = field(default_factory=tuple)
-    #: where links should lead instead, since redirects say so for good; empty: it is not known
+    #: where links should lead instead, by permanent redirects; empty if unknown
     new_target: str = ""
-    #: how many lead to it so far; counted only where `is_of_links`. None: none is counted yet
+    #: how many links lead to it so far, counted only if `is_of_links`; None if not yet counted
     links: int | None = 0
     sources: Sequence[LinkSource] = field(default_factory=tuple)
 
@@ -161,5 +161,5 @@ class LinkProblem:
         return host_of(self.url)
 
 
-#: the problems, and the key behind which more follow
+#: the problems, and the key after which more follow
 Found = tuple[list[LinkProblem], str | None]

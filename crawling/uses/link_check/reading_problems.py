@@ -1,6 +1,6 @@
-"""Problems that a second reading tells of a page: links that are no URLs, errors of markup, by
-their names in the standard, and links whose fragments name no place of the page that they lead to,
-also behind redirects.
+"""Problems of pages that a second reading finds: links that are no URLs, errors of markup, by their
+names in the standard, and links whose fragments name no place of their target page, also behind
+redirects.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ORDER BY fingerprint LIMIT $most
 #: every page has a top; others name a place of a script's own, or a text
 NAMES_PLACE = """fragment <> '' AND lower(fragment) <> 'top' AND fragment[1] NOT IN ('!', '/')
     AND NOT contains(fragment, ':~:')"""
-#: By fingerprint alone: to read the targets as well would take three times as long.
+#: Only by fingerprint: reading the targets as well would take three times as long.
 MISSING = f"""
 WITH named AS (
     SELECT target_fingerprint AS known, fragment FROM links
@@ -110,7 +110,7 @@ def find_malformed(run: Run, after: str, most: int) -> Found:
 def _errors(
     run: Run, page: str, error: str, after: str, most: int
 ) -> tuple[list[tuple[str, list[OneError]]], str | None]:
-    """Pages with their errors; page, error: what the rows of either tell."""
+    """Pages with their errors; page, error: format the rows of either."""
     asked = {"page": page, "error": error, "after": _number(after or "0"), "most": most + 1}
     rows = ask(run, ERRORS, asked)
     following = str(rows[most - 1][0]) if len(rows) > most else None
@@ -192,7 +192,7 @@ def _behind_redirects(run: Run, after: str, most: int) -> Found:
 
 
 def _followed(run: Run, redirects: list[_Redirect]) -> list[_Redirect]:
-    """The same with the ends of their chains; a chain in which a Location has a fragment ends
+    """The redirects with the ends of their chains; a chain in which a Location has a fragment ends
     there, and no page is at its end.
     """
     ended: list[_Redirect] = []
@@ -211,7 +211,7 @@ def _followed(run: Run, redirects: list[_Redirect]) -> list[_Redirect]:
 
 
 def _wanted(redirects: list[_Redirect], first: int, behind: str) -> dict[str, Any]:
-    """The columns of a table; behind: the fragment up to which those of the first are known."""
+    """The columns of a table; behind: the fragment up to which the first row's are known."""
     urls, ends = [one.url for one in redirects], [one.leads_to for one in redirects]
     passed = [behind if one.page_id == first else "" for one in redirects]
     return {

@@ -1,6 +1,6 @@
 """Reports on the links dataset, together with the results of the addresses.
 
-Each list is read a page at a time, behind a key.
+Each list is read a page at a time, after a key.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LINK_TYPES = {
 }
 #: those that the list of media has
 MEDIA_TYPES = ("image", "media", "frame")
-#: as many targets as memory has room for
+#: the most targets for which memory has room
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
 SELECT page_id, position, page, fragment, element, attribute, rel, anchor, place, target FROM links
@@ -148,10 +148,10 @@ def list_links(
     after: str = "",
     most: int,
 ) -> tuple[list[LinkFound], str | None]:
-    """Links in the order of finding or by a column, and the key behind which more follow.
+    """Links in the order of finding or by a column, and the key after which more follow.
 
     page: only its references; target: only its back links; host: only links to it; kind: only those
-    of LINK_TYPES. Raises BadOrder for what is no address or no key.
+    of LINK_TYPES. Raises BadOrder for an invalid address or key.
     """
     conditions, values = _wanted_links(page, target, host, kind)
     order = ListOrder.of(sort, LINK_COLUMNS, "page_id", "position") if sort else None
@@ -180,7 +180,7 @@ def count_links(
 
 
 def _link_key(after: str, order: ListOrder | None) -> tuple[int, int, str]:
-    """The place behind which a list goes on. Raises BadOrder."""
+    """The place after which a list continues. Raises BadOrder."""
     page_id, _, rest = after.partition("-")
     position, _, last = rest.partition("-") if order else (rest, "", "")
     return *key_of(f"{page_id}-{position}"), last
@@ -209,7 +209,7 @@ def _of_elements(elements: tuple[str, ...]) -> str:
 def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarget], int | None]:
     """Failed addresses to which links lead, in the order of finding; a page of them may be short.
 
-    The second is the id behind which more follow.
+    The second value is the id after which more follow.
     """
     failed = failed_urls(run, after, most + 1)
     following, failed = failed[most - 1].pk if len(failed) > most else None, failed[:most]
@@ -229,8 +229,8 @@ def list_media(
     after: str = "",
     most: int,
 ) -> tuple[list[MediaFile], str | None]:
-    """Images, sound, film and what else pages show, by address or another column; kind: only those
-    of MEDIA_TYPES. Raises TooManyMedia, and BadOrder for what is no key.
+    """Images, sound, film and other media that pages show, by address or another column; kind: only
+    those of MEDIA_TYPES. Raises TooManyMedia, and BadOrder for an invalid key.
     """
     shown = _of_elements(_media_elements(kind))
     order = ListOrder.of(sort, MEDIA_COLUMNS, "target")
@@ -275,8 +275,8 @@ def _key_of(order: ListOrder, after: str) -> dict[str, Any]:
 
 
 def _next_key(rows: list[tuple[Any, ...]], place: int | None, most: int) -> str | None:
-    """The key behind the last row that is shown, if there are more: its first column, after the
-    number that it is sorted by.
+    """The key after the last shown row, if there are more: its first column, after the number by
+    which it is sorted.
     """
     if len(rows) <= most:
         return None
@@ -297,7 +297,7 @@ def _media(row: tuple[str, str, int, int, str, int], url: Url | None) -> MediaFi
 def list_hosts(
     run: Run, *, sort: HostSort = HostSort.HOST, after: str = "", most: int
 ) -> tuple[list[LinkedHost], str | None]:
-    """Hosts that links lead to, by name or by links. Raises BadOrder for what is no key."""
+    """Hosts to which links lead, by name or by links. Raises BadOrder for an invalid key."""
     order = ListOrder.of(sort, HOST_COLUMNS, "target_host")
     query = HOSTS.format(behind=_behind(order, after), order=order.terms)
     found = ask(run, query, _key_of(order, after) | {"most": most + 1})

@@ -1,5 +1,5 @@
-"""The links of a run that people without an account are shown: problems by kind, and what to fix by
-page. Addresses are without the user names and passwords that stand in them.
+"""The parts of a run's link report for readers without an account: problems by kind, and links to
+correct by page. Addresses are shown without user names and passwords.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROBLEMS = 200
 
 
 def fixes_of(run: Run) -> dict[str, Any]:
-    """Links to mend, by page, and what is not known yet."""
+    """Links to correct, by page, and what is not known yet."""
     here: dict[str, Any] = {"lag": read_lag(run, Derived.TEXTS)}
     try:
         pages, is_more = fixes_by_page(run)
@@ -57,7 +57,7 @@ def problem_counts(run: Run) -> Mapping[str, Any]:
 
 
 def _known_counts(run: Run) -> Iterator[ProblemCount]:
-    """The counts with that of broken links, which is there as soon as the run has ended."""
+    """The counts, including that of broken links, which exists as soon as the run has ended."""
     counts = counts_of(run)
     broken = BrokenLinks.objects.filter(run=run).first()
     if broken and ProblemKind.BROKEN not in counts:

@@ -37,10 +37,10 @@ class TooManyToSort(CrawlError):
 def list_sorted(
     run: Run, kind: ProblemKind, sort: ProblemSort, *, after: str = "", most: int
 ) -> Found:
-    """Problems of a kind in that order, those that are equal by their addresses, with the first
-    links to each; and the number behind which more follow.
+    """Problems of a kind in this order, equal ones by their addresses, with the first links to
+    each; and the number after which more follow.
 
-    Raises BadOrder for what is no such number, TooManyToSort and LinkSearchTookTooLong.
+    Raises BadOrder for an invalid number, TooManyToSort and LinkSearchTookTooLong.
     """
     if after and not (after.isascii() and after.isdigit() and len(after) < 9):
         raise BadOrder({"cursor": "It is no `next` of a page before."})

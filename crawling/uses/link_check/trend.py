@@ -56,8 +56,8 @@ class BrokenTrend:
 
 
 def count_broken(run: Run) -> BrokenLinks | None:
-    """Count the broken links of a run beside those of the ended run before it, and alert of what is
-    new and fixed. Safe to repeat. None: the run was deleted, or goes on.
+    """Count the broken links of a run compared with the ended run before it, and alert of new and
+    fixed ones. Safe to repeat. Return None if the run was deleted, or goes on.
     """
     old = _run_before(run)
     broken, new = _counts(run, old)
@@ -133,13 +133,13 @@ def trend_bars(rows: Sequence[BrokenLinks]) -> list[TrendBar]:
 
 
 def links_page(row: BrokenLinks, change: str) -> str:
-    """The path of the page that lists what is new, or mended."""
+    """The path of the page that lists new, or fixed, problems."""
     run, against = row.run, row.against.number if row.against else ""
     return LINKS_PAGE.format(run.crawl_id, run.number, change, against)
 
 
 def _run_before(run: Run) -> Run | None:
-    """The latest earlier run that went to its end; one that was stopped says too little."""
+    """The latest earlier complete run; a stopped one says too little."""
     earlier = Run.objects.filter(crawl=run.crawl_id, number__lt=run.number, state="finished")
     return earlier.filter(removal_asked_at=None).order_by("-number").first()
 

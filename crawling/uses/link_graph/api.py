@@ -122,7 +122,7 @@ def list_graph_pages(
 def list_graph_hosts(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> Ask:
-    """Hosts of pages, and hosts that links lead to; `q` is a part of the name."""
+    """Hosts of pages, and hosts to which links lead; `q` is a part of the name."""
     return _source(crawl_id, run)
 
 

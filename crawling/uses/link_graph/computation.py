@@ -49,8 +49,8 @@ class GraphTrouble(CrawlError):
 
 
 def compute(job: RunningJob) -> JobResult:
-    """Go on until the turn or the work ends, but for one step at least. Raises CrawlError
-    with the reason why it cannot be computed, JobGone.
+    """Continue until the turn or the work ends, but for at least one step. Raises CrawlError with
+    the reason why it cannot be computed, JobGone.
     """
     if "behind" not in job.progress:
         job.note(behind=pages_behind(job.run))
@@ -91,7 +91,7 @@ def _are_done(job: RunningJob, graph: JobTables) -> bool:
 
 def _steps(graph: JobTables, run: Run) -> Iterator[Step]:
     """The steps in their order; each may be done once those before it are."""
-    if not are_summed(graph):  # else a later turn need not read the links
+    if not are_summed(graph):  # otherwise a later turn need not read the links
         nodes = yield from node_steps(graph, run)
         if storage().size(graph.file("pages")) is None:  # nor those between pages
             yield from _page_steps(graph, run, nodes)

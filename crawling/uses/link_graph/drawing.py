@@ -1,4 +1,4 @@
-"""A drawing of the hosts of a link graph: its nodes and lines, and where they stand on the page."""
+"""A drawing of the hosts of a link graph: its nodes and lines, and their places on the page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DrawnNode:
     #: links from other hosts and to other hosts
     in_links: int
     out_links: int
-    #: the drawing of its hosts; None: of a host
+    #: the drawing of its hosts; None for a host
     opens: int | None
     #: between 0 and 1
     x: float
@@ -63,7 +63,7 @@ class DrawnNode:
 
     @property
     def query(self) -> str:
-        """The part behind `?run=` of the address that tells more of the node."""
+        """The part after `?run=` in the address of the node's details."""
         if self.opens:
             return urlencode({"show": "drawing", "drawing": self.opens})
         return urlencode({"host": self.name} if self.pages else {"show": "hosts", "q": self.name})
@@ -98,7 +98,7 @@ class DrawnNode:
 
     @property
     def label(self) -> str:
-        """The text beside the node: its name, or the beginning; empty: there is none."""
+        """The text beside the node: its name, or the beginning; empty if there is none."""
         if self.node >= NAMED and self.kind != NodeKind.REST:
             return ""
         words = self.words
@@ -106,7 +106,7 @@ class DrawnNode:
 
     @property
     def label_at(self) -> tuple[float, float, str]:
-        """Where its label begins, and whether it leads to the right or to the left of there."""
+        """The place of the node's label, and whether it extends to the right or to the left."""
         (x, y), gap = self.at, self.radius + 4
         is_right = x < WIDTH * 0.7
         return round(x + (gap if is_right else -gap), 1), y + 4, "start" if is_right else "end"
@@ -126,7 +126,7 @@ class DrawnLine:
 
 @dataclass(frozen=True)
 class HostDrawing:
-    """A drawing of hosts; that with number 0 is of all."""
+    """A drawing of hosts; number 0 has all."""
 
     number: int
     nodes: Sequence[DrawnNode]

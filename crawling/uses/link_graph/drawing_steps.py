@@ -2,8 +2,8 @@
 drawing, then drawings are laid out by the forces of Fruchterman and Reingold (1991), which
 rustworkx computes.
 
-The links of a large graph take seconds, which a turn may not have: so they are added up by the
-slice, and what draws reads the sums.
+The links of a large graph take seconds, which a turn may not have, so they are added up slice by
+slice, and the drawing reads the sums.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _by_forces(joined: np.ndarray, lines: Lines) -> np.ndarray:
 
 
 def _spread(places: np.ndarray) -> np.ndarray:
-    """The places between 0 and 1, a part of each by its rank."""
+    """The places between 0 and 1, in part by rank."""
     low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-9)
     ranks = places.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
     by_rank = (ranks + 0.5) / len(places)
@@ -117,7 +117,7 @@ class _DrawnHosts:
 
 
 def are_summed(graph: JobTables) -> bool:
-    """Whether the drawings need none of the links any more."""
+    """Whether the drawings no longer need the links."""
     return arrays_step(graph, SUMS, dict).is_done
 
 
@@ -183,6 +183,6 @@ def _add_nodes(
 
 
 def _arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
-    """Texts as objects, as DuckDB takes them."""
+    """Texts as objects, as DuckDB needs them."""
     kinds = {"kind": object, "name": object, "x": float, "y": float}
     return {name: np.array(values, kinds.get(name, np.int64)) for name, values in columns.items()}

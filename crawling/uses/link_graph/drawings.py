@@ -1,8 +1,9 @@
-"""Which hosts each drawing of the graph of hosts shows, and which it shows as a group that opens.
+"""The hosts that each drawing of the graph of hosts shows, and those that it shows as a group that
+opens.
 
-A drawing has at most MOST_NODES nodes. If its hosts are more, those of a domain are one node, but
-for the first domains whose hosts fit; of more domains the last are one node, the rest. Domains
-stand in the order of their hosts with the most links. The hosts of each such node have a drawing of
+A drawing has at most MOST_NODES nodes. If it has more hosts, those of a domain are one node, except
+for the first domains whose hosts fit; if there are more domains, the last are one node, the rest.
+Domains are ordered by their host with the most links. The hosts of each such node have a drawing of
 their own.
 """
 
@@ -65,14 +66,14 @@ class Drawing:
 @dataclass(frozen=True)
 class Hosts:
     names: Sequence[str]
-    #: the registrable domain of each; empty: it has none
+    #: the registrable domain of each; empty if it has none
     domains: Sequence[str]
 
 
 def draw(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
     """All drawings of a graph, by number.
 
-    order: of all hosts, those with the most links first.
+    order: all hosts, those with the most links first.
     """
     waiting: deque[tuple[int, Sequence[int], Groups | None]] = deque([(0, order, None)])
     known = 1
@@ -93,7 +94,7 @@ def _nodes(
 ) -> tuple[list[Node], Groups | None]:
     """The nodes, and the groups of the last one if that is the rest of several.
 
-    groups: of the members, if they are known. number: of the first drawing that a node opens.
+    groups: those of the members, if known. number: the first drawing that a node opens.
     """
     if len(members) <= MOST_NODES:
         return [Node(NodeKind.HOST, hosts.names[host], [host]) for host in members], None
@@ -145,9 +146,9 @@ class HostNodes:
         self._parents, self._places, self._depths = np.array(rows, np.int64).T
 
     def pairs(self, lines: Lines) -> dict[str, np.ndarray]:
-        """Of lines between hosts: which pairs of nodes they join, ascending, as `lines_of` reads
-        them, and by how many links. A line joins nodes of one drawing, the last that leads to both
-        of its hosts.
+        """The pairs of nodes that lines between hosts join, ascending, as `lines_of` reads them,
+        and the number of links of each. A line joins nodes of one drawing, the last that leads to
+        both of its hosts.
         """
         ends = [(self._drawings[hosts], self._nodes[hosts]) for hosts in (lines.ones, lines.others)]
         (drawings, ones), (others_drawings, others) = ends

@@ -1,7 +1,7 @@
 """The graph of a run's pages and the links between them, as arrays.
 
-Pages are read from the database, links from the dataset, a slice of pages at a time. Of a link
-there are eight bytes in memory.
+Pages are read from the database, links from the dataset, a slice of pages at a time. A link takes
+eight bytes of memory.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
 #: Elements that lead from a page to another: links, frames, and those without a name, which are
 #: redirects and the links of documents that are no HTML. Images and styles lead nowhere.
 LEADING = "element IN ('a', 'area', 'iframe', 'frame', '')"
-#: pages are read so many at a time, and their links as many at a time; a page more may go beyond
+#: how many pages, and how many links, are read at a time; the last page may exceed it
 SLICE, SLICE_LINKS = 20_000, 500_000
 #: the links that a page counts for at least, so that a slice has at most SLICE pages
 LEAST_LINKS = SLICE_LINKS // SLICE
-#: links of a run that are read; of more the arrays would need several GB
+#: the most links of a run that are read; for more the arrays would need several GB
 MOST_LINKS = 60_000_000
 #: for the links of a slice
 SECONDS = 600.0
@@ -52,7 +52,7 @@ class Edges:
 
 
 def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
-    """Read the stored pages of a run, which are the nodes. Gives a row of each, by id: the id, the
+    """Read the stored pages of a run, which are the nodes. Yield a row for each, by id: the id, the
     fingerprint of the address, the number of links.
 
     Raises GraphTooLarge.

@@ -20,7 +20,7 @@ from serving.downloads import Download
 ENDINGS = OF_LISTS | {"graphml": "GraphML"}
 #: the tables of a file, by the `show` of its page
 SHOWN = ("pages", "hosts")
-#: the table of edges of each, and what it says of an edge
+#: the table of edges of each, and its columns about an edge
 EDGES = {
     "pages": ("SELECT source, target FROM links", ()),
     "hosts": ("SELECT source, target, links FROM host_links", ("links",)),
@@ -37,8 +37,8 @@ def graph_file(
 ) -> Download:
     """The pages or hosts of a graph (`shown`); kind: csv, jsonl, parquet or graphml.
 
-    The filter holds for csv and jsonl; of parquet and graphml there is the whole. Raises
-    ArchiveTrouble, BadListRequest.
+    The filter holds for csv and jsonl; parquet and graphml have everything. Raises ArchiveTrouble,
+    BadListRequest.
     """
     stem = f"{stem}-{shown}"
     if kind != "graphml":
@@ -92,7 +92,7 @@ def _write(
 
 
 def _taken(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
-    """The written text, once that is a piece."""
+    """The written text, once it is long enough for a piece."""
     if out.tell() < at_least:
         return ()
     piece = out.getvalue()

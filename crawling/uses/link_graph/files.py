@@ -59,7 +59,7 @@ def page_steps(
 ) -> Iterator[Step]:
     """Store the table of pages, SLICE of them at a time. Raises OSError.
 
-    measures: as `crawling.uses.link_graph.measures` gives them.
+    measures: from `crawling.uses.link_graph.measures`.
     """
     columns = {
         "page_id": ids,
@@ -89,7 +89,7 @@ def component_step(graph: JobTables) -> Step:
 
 
 def _urls(graph: JobTables, ids: np.ndarray) -> np.ndarray:
-    """The addresses of some pages, by their ids; of one that is gone by now it is empty."""
+    """The addresses of some pages, by their ids; empty for a deleted one."""
     if not len(ids):
         return np.empty(0, object)
     found = Page.objects.filter(run=graph.job.run_id, url__gte=int(ids[0]), url__lte=int(ids[-1]))

@@ -1,7 +1,7 @@
-"""The graph of hosts: of the pages of a run, and of those that links lead to.
+"""The graph of hosts: the hosts of a run's pages, and hosts to which links lead.
 
-Links are counted between hosts by the slice of pages, and hosts are numbers from then on: there may
-be millions of pairs. Of a pair there are 24 bytes in memory.
+Links between hosts are counted slice by slice, and hosts are numbers from then on: there may be
+millions of pairs. A pair takes 24 bytes of memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_s
 from crawling.web.addresses import dns_name
 from crawling.web.public_suffixes import domain_of
 
-#: further hosts count as one, whose name is empty
+#: the most hosts; further ones count as one, with an empty name
 MOST_HOSTS = 300_000
 #: pairs whose names are in memory at a time
 SLICE = 500_000
@@ -151,7 +151,7 @@ def _edge_steps(
 
 
 def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
-    """The columns of a query over files, by the words that stand for them in it."""
+    """The columns of a query over files, by their placeholders in it."""
     paths = {word: str(storage().path(file)) for word, file in files.items()}
     with engine(reads=sorted(paths.values())) as connection:
         return connection.execute(query.format(**paths)).fetchnumpy()
@@ -164,7 +164,7 @@ def sums(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
         np.concatenate([np.empty(0, np.int64), *(part[name] for part in found)])
         for name in ("pair", "links")
     )
-    order = np.argsort(pairs, kind="stable")  # quick, since those of a slice ascend
+    order = np.argsort(pairs, kind="stable")  # quick, since the pairs of a slice ascend
     pairs, links = pairs[order], links[order]
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
     return {"pair": pairs[starts], "links": np.add.reduceat(links, starts) if len(links) else links}

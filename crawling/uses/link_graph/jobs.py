@@ -25,7 +25,7 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def mebibytes_of(job: BackgroundJob) -> int:
-    """The memory to hold: the need of the computation, or all that there is."""
+    """The memory to hold: the need of the computation, or all of the pool's."""
     links = links_written(job.run) if job.run else 0
     return memory_to_hold(LEAST_MIB + MIB_PER_MILLION * links // 1_000_000)
 

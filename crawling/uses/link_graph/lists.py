@@ -1,7 +1,7 @@
 """The lists of a link graph: its pages and hosts by rank, and its components.
 
-PageRank, hub and authority are multiples of the mean: 1 is what a page would have if all pages had
-the same. A host has the sums of its pages.
+PageRank, hub and authority are multiples of the mean: 1 is the value if all pages had the same. A
+host has the sums of its pages.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RankedPage:
 
 @dataclass(frozen=True)
 class RankedHost:
-    """A host of pages, or one that links lead to."""
+    """A host of pages, or one to which links lead."""
 
     host: Annotated[str, Column(label="Host")]
     domain: Annotated[str, Column("its registrable domain; empty: it has none")]
@@ -166,7 +166,9 @@ LISTS: dict[str, RowList[Any]] = {"pages": PAGES, "hosts": HOSTS, "components": 
 
 
 def ranks_of_page(page: Page) -> PageRanks | None:
-    """None: no graph of its run is here, or it was computed before the page was fetched."""
+    """The page's place in the graph; None if no graph of its run is here, or if it was computed
+    before the page was fetched.
+    """
     graph = GRAPH.latest(page.run)
     if graph is None:
         return None

@@ -18,8 +18,8 @@ KINDS = ("weak", "strong")
 DAMPING = 0.85
 #: the tolerance of the ranks, beside the largest of their errors
 TOLERANCE = 1e-8
-#: the steps of the solution: of one call, which takes two seconds of a processor for ten million
-#: edges, and in all
+#: the steps of the solution: in one call, which takes two seconds of processor time for ten million
+#: edges, and in total
 STEPS, MOST_STEPS = 3, 500
 #: the tolerance of the singular value of hubs and authorities, and the most restarts
 HITS_TOLERANCE, MOST_RESTARTS = 1e-6, 300
@@ -50,7 +50,7 @@ def pagerank(edges: Edges, start: np.ndarray) -> dict[str, np.ndarray]:
     has converged. It solves a linear system in which nodes without links lead nowhere (Del Corso,
     Gulli, Romani 2005).
 
-    start: what it came to before; ones at first.
+    start: the previous result; ones at first.
     """
     if not edges.nodes:
         return {"pagerank": start, "is_found": np.array(True)}
@@ -72,8 +72,8 @@ def hubs_and_authorities(edges: Edges) -> dict[str, np.ndarray]:
     """The hub and authority of each node: the first singular vectors (Kleinberg 1999). Each vector
     sums to 1; it is zero if there are no edges or nothing is found.
 
-    The search begins with equal hubs: of several it finds those that repeated steps from there
-    lead to.
+    The search begins with equal hubs: if there are several solutions, it finds the one to which
+    repeated steps from there lead.
     """
     hubs, authorities = np.zeros(edges.nodes), np.zeros(edges.nodes)
     if len(edges.sources):
@@ -89,7 +89,7 @@ def hubs_and_authorities(edges: Edges) -> dict[str, np.ndarray]:
 
 
 def _by_size(labels: np.ndarray) -> np.ndarray:
-    """The components numbered from 1, the largest first, of equal ones that of the first node."""
+    """The components numbered from 1, the largest first; equal ones by their first node."""
     sizes = np.bincount(labels)
     first = np.full(len(sizes), len(labels))
     np.minimum.at(first, labels, np.arange(len(labels)))

@@ -38,7 +38,7 @@ KINDS = {"weak": "Weakly connected", "strong": "Strongly connected"}
 
 @of_run(NEVER_STARTED, methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """The list `?show=` of the graph, by `?sort=`; a POST asks for its computation."""
+    """The list `?show=` of the graph, by `?sort=`; a POST requests its computation."""
     shown = request.GET.get("show", "")
     shown = shown if shown in TITLES else "pages"
 

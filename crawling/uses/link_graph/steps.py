@@ -1,7 +1,7 @@
 """The steps in which a link graph is computed: each leaves a file, and reads those of steps before.
 
-A file is there as a whole or not at all. So whatever ended the job, the next one continues behind
-the last step whose file is there.
+A file is there as a whole or not at all. So whatever ended the job, the next one continues after
+the last step whose file exists.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Step:
 def arrays_step(
     graph: JobTables, name: str, arrays: Callable[[], Mapping[str, np.ndarray]]
 ) -> Step:
-    """One that leaves arrays for later steps, which have them by `arrays_of`."""
+    """A step that leaves arrays for later steps, which read them by `arrays_of`."""
     file = _arrays_file(graph, name)
     return Step(file, lambda: _put_arrays(file, arrays()))
 
@@ -55,14 +55,14 @@ def slice_file(graph: JobTables, table: str, number: int) -> str:
 
 
 def merge_step(graph: JobTables, table: str, slices: int) -> Step:
-    """One that makes a table of the files with some rows of it."""
+    """A step that joins files with some rows each into a table."""
     file = graph.file(table)
     paths = [str(storage().path(slice_file(graph, table, number))) for number in range(slices)]
     return Step(file, lambda: put_query(file, source_of(paths, "0"), NOTHING, reads=paths))
 
 
 def delete_kept(graph: JobTables) -> None:
-    """Delete what later steps needed; the tables stay."""
+    """Delete the arrays for later steps; the tables stay."""
     folder, _, own = graph.job.name.partition("/")
     tables = {graph.file(table).partition("/")[2] for table in graph.of.tables}
     try:

@@ -61,7 +61,7 @@ def plan_json(plan: CapacityPlan) -> str:
 
 
 def plan_table(plan: CapacityPlan) -> Table:
-    """The figures; below them what makes the plan impossible, or where the document is wrong."""
+    """The figures, followed by what makes the plan impossible, or by errors of the document."""
     table = Table("figure", box=None, pad_edge=False, caption=plan.obstacle or ERRATUM)
     table.caption_justify = "left"
     table.add_column("need", justify="right")

@@ -9,7 +9,7 @@ from django.db import connection
 from crawling.models import ArchiveFile, RunTotal
 
 #: the fastest minute in twenty of a worker at work: slower ones wait for hosts, not for the worker.
-#: Of the latest minutes of all workers, as thousands of workers have millions a day.
+#: Read from the latest minutes of all workers, since thousands of workers have millions a day.
 FAST_MINUTE = """
 SELECT percentile_disc(0.95) WITHIN GROUP (ORDER BY fetched) FROM (
     SELECT minute, fetched FROM crawling_runcount ORDER BY id DESC LIMIT 20000

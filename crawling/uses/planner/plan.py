@@ -29,7 +29,7 @@ ERRATUM = (
     "2.15 PB."
 )
 
-#: units that get a prefix, by what they are called with it
+#: units that get a prefix, by their names with one
 PREFIXED = {"bytes": "B", "bits/s": "bit/s"}
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
@@ -182,7 +182,7 @@ class PlannedNeed:
 
     @property
     def amount(self) -> str:
-        """The amount as people read it, in decimal units: `1.51 PB`, `6,200 pages/s`."""
+        """The amount in decimal units, for readers: `1.51 PB`, `6,200 pages/s`."""
         if self.unit in PREFIXED:
             value, place = self.value, 0
             while value >= 999.5 and place < len(PREFIXES) - 1:
@@ -203,7 +203,7 @@ class CapacityPlan:
 
 
 def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
-    """The figures of the source document (W16), and what they ask of machines."""
+    """The figures of the source document (W16), and what they require of machines."""
     seconds = crawl.days * DAY_SECONDS
     rate = crawl.pages / seconds
     workers = ceil(rate / crawl.worker_pages_per_second)

@@ -64,7 +64,7 @@ class FreshnessOut(Schema):
 )
 @may_view
 def get_freshness(request: AuthenticatedRequest, crawl_id: CrawlId) -> Any:
-    """Expected by the change rates that its visits tell."""
+    """Expected from the change rates that its visits show."""
     return freshness_of(get_crawl(crawl_id))
 
 

@@ -44,8 +44,8 @@ class Visits:
     #: since the visit before, above 0
     days: Floats
     changed: NDArray[np.bool_]
-    #: days since the last change, as the server states; NaN: unknown. That of an unchanged page, or
-    #: beyond the visit before, is ignored
+    #: days since the last change, as the server states; NaN if unknown. A value for an unchanged
+    #: page, or beyond the visit before, is ignored
     age: Floats
 
     def __post_init__(self) -> None:
@@ -73,9 +73,9 @@ class ChangeRates(NamedTuple):
 
 
 def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
-    """The rate of each of so many pages; a page without visits has the prior's.
+    """The rate of each of `pages` pages; a page without visits has the prior's.
 
-    O(visits) a step of Newton's method, of which there are seldom more than ten.
+    Each step of Newton's method takes O(visits); there are seldom more than ten.
     """
     if not (prior.rate > 0 and prior.weight > 0):
         raise ValueError("rate and weight of the prior are above 0")
@@ -95,7 +95,7 @@ def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
     rate = _most_likely(page, days, still, moments)
     information = moments + _sum(page, _certainty(rate[page] * days), pages)
     # The ratio is too narrow where few changes were seen. This is close to the limit of a Poisson
-    # count: of 0 it is 4 (exactly 3.7), of 10 it is 18.6 (exactly 18.4).
+    # count: for 0 it is 4 (exactly 3.7), for 10 it is 18.6 (exactly 18.4).
     most = rate * (np.sqrt(information + 1) + 1) ** 2 / information
     still -= mean / 2 + (1 - PRIOR_SHARE) * prior.weight / prior.rate
     moments -= (1 - PRIOR_SHARE) * prior.weight
@@ -107,7 +107,7 @@ def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
 def _end(
     page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats, peak: Floats, side: int
 ) -> Floats:
-    """Where the logarithm of the likelihood is DROP below its peak; side: -1 or 1.
+    """The rate at which the logarithm of the likelihood is DROP below its peak; side: -1 or 1.
 
     In the logarithm of the rate it is concave: Newton's method passes the root once at most, and by
     no more than LONGEST_STEP.
@@ -136,7 +136,7 @@ def _end(
 
 
 def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats) -> Floats:
-    """Where the slope of the logarithm of the likelihood is 0:
+    """The rate at which the slope of the logarithm of the likelihood is 0:
 
         moments / rate + sum of days / (exp(rate * days) - 1) = still
 

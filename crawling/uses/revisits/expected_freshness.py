@@ -80,7 +80,7 @@ class CrawlFreshness:
     #: the visits that the order allows; 0 if it has no budget, and nothing is planned
     visits_a_day: int
     policy: str
-    #: None: no run has ended since, or the job is not done
+    #: None if no run has ended since, or the job is not done
     plan: RevisitPlan | None
 
     @property
@@ -114,7 +114,7 @@ def list_revisits(
     after: str = "",
     most: int,
 ) -> tuple[list[RevisitRow], str | None]:
-    """Pages with this text in the address and of this host, and the key behind which more follow.
+    """Pages with this text in the address and of this host, and the key after which more follow.
     Raises BadOrder, SearchTookTooLong.
     """
     found = PlannedRevisit.objects.filter(crawl=crawl)
@@ -149,8 +149,9 @@ def _each(crawl: CrawlJob, sort: RevisitSort, text: str, host: str) -> Iterator[
 def _sorted(
     found: QuerySet[PlannedRevisit], sort: RevisitSort, is_search: bool
 ) -> QuerySet[PlannedRevisit]:
-    """In the order of an index. Of a search not: PostgreSQL would expect to meet enough rows with
-    the text before long, and read all in that order, four times as slowly, if there are none.
+    """Sorts in the order of an index, but not for a search: PostgreSQL would expect to meet enough
+    matching rows soon, and would read all rows in that order, four times as slowly, if there are
+    none.
     """
     if not is_search:
         return found.order_by(
@@ -167,7 +168,7 @@ def _key(row: PlannedRevisit, sort: RevisitSort) -> str:
 
 
 def _behind(sort: RevisitSort, after: str) -> Q:
-    """The first condition is what the index can begin at."""
+    """The condition, whose first part lets the index begin there."""
     value, _, key = after.partition("_")
     if not (key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS):
         raise _no_key()

@@ -1,4 +1,4 @@
-"""The history of a crawl's pages in its stored runs: when each was asked for, and what it was."""
+"""The history of a crawl's pages in its stored runs: when each was requested, and its content."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crawling.uses.revisits.change_rate import Visits
 MOST_RUNS = 1000
 #: among which a complete one is sought
 LATEST = 10
-#: the latest visits of a page; a change of the rate is noticed the later, the more there are
+#: the latest visits of a page; with more visits, a change of the rate is noticed later
 MOST_VISITS = 50
 ROWS_AT_A_TIME = 5_000
 
@@ -83,7 +83,7 @@ class VisitHistory:
     hosts: list[str] = field(default_factory=list)
     #: the latest visit
     visited: array[float] = field(default_factory=_floats)
-    #: until when its answer counts as fresh; NaN: nothing is said
+    #: the time until which its answer counts as fresh; NaN if unknown
     expires: array[float] = field(default_factory=_floats)
     #: whether it was changed since, as a sitemap states
     is_outdated: list[bool] = field(default_factory=list)
@@ -134,9 +134,10 @@ def ended_runs(crawl: CrawlJob | int) -> QuerySet[Run]:
 
 
 def read_history(crawl: CrawlJob) -> VisitHistory:
-    """The pages that the crawl has: those whose latest answer is a document.
+    """The crawl's pages: those whose latest answer is a document.
 
-    A page that a later complete run did not meet is gone. One that a limit kept out of a run stays.
+    A page that a later complete run did not meet is gone; a page that a limit kept out of a run
+    stays.
     """
     runs = list(ended_runs(crawl)[:MOST_RUNS])
     since = next((run.number for run in runs[:LATEST] if is_complete(run)), 0)

@@ -35,11 +35,11 @@ logger = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 
-#: changes a day of a page of which nothing is known, in a crawl of which nothing is known
+#: changes a day of an unknown page in an unknown crawl
 USUAL_RATE = 1 / 30
 #: The history of the crawl's other pages counts as half a change of each.
 WEIGHT = 0.5
-#: visits count in the budget for this long, and take at most this much of what comes after them
+#: visits count in the budget for this time, and take at most this much of the time after them
 DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0
 #: hosts of which a plan has sums
 MOST_HOSTS = 500
@@ -73,10 +73,10 @@ def plan_crawl(crawl_id: int) -> None:
 
 
 def prior_of(visits: Visits) -> Prior:
-    """The expectation for a page of which nothing is known, from all pages of a crawl together.
+    """The prior for an unknown page, from all pages of a crawl together.
 
-    It never says more than one unchanged visit after a mean time, or a day, would, so that pages
-    that change far more often than others are soon known.
+    Its weight never exceeds one unchanged visit after a mean time, or a day, so that pages that
+    change far more often than others are soon known.
     """
     days = float(visits.days.sum())
     rate = (int(visits.changed.sum()) + WEIGHT) / (days + WEIGHT / USUAL_RATE)
@@ -112,7 +112,7 @@ class _CrawlPlan:
     def _next_visits(self) -> Floats:
         """The next visit of each page, in days since 1970."""
         # Pages that were visited together, as by a run without a plan, are visited again at
-        # different times: else none is until all are due, and the budget goes unspent.
+        # different times: otherwise none is due until all are, and the budget goes unspent.
         are_together = visits_near(self._visited) > self._budget
         share = shares_of_wait(self._history.fingerprints, self._counts()[0])
         waits = self._waits * np.where(are_together, share, 1.0)
@@ -122,16 +122,16 @@ class _CrawlPlan:
         return spread(wanted, self._budget, self._budget_start())
 
     def _budget_start(self) -> float:
-        """Until when the visits of the last days have spent the budget. Visits that they have not
-        spent are spent later: each run makes up for the time since the run before.
+        """The time until which the visits of the last days have spent the budget. Unspent visits
+        are spent later: each run makes up for the time since the run before.
         """
         began = max(self._history.began, self._today - DAYS_COUNTED)
         visits = np.array(self._history.at, np.float64)
         return spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Of `PlannedRevisit`, made of some pages at a time: all would take three times the memory
-        of the history.
+        """The rows of `PlannedRevisit`, made from some pages at a time: all at once would take
+        three times the memory of the history.
         """
         history, counts, next_visits = self._history, self._counts(), self._next_visits()
         for at in range(0, len(self._visited), ROWS_AT_A_TIME):
@@ -210,11 +210,11 @@ def _sums(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
 
 
 def _means(expected: PageFreshness) -> dict[str, float]:
-    """The means over all pages; 0 of none."""
+    """The means over all pages; 0 without pages."""
     pages = max(1, len(expected.freshness))
     return {name: float(values.sum() / pages) for name, values in expected._asdict().items()}
 
 
 def _moment(days: float) -> datetime:
-    """No later than a database and Python can tell."""
+    """The time, no later than a database and Python can represent."""
     return datetime.fromtimestamp(min(days, LAST_DAY) * SECONDS_A_DAY, UTC)

@@ -34,7 +34,7 @@ def crawls_to_plan() -> list[int]:
 
 
 def withdrawals_of(crawl_id: int) -> list[tuple[int, datetime | None]]:
-    """A list that is another as soon as pages are withdrawn, or are stored pages again."""
+    """A list that changes as soon as pages are withdrawn or restored."""
     rows = Withdrawal.objects.filter(crawl=crawl_id).order_by("pk")
     return list(rows.values_list("pk", "undone_at"))
 
@@ -45,12 +45,11 @@ def store_plan(
     reuse: Mapping[str, Any],
     withdrawals: list[tuple[int, datetime | None]],
 ) -> bool:
-    """Store a plan in place of the one before; whether it is stored: not if the crawl was deleted,
-    or the order says something else of `reuse`, or `withdrawals` are others, than when its pages
-    were read.
+    """Replace the stored plan. Return whether it is stored: not if the crawl was deleted, or if the
+    order's `reuse` or `withdrawals` have changed since its pages were read.
 
-    The locks of the runs keep pages from being withdrawn before this is committed; who withdraws
-    removes the rows then.
+    The locks of the runs keep pages from being withdrawn before this is committed; a later
+    withdrawal removes the rows.
     """
     with transaction.atomic():
         crawl = CrawlJob.objects.select_for_update(no_key=True).filter(pk=plan.crawl_id).first()
@@ -74,8 +73,8 @@ def store_plan(
 
 
 def plan_anew(crawl: CrawlJob) -> None:
-    """Let the revisits of a crawl be planned by its order as it is now, or none any more. To be
-    called in the transaction that edits the order.
+    """Plan the revisits of a crawl again by its present order, which may have none. To be called in
+    the transaction that edits the order.
     """
     plan = RevisitPlan.objects.filter(crawl=crawl)
     if crawl.order.reuse.visits_a_day:
@@ -86,8 +85,8 @@ def plan_anew(crawl: CrawlJob) -> None:
 
 
 def forget_revisits(crawl: CrawlJob, rule: UrlRule) -> None:
-    """Drop what is planned for pages that a rule covers, and let the rest be planned anew. To be
-    called in the transaction that withdraws the pages.
+    """Drop the plans for pages that a rule covers, and let the rest be planned again. To be called
+    in the transaction that withdraws the pages.
     """
     rows = PlannedRevisit.objects.filter(crawl=crawl).values_list("pk", "url")
     gone = [pk for pk, url in rows.iterator() if rule.covers(url)]

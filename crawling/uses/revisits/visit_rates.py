@@ -1,4 +1,4 @@
-"""How often to visit each page, if so many visits a day are allowed.
+"""How often to visit each page with a budget of visits a day.
 
 A page that changes at a rate and is visited at a rate, both Poisson processes, is fresh for the
 share visits / (visits + changes) of the time. `optimal_rates` makes the weighted mean of these
@@ -73,11 +73,11 @@ POLICIES: Mapping[str, Callable[[Floats, float], Floats]] = {
 
 
 def rates_by(policy: str, changes: Floats, budget: float, *, least: float) -> Floats:
-    """The visits of each page by a policy that gives no page fewer than `least`: what the policy
-    would give less has as many, and the rest of the budget is divided anew among the others.
+    """The visits of each page by a policy that gives no page fewer than `least`: pages below get
+    `least`, and the rest of the budget is divided again among the others.
 
-    Of the optimal policy this is the optimum under that condition. If the budget does not suffice
-    for it, all pages have the same.
+    For the optimal policy this is the optimum under that condition. If the budget does not suffice,
+    all pages get the same.
     """
     least = min(least, budget / max(1, len(changes)))
     rates, left = np.full_like(changes, least), np.arange(len(changes))
@@ -93,7 +93,7 @@ def rates_by(policy: str, changes: Floats, budget: float, *, least: float) -> Fl
 
 
 def freshness(changes: Floats, visits: Floats) -> Floats:
-    """The share of the time in which each page is as it was at its last visit."""
+    """The share of the time in which each page is unchanged since its last visit."""
     total = changes + visits
     return np.divide(visits, total, out=np.ones_like(total), where=changes > 0)
 
@@ -106,12 +106,14 @@ def age(changes: Floats, visits: Floats) -> Floats:
 
 
 def freshness_after(changes: Floats, days: Floats) -> Floats:
-    """How likely each page is as it was so many days ago."""
+    """The probability that each page is unchanged after this number of days."""
     return np.exp(-changes * days)
 
 
 def age_after(changes: Floats, days: Floats) -> Floats:
-    """The mean days since the first change in so many days; 0 of a page that never changes."""
+    """The mean days since the first change within this number of days; 0 for a page that never
+    changes.
+    """
     changed = -np.expm1(-changes * days)
     return days - np.divide(changed, changes, out=days.copy(), where=changes > 0)
 

@@ -1,4 +1,4 @@
-"""When each page is visited next, if so many visits a day are allowed.
+"""When each page is visited next with a budget of visits a day.
 
 Moments are in days, from any zero. Each visit takes its share of a day, one after the other.
 """
@@ -21,7 +21,7 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
 
     budget: visits a day, above 0. start: from when on it counts.
 
-    The visits that are wanted first come first, of equals in their order; none is before `start`.
+    Visits that are wanted first come first, equal ones in their order; none is before `start`.
     Between any two moments are at most so many visits as the budget has for the days between them,
     and one. O(n log n).
     """
@@ -37,7 +37,7 @@ def shares_of_wait(fingerprints: Sequence[int], visits: Floats) -> Floats:
     """The part of its wait that passes before each page's next visit, from 0 to below 1: evenly
     spread among pages, and for each page among its visits, so that none has a short wait for ever.
 
-    fingerprints: of 64 bits, with sign. visits: how many each page has had.
+    fingerprints: of 64 bits, with sign. visits: the number of visits of each page so far.
     """
     first = np.array(fingerprints, np.float64) / 2.0**64 + 0.5
     shares: Floats = (first + GOLDEN * visits) % 1
@@ -54,8 +54,8 @@ def visits_near(visits: Floats) -> Floats:
 def spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
     """The moment until which visits have spent the budget, whose first day begins at `began`.
 
-    visits: their moments, in any order, none before `began`. most: days; of what is above the
-    budget at a visit, no more is taken from the days behind that visit.
+    visits: their moments, in any order, none before `began`. most: the most days after a visit that
+    are taken for visits above the budget.
 
     With each visit the moment moves on by its share of a day, if that is not too far ahead of the
     visit. O(n log n).

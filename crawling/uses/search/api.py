@@ -90,9 +90,9 @@ def search_page_texts(
     cursor: Before = 0,
     limit: Limit = ROWS,
 ) -> dict[str, Any]:
-    """The best pages first. `run` needs `crawl`. Pages of the searched runs that
-    are not in the index yet are missing: `behind` says how many. Of an HTML page
-    the first 262,144 characters of its text are searched, of other documents the first 32,768.
+    """The best pages first. `run` needs `crawl`. Pages of the searched runs that are not in the
+    index yet are missing: `behind` says how many. For an HTML page the first 262,144 characters of
+    its text are searched, for other documents the first 32,768.
     """
     wanted = SearchFilter(crawl, run if crawl else None, all_runs, host, type, month, language)
     result = search_texts(q, wanted, before=cursor, most=limit)

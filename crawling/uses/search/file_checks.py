@@ -1,8 +1,8 @@
-"""Whether the files of the search index are as they were written.
+"""Checks whether the files of the search index are intact.
 
-tantivy checks its files when it is told to, and its Python module cannot tell it. It writes a
-checksum to the end of each file of a segment, but none into the list of segments, of which all is
-compared that can be known from elsewhere.
+tantivy can check its files, but not through its Python module. It writes a checksum to the end of
+each file of a segment, but none into the list of segments, which is compared with everything that
+is known from elsewhere.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ DELETES_KEYS = {"num_deleted_docs", "opstamp"}
 #: the name of the error that a fault of tantivy's own code raises; it is no Exception, and has no
 #: module
 PANIC = "PanicException"
-#: tantivy's own errors are ValueErrors; the others come of numbers and names that are not there
+#: tantivy's own errors are ValueErrors; the others come from missing numbers and names
 FAULTS = (OSError, ValueError, ArithmeticError, LookupError)
-#: more documents than that tantivy has in no segment
+#: tantivy never has more documents in a segment
 MOST_DOCUMENTS = 2**31
 #: inode, time of change, size
 FileStamp = tuple[int, int, int]
@@ -40,7 +40,7 @@ FileStamp = tuple[int, int, int]
 
 @contextmanager
 def faults_as_damage() -> Iterator[None]:
-    """Raise IndexBroken for whatever tantivy says if it cannot read a file."""
+    """Raise IndexBroken for any error of tantivy about a file."""
     try:
         yield
     except FAULTS as error:
@@ -52,7 +52,7 @@ def faults_as_damage() -> Iterator[None]:
 
 
 def stamp_of(file: Path) -> FileStamp | None:
-    """A stamp that is another after each change of a file; None: there is none."""
+    """A stamp that changes with each change of a file; None if there is no file."""
     try:
         told = file.stat()
     except OSError:
@@ -90,7 +90,7 @@ def files_of(folder: Path, segments: dict[str, int]) -> list[Path]:
 
 
 def check_file(file: Path) -> None:
-    """Read it whole. Raises ValueError for one that is not as it was written, OSError."""
+    """Read a whole file. Raises ValueError if it is damaged, and OSError."""
     size = file.stat().st_size
     with file.open("rb") as content:
         content.seek(max(0, size - END.size))
@@ -111,7 +111,7 @@ def check_file(file: Path) -> None:
 
 
 def check_segments(index: tantivy.Index, segments: dict[str, int]) -> None:
-    """Compare an open index with what its list of segments says. Raises ValueError."""
+    """Compare an open index with its list of segments. Raises ValueError."""
     if index.schema != new_schema():
         raise ValueError(f"{META} has other fields")
     searcher, sizes = index.searcher(), list(segments.values())
@@ -129,7 +129,7 @@ def _has_size(searcher: tantivy.Searcher, segment: int, size: int) -> bool:
 
 
 def _has(searcher: tantivy.Searcher, segment: int, number: int) -> bool:
-    """Whether a segment has a document of this number, which may be deleted."""
+    """Whether a segment has a document with this number, which may be deleted."""
     try:
         searcher.doc(tantivy.DocAddress(segment, number))
     except ValueError:

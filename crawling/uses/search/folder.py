@@ -31,9 +31,10 @@ from crawling.uses.search.schema import new_schema, with_analyzers, with_writing
 
 logger = logging.getLogger(__name__)
 
-#: its name; an index with other fields, or words in another form, gets another and is made anew
+#: its name; an index with other fields, or words in another form, gets another name and is made
+#: again
 FOLDER = "search-2"
-#: the folders of earlier versions, which go then
+#: the folders of earlier versions, which are removed
 FORMER_FOLDERS = ("search-1",)
 #: in the folder; it outlasts the index's own files
 LOCK_NAME = f"writer{LOCK}"
@@ -60,10 +61,10 @@ class FileChecks:
 
 
 def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
-    """The index as it was committed last; None: this machine has none yet.
+    """The index as it was committed last; None if this machine has none yet.
 
-    Each of its files is read, and tells whether it is as it was written; those that `checked` has
-    are not read again, and it has those of this index then. Raises IndexBroken.
+    Each of its files is read and checked; files in `checked` are not read again, and it then has
+    those of this index. Raises IndexBroken.
     """
     for _ in range(MOST_OPENINGS):
         before = stamp_of(index_folder() / META)
@@ -79,7 +80,7 @@ def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
 
 
 def _opened(folder: Path, checked: FileChecks) -> tantivy.Index | None:
-    """Raises what `faults_as_damage` takes for damage."""
+    """Open the index. Raises the errors that `faults_as_damage` takes for damage."""
     if not tantivy.Index.exists(str(folder)):
         if own_parts().filter(indexed_at__isnull=False).exists():
             raise FileNotFoundError(f"{folder} has no index, but parts were added to it")

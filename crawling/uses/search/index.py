@@ -1,7 +1,7 @@
-"""The index of this machine: what is added to it, taken out, and made anew.
+"""The index of this machine: adding, removing and rebuilding.
 
-One process at a time writes; what it has committed is there after a crash, what it has not is as
-if it had never been. A part is added as a whole or not at all, and adding it again is harmless.
+One process at a time writes; after a crash committed changes are there, and others are lost
+completely. A part is added as a whole or not at all, and adding it again is harmless.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from crawling.web.words import separated
 
 logger = logging.getLogger(__name__)
 
-#: the memory of the writer: it holds so much before it writes a segment
+#: the memory of the writer, which it fills before it writes a segment
 HEAP_BYTES = 64 * 1024 * 1024
 
 
@@ -43,13 +43,13 @@ class TextsLost(OSError):
 
 
 class IndexWriter:
-    """Adds and removes pages; nothing of it can be found, or is safe, before `commit`."""
+    """Adds and removes pages; changes are neither visible nor safe before `commit`."""
 
     def __init__(self, writer: tantivy.IndexWriter, schema: tantivy.Schema) -> None:
         self._writer, self._schema = writer, schema
 
     def add_part(self, part: LinksPart) -> int:
-        """Add the texts of a part's pages; whatever was there of the part or its pages goes.
+        """Add the texts of a part's pages; earlier texts of the part or its pages are removed.
         Returns how many pages it has.
 
         Raises TextsLost, and OSError of the index.
@@ -102,7 +102,7 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
 
 @contextmanager
 def writing() -> Iterator[IndexWriter]:
-    """Write the index, which is made anew if there is none or its files cannot be read.
+    """Write the index, which is made again if there is none or its files cannot be read.
 
     Raises IndexBusy, OSError.
     """
@@ -123,8 +123,8 @@ def repair() -> None:
 
 
 def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> int:
-    """Add parts that were read, and say so of each once it can be found. Returns how many pages
-    they have.
+    """Add parts that were read, and note each once it can be found. Return how many pages they
+    have.
     """
     pages = 0
     for part in parts:
@@ -140,11 +140,11 @@ def add_unindexed(
     goes_on: Callable[[], bool] = lambda: True,
     added: Callable[[int, int], object] = lambda part, pages: None,
 ) -> bool:
-    """Add the parts that were read and are not in the index; whether all are added: not if
+    """Add the parts that were read and are not in the index. Return whether all are added: not if
     `goes_on` says no. A part whose texts cannot be read is read again. Safe to repeat.
 
-    added: is called with the id of each part that is done, and how many pages it has. Raises
-    IndexBusy, and OSError of the index.
+    added: called with the id of each finished part, and the number of its pages. Raises IndexBusy,
+    and OSError of the index.
     """
     with writing() as index:
         for part in unindexed_parts():
@@ -190,8 +190,8 @@ def has_pages(pages: Iterable[int]) -> bool:
 
 
 def rebuild() -> int:
-    """Make the index anew from the texts, so that nothing that was taken out is left in its files;
-    until that is done the old one is searched. Returns how many parts it has.
+    """Make the index anew from the texts, so that no removed texts are left in its files; until
+    then the old index is searched. Returns how many parts it has.
 
     Raises IndexBusy, OSError.
     """

@@ -20,19 +20,19 @@ from crawling.jobs.running_job import JobWaits, RunningJob
 
 #: the memory before a segment is written, with a part's texts
 MEMORY_MIB = 96
-#: in the cache, that a user searches
+#: the cache key for a user who searches
 SEARCHED = "searched"
 
 
 def request_indexing() -> None:
-    """Let a background job add what was read to the search index of this machine."""
+    """Let a background job add read texts to the search index of this machine."""
     if unindexed_parts().exists():
         request_job(INDEXING, None, by=None, subject=_index().subject)
 
 
 def lag_of_search(runs: Collection[int]) -> Lag:
     """How far the index lags behind the pages of these runs, for a user who searches them: the job
-    that adds to it then comes first.
+    that updates it then comes first.
     """
     lag = lag_of_runs(sorted(runs), Derived.SEARCH)
     with suppress(RedisError):  # then it comes in its order
@@ -114,7 +114,7 @@ INDEXING = JobKind(
     label="texts added to the search index",
     done="added",
     work=_add,
-    # what is deleted or withdrawn leaves the index by jobs of its own
+    # deleted or withdrawn texts leave the index by separate jobs
     effects=OF_ROWS,
     queue=IDLE,
     scope=JobScope.INSTALLATION,

@@ -1,4 +1,4 @@
-"""The index as a process that searches has it open: it follows what is committed."""
+"""The open index of a searching process, which follows commits."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class IndexView:
 
 
 class OpenIndex:
-    """Shared by the threads of a process. A look at an index that has changed takes milliseconds,
-    and 0.4 s for each gigabyte that was not checked yet; any other takes next to none.
+    """Shared by the threads of a process. A look at a changed index takes milliseconds, and 0.4 s
+    for each unchecked gigabyte; any other takes almost no time.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,9 @@ class OpenIndex:
         self._view: IndexView | None = None
 
     def look(self) -> IndexView | None:
-        """None: this machine has no index. Raises IndexBroken; a background job mends it."""
+        """The index; None if this machine has none. Raises IndexBroken; a background job repairs
+        it.
+        """
         with self._lock, self._mended():
             folder = index_folder()
             if self._view is None or folder != self._folder or not self._files.are_as_they_were():
@@ -58,7 +60,7 @@ class OpenIndex:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read what `look` gave. Raises IndexBroken as it does."""
+        """Read the index from `look`. Raises IndexBroken, too."""
         with self._mended(), faults_as_damage():
             yield
 
@@ -89,8 +91,8 @@ def _view(files: FileChecks) -> IndexView | None:
 def counts_of(
     searcher: tantivy.Searcher, query: tantivy.Query, most: Mapping[str, int]
 ) -> dict[str, list[tuple[Any, int]]]:
-    """How many documents that a query finds have each value of some fields, the most common first,
-    and the most of each.
+    """For some fields, how many found documents have each value, the most common first, up to a
+    limit for each field.
     """
     asked = {name: {"terms": {"field": name, "size": size}} for name, size in most.items()}
     told = searcher.aggregate(query, asked)

@@ -40,7 +40,9 @@ FILTERS = ("crawl", "run", "host", "type", "month", "language")
 
 @authenticated(needs="crawling.view_crawljob")
 def show(request: AuthenticatedRequest) -> HttpResponse:
-    """Pages with the words of `?q=`, the best first, with filters; `?after=` skips so many."""
+    """Pages with the words of `?q=`, the best first, with filters; `?after=` is the number of pages
+    to skip.
+    """
     text = asked_text(request.GET, "q", most=LONGEST_QUERY)
     wanted, before = _filter(request.GET), min(_number(request.GET, "after") or 0, MOST_BEFORE)
     here: dict[str, Any] = {
@@ -77,7 +79,7 @@ def _filter(query: QueryDict) -> SearchFilter:
 
 
 def _crawls(wanted: SearchFilter) -> list[tuple[int, str]]:
-    """Ids and names of the crawls to choose from: those made last, and the one that is chosen."""
+    """Ids and names of the crawls to choose from: the latest ones, and the chosen one."""
     rows = CrawlJob.objects.order_by("-pk").values_list("pk", "name")
     found = dict(rows[:MOST_CRAWLS])
     if wanted.crawl and wanted.crawl not in found:
@@ -86,8 +88,8 @@ def _crawls(wanted: SearchFilter) -> list[tuple[int, str]]:
 
 
 def page_numbers(count: int, before: int) -> list[tuple[int | None, int]]:
-    """Numbers of pages of hits and how many hits are before each: the first, those around the
-    present one, and the last that can be asked for; no number: some are left out.
+    """Numbers of pages of hits and how many hits come before each: the first, those around the
+    present one, and the last that can be requested; None if some are left out.
     """
     last = min((count - 1) // ROWS, MOST_BEFORE // ROWS)
     here = before // ROWS
@@ -145,7 +147,9 @@ def _with(request: AuthenticatedRequest, name: str, value: str) -> str:
 
 
 def _without(request: AuthenticatedRequest, name: str) -> str:
-    """The address of the list's beginning without a filter; a run is of its crawl."""
+    """The address of the list's beginning without a filter; a run's filter goes with its
+    crawl's.
+    """
     query = request.GET.copy()
     for one in (name, "after", *(["run"] if name == "crawl" else [])):
         query.pop(one, None)

@@ -1,7 +1,7 @@
 """The text that a user types, as a query of the index. No Django, no files.
 
-Words are found in any order and form, all of them; "words in quotes" as a phrase; -word not at all;
-and OR between two stands for one of them.
+Words are found in any order and form, all of them; "words in quotes" as a phrase; -word excludes a
+word; and OR between two matches either.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from crawling.web.content.normal_text import searched_form
 #: the words of a query; each is asked of every field
 MOST_WORDS = 32
 OR, NOT, QUOTE = "OR", "-", '"'
-#: quotation marks that keyboards and editors put in the place of "
+#: quotation marks that keyboards and editors put instead of "
 QUOTES = str.maketrans(dict.fromkeys("“”„«»", QUOTE))
 
 
 class BadQuery(BadOrder):
-    """A query that cannot be asked; the sentence says what to change."""
+    """An invalid query; the sentence says what to change."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__({"q": sentence})
@@ -89,7 +89,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool, bool]]:
 def query_of(
     clauses: Iterable[Clause], schema: tantivy.Schema, languages: Sequence[str]
 ) -> tantivy.Query:
-    """The query over fields of these languages. Raises BadQuery for what has no word in it."""
+    """The query over fields of these languages. Raises BadQuery for a query without a word."""
     found: list[tuple[Occur, Query]] = []
     for clause in clauses:
         terms = [term for term in (_term(one, schema, languages) for one in clause) if term]
@@ -103,7 +103,7 @@ def query_of(
 
 
 def _term(term: Term, schema: tantivy.Schema, languages: Sequence[str]) -> Query | None:
-    """None: there are no letters or digits in it."""
+    """The query of a word; None if it has no letters or digits."""
     found = []
     for language in languages:
         words = analyzers()[language].analyze(searched_form(term.text))

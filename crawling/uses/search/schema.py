@@ -12,7 +12,7 @@ import tantivy
 
 from crawling.web.words import STEMMERS, word_analyzer
 
-#: parts of a page, and how much a word in each counts
+#: parts of a page, and the weight of a word in each
 PARTS = {"title": 4.0, "headings": 2.0, "text": 1.0, "around": 0.3}
 #: the text as the page has it
 SHOWN = "shown"
@@ -43,7 +43,7 @@ def new_schema() -> tantivy.Schema:
     builder.add_text_field(
         "language", stored=True, fast=True, tokenizer_name="raw", index_option="basic"
     )
-    # snippets are made of it; what is searched is in another form
+    # snippets are made from it; searched texts have another form
     builder.add_bytes_field(SHOWN, stored=True, indexed=False)
     for language in FIELD_LANGUAGES:
         for part in PARTS:

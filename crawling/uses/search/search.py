@@ -1,8 +1,8 @@
 """Find stored pages by their text: ranked, with snippets, and counted by crawl, host, type, month
 and language.
 
-The index may lag behind the database: which runs there are, and which pages were withdrawn, the
-database's rows say at each question.
+The index may lag behind the database: each query reads from the database which runs exist, and
+which pages were withdrawn.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class SearchFilter:
-    """Which pages are wanted beside the words; what is empty filters nothing."""
+    """The filter besides the words; empty fields filter nothing."""
 
     #: id of a crawl
     crawl: int | None = None
@@ -128,7 +128,7 @@ def _word(value: str | float) -> str:
 
 
 def _runs(known: frozenset[int] | None, wanted: SearchFilter) -> frozenset[int]:
-    """The wanted runs of those in the index; None: of all. Raises UnknownCrawl, UnknownRun."""
+    """The wanted runs of those in the index; None for all. Raises UnknownCrawl, UnknownRun."""
     runs = Run.objects.all() if known is None else Run.objects.filter(pk__in=known)
     if wanted.crawl is not None:
         if not CrawlJob.objects.filter(pk=wanted.crawl).exists():
@@ -172,7 +172,7 @@ def _hits(
     known = pages.only(*SHOWN).in_bulk([document.get_first("page") for _, document in documents])
     for score, document in documents:
         page = known.get(document.get_first("page"))
-        if page is not None:  # else it was withdrawn or deleted while this was asked
+        if page is not None:  # otherwise it was withdrawn or deleted during the search
             language = document.get_first("language") or ""
             yield Hit(page, score, snippets.snippet(document), language)
 
@@ -202,7 +202,7 @@ class HitRow:
 
 
 def labelled(result: SearchResult) -> dict[str, list[ValueCount]]:
-    """The counts of what is worth showing, with a label for each value. One query."""
+    """The counts that are worth showing, with a label for each value. One query."""
     crawls = [int(value) for value, _ in result.counts.get("crawl", ())]
     names = dict(CrawlJob.objects.filter(pk__in=crawls).values_list("pk", "name"))
     labels: Mapping[str, Mapping[str, str]] = {

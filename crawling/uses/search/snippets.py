@@ -1,7 +1,7 @@
-"""The part of a page's text that has the words which were looked for, with these marked.
+"""The part of a page's text with the searched words, which are marked.
 
-tantivy reads each word of a text for that, 0.3 µs a character: of a long text only the block with
-the most of the words.
+tantivy reads each word of a text for that, 0.3 µs a character, so it gets only the block of a long
+text with the most of the words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawling.web.content.normal_text import searched_form, searched_places
 from serving.listing.columns import Column
 
 SNIPPET_CHARACTERS = 240
-#: characters of a text that a snippet is made of
+#: the most characters of a text from which a snippet is made
 BLOCK = 4_000
 #: endings of words differ: a block is found by the others' letters, and by so many at least
 ENDING, LEAST_LETTERS = 3, 3
@@ -26,7 +26,7 @@ ENDING, LEAST_LETTERS = 3, 3
 
 @dataclass(frozen=True)
 class SnippetPart:
-    """A part of a snippet; marked are the words that were looked for."""
+    """A part of a snippet; the searched words are marked."""
 
     text: str
     is_marked: Annotated[bool, Column("it is a word that was looked for")]
@@ -68,7 +68,7 @@ class SnippetWriter:
 
 
 def shown_text(document: tantivy.Document) -> str:
-    """The text of a page that was found, as the page has it."""
+    """The text of a found page, as on the page."""
     return bytes(document.get_first(SHOWN) or b"").decode()
 
 
@@ -94,7 +94,7 @@ def _weight(block: str, beginnings: Sequence[str]) -> int:
 def _parts(
     snippet: tantivy.Snippet, folded: str, text: str, places: Sequence[int]
 ) -> Iterator[SnippetPart]:
-    """The text of a snippet of its folded form. The places of words count bytes."""
+    """The original text of a snippet of the folded form. The places of words count bytes."""
     fragment = snippet.fragment()
     words = [_in_characters(fragment, word.start, word.end) for word in snippet.highlighted()]
     if not words:

@@ -1,4 +1,4 @@
-"""A background job: reads a source that is due, and makes what it names seeds of its crawl.
+"""A background job: reads a source that is due, and makes its addresses seeds of its crawl.
 
 It continues after a kill and can run twice: seeds that are known are not added again. Foreign
 documents are read here.
@@ -24,9 +24,9 @@ from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_done,
 from crawling.uses.seed_sources.sources import folder_of
 from crawling.web.documents.json_feed import BadFeed
 
-#: addresses of one document; those behind them are not tried
+#: addresses of one document; further ones are not tried
 MOST_REFUSED = 100
-#: until the next reading, if this one is killed: doubled after each that was, in a row
+#: the time until the next reading, if this one is killed; doubled after each killed one in a row
 PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(days=1)
 #: more doublings make no longer pause
 MOST_DOUBLINGS = 11
@@ -35,7 +35,7 @@ MOST_DOUBLINGS = 11
 @dataclass
 class SourceSeeds:
     added: int = 0
-    #: a sentence for each address that is none, or lies outside the scope
+    #: a sentence for each invalid address, or one outside the scope
     refused: list[str] = field(default_factory=list)
     #: addresses behind too many that were refused
     untried: int = 0
@@ -47,8 +47,8 @@ class SourceSeeds:
 
 
 class SourceReading(NamedTuple):
-    """The result of reading a source: how many seeds, what was refused, and by what the next
-    reading asks whether there is anything else.
+    """The result of reading a source: how many seeds, refusals, and the validators for the next
+    reading.
     """
 
     added: int = 0
@@ -89,7 +89,7 @@ def read_source(source_id: int) -> None:
 
 
 def _begin(source: SeedSource) -> None:
-    """Let the next reading wait, in case this one is killed before it says when that is to be."""
+    """Let the next reading wait, in case this one is killed before it sets the time."""
     before = source.unended
     values: dict[str, Any] = {
         "unended": min(before + 1, MOST_DOUBLINGS),
@@ -122,7 +122,7 @@ def _read_folder(source: SeedSource) -> SourceReading:
 
 
 def _read_feed(source: SeedSource) -> SourceReading:
-    """Read a feed; nothing of one that has not changed. Raises SeedsUnreadable, NoUnits."""
+    """Read a feed; nothing if it has not changed. Raises SeedsUnreadable, NoUnits."""
     answer = fetch_feed(source)
     if answer is None:
         return SourceReading(etag=source.etag, last_modified=source.last_modified)
@@ -135,9 +135,10 @@ def _read_feed(source: SeedSource) -> SourceReading:
 
 
 def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> None:
-    """Add those that are in order, and keep why others are not.
+    """Add the valid seeds, and note why others are refused.
 
-    All at once; with mistakes each half of them, so that one mistake costs no other address.
+    They are added all at once; if there are mistakes, each half is tried, so that one mistake costs
+    no other address.
     """
     if not texts:
         return

@@ -1,4 +1,4 @@
-"""The files of a watched folder: taken up when they are whole, put away when they are read."""
+"""The files of a watched folder: read once they are complete, then moved away."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SeedFile:
 
     @property
     def name(self) -> str:
-        """The name as it can be told: bytes that are no UTF-8 are question marks."""
+        """The name as it can be shown: bytes that are no UTF-8 are question marks."""
         return self.path.name.encode(errors="replace").decode()
 
     def addresses(self) -> list[str]:
@@ -59,7 +59,7 @@ class SeedFile:
 
 
 def waiting_files(folder: Path) -> list[SeedFile]:
-    """Files that are whole, the oldest first: neither hidden, nor changed just now.
+    """Complete files, the oldest first: neither hidden, nor just changed.
 
     Raises SeedsUnreadable.
     """
@@ -82,7 +82,7 @@ def waiting_files(folder: Path) -> list[SeedFile]:
 
 
 def move_to_done(file: SeedFile, refused: Sequence[str]) -> None:
-    """Move a file that was read into the folder `read`, under the time, with what was refused.
+    """Move a read file into the folder `read`, named by the time, with the refusals.
 
     Raises SeedsUnreadable.
     """

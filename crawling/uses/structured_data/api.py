@@ -1,4 +1,4 @@
-"""`/api/v1/crawls/{id}/structured-data`: what the pages of a run say for programs."""
+"""`/api/v1/crawls/{id}/structured-data`: the data of a run's pages for programs."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -1,4 +1,4 @@
-"""`crawl structured-data`: what the pages of a run say for programs, as lines or as a file."""
+"""`crawl structured-data`: the data of a run's pages for programs, as lines or as a file."""
 
 from __future__ import annotations
 

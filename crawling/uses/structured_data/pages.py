@@ -102,7 +102,7 @@ def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase
 
 
 def _filter(request: HttpRequest) -> DataFilter:
-    """The filter asked for; a kind that there is not counts as not given."""
+    """The filter asked for; an unknown kind is ignored."""
     kind = request.GET.get("kind", "")
     texts = {name: asked_text(request.GET, name, most=LONGEST) for name in ("type", "name", "page")}
     return DataFilter(kind if kind in list(DataKind) else "", **texts)

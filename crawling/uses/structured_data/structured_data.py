@@ -67,7 +67,7 @@ GROUP BY kind
 
 @dataclass(frozen=True)
 class DataFilter:
-    """Which rows are asked for; empty: all."""
+    """The filter of rows; empty for all."""
 
     kind: str = ""
     type: str = ""
@@ -92,7 +92,7 @@ class DataCount:
 def list_structured(
     run: Run, wanted: DataFilter, *, after: str = "", most: int
 ) -> tuple[list[StructuredRow], str | None]:
-    """Rows in the order of finding, and the key behind which more follow. Raises BadOrder."""
+    """Rows in the order of finding, and the key after which more follow. Raises BadOrder."""
     page_id, position = key_of(after)
     conditions, values = wanted.conditions()
     values |= {"page_id": page_id, "position": position, "most": most + 1}
@@ -108,7 +108,7 @@ def count_kinds(run: Run, *, page: str = "") -> list[DataCount]:
 
 
 def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
-    """Counts of a stored page; only its part is read. None: the page is not read yet."""
+    """Counts of a stored page; only its part is read. None if the page is not yet read."""
     if not LinksPart.objects.filter(pk=page.links_part or 0, read_at__isnull=False).exists():
         return None
     counts = _in_order(query_reading(page.run, OF_PAGE, {"page_id": page.pk}, page=page))
@@ -116,7 +116,7 @@ def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
 
 
 def count_facets(run: Run, wanted: DataFilter) -> list[DataCount]:
-    """The most frequent types of a kind, or names where a kind has those."""
+    """The most frequent types of a kind, or names if the kind has names."""
     column = "name" if wanted.kind in NAMED else "type"
     conditions, values = DataFilter(wanted.kind, page=wanted.page).conditions()
     query = FACETS.format(column=column, conditions=conditions)
@@ -124,7 +124,7 @@ def count_facets(run: Run, wanted: DataFilter) -> list[DataCount]:
 
 
 def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Download:
-    """All rows that the filter lets through; kind: csv, jsonl or parquet. Raises BadOrder,
+    """All rows that match the filter; kind: csv, jsonl or parquet. Raises BadOrder,
     LinkSearchTookTooLong.
     """
     conditions, values = wanted.conditions()

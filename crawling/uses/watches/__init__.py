@@ -1,1 +1,1 @@
-"""Watches: what became of stored pages since an earlier run, told to those who want to know."""
+"""Watches: changes of stored pages since an earlier run, with alerts."""

@@ -1,4 +1,4 @@
-"""`/api/v1/crawls/{id}/watches`: what becomes of pages from run to run."""
+"""`/api/v1/crawls/{id}/watches`: changes of pages from run to run."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -1,5 +1,4 @@
-"""A background job: what became of the watched pages of runs that have ended; the findings are
-stored and told.
+"""A background job: finds changes of the watched pages in ended runs, and stores and reports them.
 
 It continues after a kill and can run twice. Foreign documents are read here, within the limits of
 the comparison of two texts.
@@ -88,7 +87,7 @@ def _compare(watch: Watch, run: Run) -> None:
 
 
 def _unanswered(run: Run, urls: Sequence[tuple[str, int]]) -> str:
-    """Pages that are neither gone nor changed: nothing is known of them."""
+    """Pages about which nothing is known: neither gone nor changed."""
     said = [
         f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
         for url, status in urls
@@ -151,7 +150,9 @@ def _describe(event: WatchEvent, change: StateChange) -> bool:
 
 
 def without_noise(watch: Watch, seen: SeenText) -> SeenText:
-    """Lines without what is no change to this watch: expressions, numbers and dates in figures."""
+    """Lines without the parts that this watch ignores: expressions, numbers and dates in
+    figures.
+    """
     expressions = [read_expression(text) for text in watch.ignore]
     if not (expressions or watch.ignore_numbers):
         return seen
@@ -169,10 +170,11 @@ def without_noise(watch: Watch, seen: SeenText) -> SeenText:
 
 @transaction.atomic
 def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> None:
-    """Store and tell what no other job has stored. The order of locks: run, page, watch.
+    """Store and report the events that no other job has stored. The order of locks: run, page,
+    watch.
 
-    The lock of a page keeps it from being withdrawn before this is committed; who withdraws removes
-    the events then.
+    The lock of a page keeps it from being withdrawn before this is committed; a later withdrawal
+    removes the events.
     """
     if not Run.objects.select_for_update(no_key=True).filter(pk=run.pk).exists():
         return
@@ -221,7 +223,7 @@ def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
 
 
 def _whole_lines(diffs: str) -> str:
-    """The beginning of diffs that are too long for a message, and that there is more of them."""
+    """The beginning of diffs that are too long for a message, with a note that there is more."""
     if len(diffs) <= MOST_TOLD:
         return diffs
     return diffs[: MOST_TOLD + 1].rpartition("\n")[0] + f"\n{REST_TOLD}"

@@ -17,13 +17,13 @@ SIGNER = Signer(sep=".", salt="crawling.watches.feed")
 
 
 def feed_token(watch: Watch) -> str:
-    """The secret part of the address. It follows from the server's key, and is kept nowhere."""
+    """The secret part of the address. It is derived from the server's key, and stored nowhere."""
     return SIGNER.sign(f"{watch.pk}-{watch.feed_number}")
 
 
 def watch_of(token: str) -> Watch | None:
-    """The watch of a token; None: unknown, renewed, of a deleted crawl, or of a user who may not
-    act on the crawl any more.
+    """The watch of a token; None if it is unknown or renewed, of a deleted crawl, or of a user who
+    may no longer act on the crawl.
     """
     try:
         number, _, feed_number = SIGNER.unsign(token).partition("-")

@@ -12,7 +12,7 @@ from crawling.uses.watches.watching import forget_removed
 
 
 def _work(job: RunningJob) -> JobResult:
-    # what reads documents is imported by those who need it
+    # readers of documents are imported only where they are needed
     from crawling.uses.watches.comparing import compare_watched
 
     compare_watched(job.run.crawl_id)

@@ -20,7 +20,7 @@ class PageEvent(models.TextChoices):
 
 
 class Watch(models.Model):
-    """A subscription to what becomes of some pages of a crawl."""
+    """A subscription to changes of some pages of a crawl."""
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="watches")
     kind = models.CharField(max_length=10, choices=[(kind, kind.value) for kind in UrlRuleKind])
@@ -99,6 +99,6 @@ class WatchEvent(models.Model):
 
     @property
     def diff_text(self) -> str:
-        """The difference as `diff -u` writes it."""
+        """The difference in the form of `diff -u`."""
         marks = {"removed": "- ", "added": "+ ", "skipped": "… "}
         return "\n".join(marks.get(kind, "  ") + text for kind, text in self.diff)

@@ -1,7 +1,8 @@
-"""Which pages of a run are new, gone or changed, by what is stored of them.
+"""Finds pages of a run that are new, gone or changed, by their stored rows.
 
 A page is there if it was answered with success or a redirect, and gone if the server said so (404,
-410), or if a complete run does not know its address. All else, such as a time-out, says nothing.
+410), or if a complete run does not know its address. Anything else, such as a time-out, says
+nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Answer(NamedTuple):
 
 
 class StateChange(NamedTuple):
-    """A URL with its answers in the run and in the latest earlier one; None: it is in none."""
+    """A URL with its answers in the run and in the latest earlier one; None if it has none."""
 
     url: str
     old: Answer | None
@@ -88,7 +89,7 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
 
 
 def narrowed(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
-    """The pages that a rule may cover, as far as the database can say."""
+    """The pages that a rule may cover, found by the database."""
     if rule.kind is UrlRuleKind.PAGE:
         return pages.filter(url__fingerprint=signed(fingerprint(rule.text)), url__url=rule.text)
     if rule.kind is UrlRuleKind.HOST:
@@ -117,9 +118,9 @@ def _earlier_answers(rule: UrlRule, runs: Iterable[Run]) -> tuple[dict[str, Answ
 def _answers(
     rule: UrlRule, runs: Sequence[Run], urls: Collection[str] | None = None
 ) -> dict[str, Answer]:
-    """By URL; of several runs the latest. Answers that say nothing are left out.
+    """The answers by URL, the latest of several runs. Answers that say nothing are left out.
 
-    urls: only of these.
+    urls: only these.
     """
     pages = narrowed(Page.objects.filter(run__in=runs, url__run__in=runs), rule)
     if urls is not None:
@@ -151,13 +152,13 @@ def _unanswered(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
 
 
 def _known(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
-    """The URLs of these that one of the runs has, answered or not."""
+    """The URLs among these that one of the runs has, answered or not."""
     rows = Url.objects.filter(run__in=runs, fingerprint__in=_marks(urls))
     return set(rows.values_list("url", flat=True)).intersection(urls)
 
 
 def _withdrawn(run: Run, urls: Collection[str]) -> set[str]:
-    """The URLs of these that are withdrawn from a run of the crawl."""
+    """The URLs among these that are withdrawn from a run of the crawl."""
     rows = WithdrawnPage.objects.filter(run__crawl=run.crawl_id, url__fingerprint__in=_marks(urls))
     return set(rows.values_list("url__url", flat=True))
 

@@ -51,8 +51,8 @@ KINDS = (
 @require_safe
 @sensitive_variables("token")
 def feed(request: HttpRequest, token: str) -> HttpResponse:
-    """The events of the watch that the token opens; an unknown token and one that was renewed are
-    answered alike.
+    """The events of the watch that the token opens; unknown and renewed tokens get the same
+    answer.
     """
     if exceeds_shared_reports(request):
         again = {"Retry-After": str(seconds_left())}
@@ -105,7 +105,7 @@ def _typed(request: AuthenticatedRequest) -> WatchFields:
 
 @needs("crawling.change_crawljob")
 def _make(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, str]:
-    """The mistakes of the form by field; empty: the watch is made."""
+    """Make the watch. Return the mistakes of the form by field."""
     errors: dict[str, str] = {}
     with mistakes_kept(errors, CrawlError):
         create_watch(crawl, _typed(request), by=request.user)

@@ -49,7 +49,7 @@ def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Wa
 
 
 def _locked_with_room(crawl: CrawlJob) -> CrawlJob:
-    """The crawl, locked: of two at once neither exceeds the limit. Raises WrongState."""
+    """The crawl, locked so that two requests at once do not exceed the limit. Raises WrongState."""
     locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
     if locked is None:
         raise WrongState(f"{crawl.name} is being deleted.")
@@ -59,7 +59,7 @@ def _locked_with_room(crawl: CrawlJob) -> CrawlJob:
 
 
 def remove_watch(crawl: CrawlJob, number: int, *, by: User | None) -> None:
-    """Remove it with its events, and end its feed. It can be restored for a day. Raises
+    """Remove a watch with its events, and end its feed. The watch can be restored for a day. Raises
     NotFound.
     """
     with transaction.atomic():
@@ -69,7 +69,7 @@ def remove_watch(crawl: CrawlJob, number: int, *, by: User | None) -> None:
 
 
 def restore_watch(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
-    """Let it be there again; runs that have ended meanwhile are compared. Raises NotFound and
+    """Restore the watch; runs that have ended meanwhile are compared. Raises NotFound and
     WrongState.
     """
     with transaction.atomic():
@@ -84,14 +84,14 @@ def restore_watch(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
 
 
 def forget_removed() -> None:
-    """Delete what can be restored no longer, with its events."""
+    """Delete watches that can no longer be restored, with their events."""
     Watch.all_objects.filter(removal_asked_at__lte=timezone.now() - RESTORABLE).delete()
 
 
 def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
-    """Give its feed another secret address; the old one opens nothing. The watch is then the
-    user's who gives it, as the feed stays open for as long as that user may act on the crawl.
-    Raises NotFound.
+    """Give a watch's feed another secret address; the old one stops working. The watch then belongs
+    to the user who gives it, since the feed stays open for as long as that user may act on the
+    crawl. Raises NotFound.
     """
     with transaction.atomic():
         watch = find_watch(crawl, number)
@@ -108,7 +108,7 @@ def watches_by(user: User) -> Sequence[Watch]:
 
 
 def hand_watch_over(watch: Watch, receiver: User, *, by: User | None) -> None:
-    """Let a watch be another user's, so that its feed stays open. To be called in a transaction."""
+    """Give a watch to another user, so that its feed stays open. To be called in a transaction."""
     note(by, watch.crawl, f"handed {watch} over", {"owner": (watch.created_by, receiver)})
     Watch.objects.filter(pk=watch.pk).update(created_by=receiver)
 
@@ -129,7 +129,7 @@ def events_of(crawl: CrawlJob) -> QuerySet[WatchEvent]:
 
 
 def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
-    """Drop the events of pages that a rule covers, and what was told of pages of the crawl. To be
+    """Drop the events of pages that a rule covers, and deliveries about pages of the crawl. To be
     called in the transaction that withdraws the pages, after they are taken out.
     """
     rows = WatchEvent.objects.filter(watch__crawl=crawl).values_list("pk", "url")
@@ -140,7 +140,7 @@ def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
 
 
 def _checked(fields: WatchFields) -> WatchFields:
-    """The fields as they are kept. Raises BadOrder with a sentence by field."""
+    """The fields in their stored form. Raises BadOrder with a sentence by field."""
     errors: dict[str, str] = {}
     text, selector = fields.text, fields.selector.strip()
     if fields.kind not in set(UrlRuleKind):

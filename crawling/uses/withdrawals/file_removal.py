@@ -1,9 +1,9 @@
 """Remove the records of withdrawn pages from the files: a background job, which continues after a
 kill and can run twice.
 
-First the pages that share a payload with one of them get it, file by file; then the records are
-removed, file by file; at last the rows. A job does this for all withdrawals that are due, since
-then the search index is made anew once for them.
+First, pages that share a payload with one of them get it, file by file; then the records are
+removed, file by file; last the rows. A job does this for all withdrawals that are due, so that the
+search index is rebuilt only once.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ logger = logging.getLogger(__name__)
 
 #: an advisory lock's number: one file at a time is rewritten
 REWRITING_LOCK = 0x6372_6177_6C03
-#: a shift that began before may still refer to what it saw then; the minute is for a withdrawal
-#: that was not committed yet
+#: a shift that began before may still refer to payloads that it saw then; the minute is for a
+#: withdrawal that was not committed yet
 MARGIN = timedelta(minutes=1)
 #: Pages whose revisit record refers to a record that is removed. Pages of the same run that lie
 #: behind the length that their file had then refer to another: they were moved there.
@@ -99,8 +99,8 @@ ORDER BY r.archive_file_id, r.archive_offset, holder.id
 
 
 def remove_records(withdrawal_id: int) -> None:
-    """Remove those of all withdrawals that are due, this one first; nothing if this one is not due,
-    or another process is at it. The reason for which each has to wait stands in its `trouble`.
+    """Remove the records of all due withdrawals, this one first; none if this one is not due, or
+    another process works on it. The reason why one has to wait is in its `trouble`.
     """
     with _alone() as is_alone:
         due = due_withdrawals() if is_alone else []
@@ -178,15 +178,15 @@ def _await_shifts(withdrawal: Withdrawal) -> None:
 
 
 def _remove_exports(withdrawal: Withdrawal) -> None:
-    """Remove exports of other machines, whose files are there, too; and those that could not be
-    removed when the pages were withdrawn.
+    """Remove exports whose files are on this machine, and those that could not be removed when the
+    pages were withdrawn.
     """
     if left := check_jobs(JobEvent.WITHDRAWN, withdrawal.crawl_id):
         raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
 
 
 def _tell_jobs(withdrawal: Withdrawal) -> None:
-    """Tell background jobs that have read the files as they were."""
+    """Notify background jobs that have read the old files."""
     runs = set(withdrawal.files.values_list("file__run", flat=True)) - {None}
     forget_jobs(JobEvent.REWRITTEN, runs)
     if left := check_jobs(JobEvent.REWRITTEN, withdrawal.crawl_id):
@@ -210,7 +210,7 @@ def _keep_payloads(withdrawal: Withdrawal) -> None:
 
 
 def _switch(exchanges: MovedExchanges) -> None:
-    """Raises ArchiveTrouble, and the file stays as it was, if a page was withdrawn meanwhile."""
+    """Raise ArchiveTrouble, so that the file stays unchanged, if a page was withdrawn meanwhile."""
     if move(exchanges.row.pk, exchanges.places) < len(exchanges.places):
         raise ArchiveTrouble(f"A page in {exchanges.row.name} was withdrawn at this moment.")
 
@@ -253,7 +253,7 @@ def _remove_from_files(withdrawal: Withdrawal) -> None:
     elsewhere: list[str] = []
     for one in withdrawal.files.filter(done_at=None).select_related("file").order_by("file"):
         if one.file.run_id is None:
-            _done(one)  # its run was deleted: the file goes as a whole
+            _done(one)  # its run was deleted, so the whole file goes
         elif one.file.is_here:
             _remove_from_file(withdrawal, one)
         else:
@@ -263,7 +263,9 @@ def _remove_from_files(withdrawal: Withdrawal) -> None:
 
 
 def _remove_from_file(withdrawal: Withdrawal, one: WithdrawalFile) -> None:
-    """Records behind the length that the file had then are of pages that were stored later."""
+    """The ranges of the records; records beyond the length that the file had then belong to pages
+    that were stored later.
+    """
     covers = withdrawal.rule.covers
     ranges = ranges_of(one.file, one.length, covers)
     if ranges:
@@ -305,6 +307,6 @@ def _kept(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
 
 @transaction.atomic
 def _finish(withdrawal: Withdrawal) -> None:
-    """The rows of the pages go for good; which URLs they had stays."""
+    """Remove the rows of the pages; their URLs stay."""
     withdrawal.withdrawn_pages.update(content=None)
     Withdrawal.objects.filter(pk=withdrawal.pk).update(finished_at=Now(), trouble="")

@@ -38,7 +38,7 @@ def _of(withdrawal: int) -> DueJob:
 
 
 def request_removal_of(withdrawal: Withdrawal) -> None:
-    """Let a job remove its records, if that is due."""
+    """Let a job remove the withdrawal's records, if they are due."""
     request_due_job(WITHDRAWAL, _of(withdrawal.pk))
 
 

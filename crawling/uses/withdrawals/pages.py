@@ -1,6 +1,4 @@
-"""The withdrawals of a crawl: a list, a form that shows beforehand what it concerns, and what can
-be done to each.
-"""
+"""The withdrawals of a crawl: a list, a form that previews its pages, and the actions on each."""
 
 from __future__ import annotations
 
@@ -54,7 +52,9 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.delete_crawljob")
 def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
-    """The page's facts about the form: its mistakes by field, or the preview; empty: it is done."""
+    """The page's facts about the form: its mistakes by field, or the preview; empty if it is
+    done.
+    """
     kind, text = (request.POST.get(name, "") for name in ("kind", "text"))
     errors: dict[str, str] = {}
     with mistakes_kept(errors, CrawlError):

@@ -1,4 +1,4 @@
-"""The runs that a withdrawal is of, and pages that it takes over from an earlier one."""
+"""The runs of a withdrawal, and pages that it takes over from an earlier one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from crawling.models import CrawlJob, Run, Withdrawal, WithdrawnPage
 
 
 def runs_of(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
-    """The runs, with those that are deleted and can be restored."""
+    """The runs, including deleted ones that can be restored."""
     runs = Run.all_objects.filter(crawl=crawl)
     return runs.filter(pk=run.pk) if run else runs
 
 
 def take_over(withdrawal: Withdrawal) -> None:
-    """Let pages that an earlier withdrawal took out, and that this one covers, too, be of this one:
-    their records go with its own, and they stay withdrawn when the earlier one is undone.
+    """Move pages of an earlier withdrawal that this one also covers to this one: their records go
+    with its own, and they stay withdrawn when the earlier one is undone.
     """
     rows = WithdrawnPage.objects.filter(
         run__in=runs_of(withdrawal.crawl, withdrawal.run),

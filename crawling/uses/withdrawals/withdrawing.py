@@ -1,4 +1,4 @@
-"""Withdraw stored pages: show beforehand what it concerns, take the pages out, put them back.
+"""Withdraw stored pages: preview the pages, take them out, put them back.
 
 Their records leave the files later: `crawling.uses.withdrawals.file_removal`.
 """
@@ -52,13 +52,13 @@ LONGEST_TEXT = 5_000
 LONGEST_REASON = 300
 #: addresses that a preview shows
 EXAMPLES = 20
-#: pages of other crawls that a preview looks at
+#: the most pages of other crawls that a preview reads
 LOOKED_AT = 50_000
 
 
 @dataclass(frozen=True)
 class CrawlCopies:
-    """One whose pages a withdrawal leaves as they are."""
+    """A crawl whose pages a withdrawal leaves unchanged."""
 
     id: int
     name: str
@@ -166,7 +166,7 @@ def _checked(kind: str, text: str, reason: str) -> UrlRule:
 
 
 def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
-    """Remove what was made of pages and would still say what was on the withdrawn ones."""
+    """Remove data made from pages that would still show the content of withdrawn ones."""
     _forget_test_fetches(rule)
     pages_withdrawn(crawl, rule)
     ids = [one.pk for one in runs]
@@ -175,7 +175,7 @@ def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
 
 @transaction.atomic
 def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
-    """Let the pages be stored pages again. Raises NotFound, and WrongState once files are being
+    """Restore the withdrawn pages. Raises NotFound, and WrongState once files are being
     rewritten.
     """
     withdrawal = _locked(crawl, number)
@@ -252,8 +252,8 @@ def _covered(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
 
 
 def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
-    """Pages among which are all that a rule covers, in parts each of which an index finds, with the
-    field of their address; of an expression that requires no text, all.
+    """A superset of the pages that a rule covers, in parts that an index finds, with the field of
+    their address; all pages for an expression that requires no text.
     """
     if rule.kind is UrlRuleKind.PAGE:
         mark = signed(fingerprint(rule.text))
@@ -271,7 +271,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
 
 
 def _check_at_rest(runs: Sequence[Run]) -> None:
-    """A page that a live shift fetches now would be stored after this."""
+    """Raise WrongState during a live shift, whose pages would be stored after this."""
     ids = [run.pk for run in runs]
     alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")
     if shift := alive.first():
@@ -280,7 +280,7 @@ def _check_at_rest(runs: Sequence[Run]) -> None:
 
 
 def _check_unchanged(pages: Sequence[int]) -> None:
-    """Pages that a server called unchanged have no content of their own."""
+    """The pages with content; pages that a server called unchanged have none of their own."""
     unchanged = Page.objects.filter(payload_from__in=pages, status=NOT_MODIFIED_STATUS)
     other = unchanged.exclude(pk__in=pages).select_related("run").first()
     if other:
@@ -304,8 +304,8 @@ def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
 
 
 def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[CrawlCopies]:
-    """The other crawls with such pages; of very many pages, as many count as are looked at in a
-    moment.
+    """The other crawls with such pages; for very many pages, only those that can be read in a
+    moment count.
     """
     found = {pk: whose for pk, whose, url in _elsewhere(crawl, rule) if rule.covers(url)}
     sharing = _sharing(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
@@ -317,7 +317,7 @@ def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[
 
 
 def _elsewhere(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int, str]]:
-    """Ids, crawls and URLs of pages of other crawls that a rule may cover, as an index finds them.
+    """Ids, crawls and URLs of pages of other crawls that a rule may cover, found by an index.
     Redirects, which have no text, are left out.
     """
     pages = Page.objects.exclude(run__crawl=crawl).exclude(status__range=(300, 399)).order_by()

@@ -1,5 +1,5 @@
 """Where each document of a mirror is: a folder for each host, and a file for each URL, in names
-that all systems take.
+that all systems accept.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from urllib.parse import quote, unquote
 from crawling.web.addresses import Address, BadUrl, canonical_address, read_address
 from crawling.web.file_names import file_name, folder_name
 
-#: Windows opens paths of 260 characters, of which the folder that a mirror is put into has some
+#: Windows opens paths of 260 characters, including the folder of the mirror
 LONGEST_PATH = 180
-#: steps of a chain of redirects that are followed
+#: the most steps of a chain of redirects that are followed
 MOST_STEPS = 10
-#: characters that a link cannot have where an attribute or a style sheet writes it
+#: characters that a link in an attribute or a style sheet cannot have
 QUOTED = {ord(sign): f"%{ord(sign):02X}" for sign in "\"'()<>\\ \t\n\r\f"}
 TABLES = """
 PRAGMA synchronous = off;
@@ -31,7 +31,7 @@ FIND = "SELECT path, target FROM document WHERE url = ?"
 class FilePaths:
     """The paths of a mirror's documents, in a file of SQLite.
 
-    Names of one folder differ whatever their capitals and their form in Unicode.
+    Names in one folder differ even without case and in any Unicode form.
     """
 
     def __init__(self, file: Path) -> None:
@@ -42,12 +42,12 @@ class FilePaths:
             self._rows.executescript(TABLES)
 
     def close(self) -> None:
-        """The added paths are there afterwards for another process."""
+        """Make the added paths available to another process."""
         with closing(self._rows):
             self._rows.commit()
 
     def add(self, url: str, content_type: str, target: str = "", *, page: int = 0) -> str:
-        """Give a URL a path. target: where it redirects to; page: the id of its page."""
+        """Give a URL a path. target: its redirect target; page: the id of its page."""
         address = canonical_address(url)
         folders = [part for part in map(folder_name, self._folders(address)) if part]
         name = file_name(address, content_type)
@@ -71,7 +71,7 @@ class FilePaths:
         self._rows.execute("INSERT INTO taken VALUES (?, 0)", [path])
 
     def _take(self, base: str, name: str, url: str, *, is_folder: bool) -> str:
-        """A path in the folder `base` that is no other's; a folder may be there as a folder."""
+        """A free path in the folder `base`; an existing folder may be used as a folder."""
         stem, dot, ending = ("", "", "") if is_folder else name.rpartition(".")
         stem = stem if dot else name
         ending = f"{dot}{ending}" if dot else ""
@@ -87,18 +87,18 @@ class FilePaths:
         raise AssertionError(path)
 
     def path_of(self, url: str) -> str | None:
-        """None: it is no document of the mirror."""
+        """The path of a URL; None if it is no document of the mirror."""
         found = self._rows.execute(FIND, [url]).fetchone()
         return found[0] if found else None
 
     def page_of(self, url: str) -> int | None:
-        """The id of the page whose document the URL has; None: it is none of the mirror."""
+        """The id of the page whose document the URL has; None if the mirror does not have it."""
         query = "SELECT page FROM document WHERE url = ?"
         found = self._rows.execute(query, [url]).fetchone()
         return found[0] if found else None
 
     def end_of(self, url: str) -> str | None:
-        """The path of what a URL redirects to, as far as the mirror has it."""
+        """The path of a URL's redirect target, if the mirror has it."""
         path = None
         for _ in range(MOST_STEPS):
             found = self._rows.execute(FIND, [url]).fetchone()
@@ -111,9 +111,9 @@ class FilePaths:
 
     def link(self, text: str, base: str, of: str) -> str:
         """The new form of a link in the file with the path `of`: a relative one to a file, or its
-        whole address where there is none.
+        whole address if there is none.
 
-        base: what relative links of the document start from.
+        base: the base of the document's relative links.
         """
         written = text.strip()
         try:

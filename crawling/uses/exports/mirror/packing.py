@@ -1,9 +1,9 @@
 """Put a run together as a mirror: a ZIP file with each stored document in a file of its own; or all
 runs of a crawl, with the newest stored document of each URL.
 
-To be called by a background job or a command: this reads foreign documents. In memory is one that
-is rewritten, or a piece of another. `zipfile` keeps some 400 bytes of each file in memory until the
-end, where it writes the directory of them: they are kept in a file here.
+To be called by a background job or a command: this reads foreign documents. Only one rewritten
+document, or a piece of another, is in memory. `zipfile` keeps some 400 bytes of each file in memory
+until the end, where it writes the directory of them: they are kept in a file here.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class DirectoryOnDisk(list[ZipInfo]):
 
 
 class _NoNames(dict[str, ZipInfo]):
-    """The names of a `ZipFile`, which warns of one that comes twice: here none does."""
+    """The names of a `ZipFile`, which warns of duplicates: here there are none."""
 
     def __setitem__(self, name: str, info: ZipInfo) -> None:
         pass
@@ -80,7 +80,7 @@ class _NoNames(dict[str, ZipInfo]):
 
 @contextmanager
 def zip_file(out: LayoutWriter, directory: Path) -> Iterator[ZipFile]:
-    """A ZIP file that is written to `out`; directory: a new file for what is known of its files.
+    """A ZIP file that is written to `out`; directory: a new file for the entries of its files.
 
     At the end of the block the directory is in `out`.
     """
@@ -95,7 +95,7 @@ def zip_file(out: LayoutWriter, directory: Path) -> Iterator[ZipFile]:
 
 @dataclass
 class MirrorPackage:
-    """A mirror in the making: `pieces` returns what has to be stored; then the rest is known."""
+    """A mirror in the making: `pieces` returns the bytes to be stored; then the rest is known."""
 
     run: Run
     at: datetime
@@ -160,11 +160,13 @@ class MirrorPackage:
     def _add_page(
         self, archive: ZipFile, page: Page, paths: FilePaths, rewriter: Rewriter
     ) -> Iterator[bytes]:
-        """Add a document. One that is not in this machine's archive is left out and counted."""
+        """Add a document. A document that is not in this machine's archive is left out and
+        counted.
+        """
         url = page.url.url
         path = paths.path_of(url)
         if path is None or paths.page_of(url) != page.pk:
-            return  # it was stored since the job began, or a later run has it, too
+            return  # the page was stored after the job began, or a later run also has it
         if moved := _moved_to(page):
             content = _moved_page(paths, moved, url, path)
             yield from self._add(archive, path, page.fetched_at, [content])
@@ -229,13 +231,15 @@ def _documents(runs: Iterable[Run]) -> Iterator[Page]:
 
 
 def _moved_to(page: Page) -> str:
-    """Where a page redirects to; else empty."""
+    """A page's redirect target; empty if it has none."""
     is_moved = is_redirect(page.status) and page.final_url != page.url.url
     return page.final_url if is_moved else ""
 
 
 def _moved_page(paths: FilePaths, target: str, url: str, path: str) -> bytes:
-    """The page sends browsers on within the mirror, and asks before it leads to the web."""
+    """The page of a redirect, which sends browsers on within the mirror, and asks before it leads
+    to the web.
+    """
     link = escape(paths.link(target, url, path))
     is_here = paths.end_of(target) is not None
     refresh = REFRESH.format(link=link) if is_here else ""

@@ -19,7 +19,9 @@ PAGES = ("text/html", "application/xhtml+xml")
 
 
 class Rewriter(TaskSandbox):
-    """Rewrites documents by a program that is started again after one that was too much for it."""
+    """Rewrites documents by a program, which is restarted after a document that was too much for
+    it.
+    """
 
     def __init__(self, paths_file: Path) -> None:
         super().__init__(PROGRAM, str(paths_file), limits=LIMITS)
@@ -27,7 +29,7 @@ class Rewriter(TaskSandbox):
     def rewrite(
         self, body: DocumentStream, *, content_type: str, charset: str | None, url: str, path: str
     ) -> bytes | None:
-        """A document with other links; None: it has none, or is too much for the program."""
+        """A document with other links; None if it has no links, or is too much for the program."""
         if content_type not in (*PAGES, *SHEETS) or len(body) > MOST_BYTES:
             return None
         kind = PAGE if content_type in PAGES else SHEET

@@ -11,21 +11,21 @@ from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.documents.css import ESCAPE, MOST_BYTES, unescaped
 from crawling.web.documents.tree import parse_html
 
-#: Nothing but files is loaded, whatever a page asks for: not what the mirror lacks, and not what
-#: scripts ask for. Scripts run, since many pages show nothing without them.
+#: Only files of the mirror are loaded, whatever a page or its scripts request. Scripts run, since
+#: many pages show nothing without them.
 POLICY = "default-src 'self' file: data: blob: 'unsafe-inline' 'unsafe-eval'"
 HEAD = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-#: Attributes by which browsers compare a file with what it was, ask for it as from another origin,
-#: or tell a server what is clicked
+#: Attributes by which browsers check a file's digest, request it as from another origin, or report
+#: clicks to a server
 DROPPED = ("integrity", "crossorigin", "ping", "nonce", "codebase")
-#: elements that say where links begin, what may be loaded, or what is to be looked up beforehand
+#: elements that set the base of links, limit what may be loaded, or prefetch names
 REMOVED = (
     "base, meta[http-equiv='content-security-policy' i], link[rel~='preconnect' i], "
     "link[rel~='dns-prefetch' i], link[rel~='prefetch' i], link[rel~='prerender' i], "
     "link[rel~='manifest' i]"
 )
 REFRESH = "meta[http-equiv='refresh' i]"
-#: beginnings of links that lead to no document
+#: prefixes of links that lead to no document
 KEPT = ("data:", "javascript:", "mailto:", "tel:", "blob:", "about:")
 #: pages in attributes of pages
 MOST_NESTED = 3
@@ -37,7 +37,7 @@ class DocumentLinks:
         self._base = url
 
     def page(self, body: DocumentStream, charset: str | None) -> bytes:
-        """An HTML document, as far as its reader reads, in UTF-8."""
+        """An HTML document in UTF-8, up to the limits of its reader."""
         document = parse_html(body, charset).document
         self._set_base(document)
         self._edit(document, 0)
@@ -46,7 +46,9 @@ class DocumentLinks:
         return document.serialize().encode("utf-8", "replace")
 
     def sheet(self, body: DocumentStream, charset: str | None) -> bytes:
-        """A style sheet in UTF-8. Its mark overrides what the sheet says of its encoding."""
+        """A style sheet in UTF-8. Its byte order mark overrides the encoding that the sheet
+        states.
+        """
         text = "".join(decoded_pieces(body, MOST_BYTES, charset)[0])
         document = turbohtml.parse("<style></style>")
         style = document.select_one("style")
@@ -75,7 +77,7 @@ class DocumentLinks:
         document.rewrite_links(self._link)
         for element in document.select(REFRESH):
             if "url=http" in "".join(str(element.attrs.get("content", "")).lower().split()):
-                element.decompose()  # it would lead to the web by itself
+                element.decompose()  # it would lead to the web automatically
 
     def _edit_nested(self, element: turbohtml.Element, nested: int) -> None:
         if nested >= MOST_NESTED:

@@ -1,5 +1,5 @@
 """The answers of the server of the replay: on the site the page with the player's frame, on the
-origin of a run the player, its service worker, and the WACZ file to those who have a grant.
+origin of a run the player, its service worker, and the WACZ file for browsers with a grant.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OPEN = "/open/"
 ARCHIVE = "/archive/"
 COOKIE = "replay"
 GUARD = Path(__file__).with_name("guard.js")
-#: ours at the place of the player's own, which it loads
+#: our file instead of the player's own, which it loads
 SERVICE_WORKER, RELEASED = "/sw.js", "/released-sw.js"
 FRAME = re.compile(r"/run/([1-9][0-9]{0,18})/([a-z0-9-]{1,80}\.wacz)")
 #: the digits of both ends of a range; no file needs more
@@ -93,7 +93,7 @@ def _on_origin_of_run(
         script = Template(GUARD.read_text()).substitute(POLICY=player_policy(), ALLOWS=ALLOWS)
         return _send(start_response, "text/javascript; charset=utf-8", script.encode())
     if path == RELEASED:
-        if "HTTP_SERVICE_WORKER" in environ:  # without ours it would loosen the policy
+        if "HTTP_SERVICE_WORKER" in environ:  # without our policy it would loosen its own
             sentence = f"The service worker is {SERVICE_WORKER}."
             return _refuse(start_response, HTTPStatus.FORBIDDEN, sentence)
         environ = {**environ, "PATH_INFO": SERVICE_WORKER}
@@ -108,7 +108,7 @@ def answer_nothing(environ: dict[str, Any], start_response: StartResponse) -> It
 
 
 def _frame(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    """The page with the player in a frame, which can navigate nothing but itself."""
+    """The page with the player in a frame, which can only navigate itself."""
     found = FRAME.fullmatch(str(environ.get("PATH_INFO", "")))
     if found is None:
         return _refuse(start_response, HTTPStatus.NOT_FOUND, NOTHING)
@@ -152,7 +152,7 @@ def _open(run: int, environ: dict[str, Any], start_response: StartResponse) -> I
     about = {
         "Location": f"{site()}/run/{run}/{name}{'?' if query else ''}{query}",
         "Set-Cookie": cookie + ("; Secure" if site().startswith("https:") else ""),
-        # what was withdrawn since the last time, and what its scripts left
+        # cached pages that were withdrawn since, and data that scripts left
         "Clear-Site-Data": '"storage"',
         "Cache-Control": "no-store",
     }
@@ -161,7 +161,7 @@ def _open(run: int, environ: dict[str, Any], start_response: StartResponse) -> I
 
 
 def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    """The WACZ file, or the part of it that is asked for, at `/archive/RUN/NAME`."""
+    """The WACZ file, or the requested part of it, at `/archive/RUN/NAME`."""
     close_old_connections()
     try:
         export = _granted(run, str(environ.get("HTTP_COOKIE", "")))
@@ -202,7 +202,9 @@ def _granted(run: int, cookies: str) -> RunExport:
 
 
 def asked_range(text: str, size: int) -> tuple[int, int] | None:
-    """Begin and end of the one range that a header asks for (RFC 9110, 14.1.2); None: all."""
+    """The beginning and the end of the single range in a header (RFC 9110, 14.1.2); None for the
+    whole file.
+    """
     unit, _, span = text.partition("=")
     first, dash, last = span.strip().partition("-")
     digits = f"{first}{last}"

@@ -1,1 +1,1 @@
-"""The way of browsers to the WACZ files of runs: who reads one, and on which origin."""
+"""The way of browsers to the WACZ files of runs: who may read one, and on which origin."""

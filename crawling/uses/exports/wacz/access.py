@@ -1,5 +1,5 @@
 """The permission to read a WACZ file on the origin of its replay: a ticket, which opens it once and
-briefly, is exchanged for a grant, which a cookie keeps. Each is of one user and one file.
+briefly, is exchanged for a grant, which a cookie keeps. Each belongs to one user and one file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawling.uses.exports.state import made_export
 
 #: as for a WARC file: answers are in it as they came, with the cookies that they set
 PERMISSION = "crawling.change_crawljob"
-#: from the press of *Replay* to the answer of the replay's server
+#: the time from the press of *Replay* to the answer of the replay's server
 TICKET_LASTS = timedelta(minutes=1)
 TICKET = "crawling.wacz.ticket"
 GRANT_LASTS = timedelta(hours=1)
@@ -37,7 +37,7 @@ def redeem(ticket: str) -> tuple[str, RunExport]:
     """Exchange a ticket for a grant of its file. A second time it is refused. Raises NotFound."""
     user_id, job_id, nonce = _signed(ticket, TICKET, TICKET_LASTS)
     export = _file(user_id, job_id)
-    # longer than the ticket lasts, for clocks of the two servers differ
+    # longer than the ticket lasts, since clocks of the two servers differ
     if not cache.add(f"{TICKET}:{nonce}", True, 2 * TICKET_LASTS.total_seconds()):
         raise NotFound(EXPIRED)
     return signing.dumps([user_id, job_id], salt=GRANT), export

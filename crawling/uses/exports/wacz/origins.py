@@ -37,7 +37,7 @@ STYLE = (
     " iframe { border: 0; width: 100%; flex: 1 }"
 )
 #: The player and archived pages may run scripts on their own origin and send forms there, and no
-#: more, in the frame. Not: navigate the window, open another, download, ask by a dialog.
+#: more, in the frame. They may not navigate the window, open another, download, or show dialogs.
 SANDBOX = "allow-scripts allow-same-origin allow-forms"
 #: The player compiles code, styles itself and shows archived pages in frames of its own origin.
 OF_PLAYER = (
@@ -72,7 +72,7 @@ def origin_of(run_id: int) -> str:
 
 
 def run_asked(host: str) -> int | None:
-    """The run whose origin the `Host` of a request names; 0: it names the site; None: neither.
+    """The run whose origin the `Host` of a request names; 0 if it names the site, None if neither.
 
     The port is not compared: a proxy may have another.
     """
@@ -88,7 +88,7 @@ def _name(host: str) -> str:
 
 
 def no_player(request: HttpRequest) -> str:
-    """Why there is no player for the browser of a request; empty: there is one."""
+    """Why there is no player for the browser of a request; empty if there is one."""
     if not is_installed():
         return OFF
     name, _ = split_domain_port(request.get_host())
@@ -96,7 +96,7 @@ def no_player(request: HttpRequest) -> str:
 
 
 def player_address(run: Run, ticket: str, page: Page | None) -> str:
-    """Where the ticket is exchanged; then it leads to the player."""
+    """The address at which the ticket is exchanged, which then leads to the player."""
     shown = {}
     if page:
         at = began(page.fetched_at, page.fetch_seconds)
@@ -118,7 +118,7 @@ def player_headers() -> dict[str, str]:
 
 
 def frame_headers(run_id: int) -> dict[str, str]:
-    """The headers of the page with the frame, which can be led nowhere but to its run's origin."""
+    """The headers of the page with the frame, which can only navigate to its run's origin."""
     style = b64encode(sha256(STYLE.encode()).digest()).decode()
     policy = "; ".join(
         [

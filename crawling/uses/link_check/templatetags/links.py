@@ -1,7 +1,7 @@
-"""Places of links, written in Python: of hundreds of rows a template's loop takes a tenth of a
+"""Places of links, written in Python: for hundreds of rows a template's loop takes a tenth of a
 second.
 
-Words of strangers are escaped.
+Strangers' words are escaped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ register = template.Library()
 
 @register.simple_tag
 def link_sources(sources: Iterable[LinkSource], run: int) -> SafeString:
-    """Where links are, each leading to the links of its page in the run of that number."""
+    """Where links are, each leading to the links of its page in the run with that number."""
     return mark_safe("".join(_link_source(source, run) for source in sources))  # noqa: S308
 
 

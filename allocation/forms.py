@@ -54,7 +54,7 @@ class LimitsForm(forms.Form):
     def add_classes(
         self, classes: list[ResourceClass], likes: Sequence[int], help_on: list[str]
     ) -> None:
-        """likes: of each class an amount in whose unit it is asked for."""
+        """likes: for each class an amount whose unit the field uses."""
         for one, like, sentence in zip(classes, likes, help_on, strict=True):
             measure = UnitWords(one.key, one.unit)
             self.names[one.key] = measure.name
@@ -72,7 +72,7 @@ class LimitsForm(forms.Form):
         return [field for field in self if field.name != "override_reason"]
 
     def changes(self) -> dict[str, tuple[int | None, int | None]]:
-        """The old and the new number of each field that is to change; None: no limit."""
+        """The old and the new number of each field that changes; None for no limit."""
         return {
             key: (self.old[key], self.cleaned_data[key])
             for key in self.old
@@ -93,7 +93,7 @@ class LimitsForm(forms.Form):
         return {key: to for key, (_, to) in self.changes().items() if to is not None}
 
     def refuse(self, error: AllocationError) -> None:
-        """Tell of an error at the field of its resource, or where it has none, above all fields."""
+        """Show an error at the field of its resource, or above all fields if it has none."""
         resource = error.facts.get("resource")
         measures = filter(None, map(_measure_of, self.fields.values()))
         measure = next((one for one in measures if one.key == resource), None)

@@ -61,7 +61,7 @@ def insist(work: Callable[[], T], *, attempts: int, through_breaks: bool = False
 
 
 def was_in_the_way(error: BaseException | None) -> bool:
-    """Whether others were, who will be gone in a moment."""
+    """Whether others were in the way, who will be gone in a moment."""
     return sqlstate(error) in IN_THE_WAY
 
 
@@ -76,6 +76,6 @@ def was_cut_off(error: BaseException | None) -> bool:
 
 
 def sqlstate(error: BaseException | None) -> str | None:
-    """PostgreSQL's code of an error; None: the server was not there to name it."""
+    """PostgreSQL's code of an error; None if the server was not there to name it."""
     cause = error.__cause__ if error else None
     return getattr(cause, "sqlstate", None)

@@ -73,7 +73,7 @@ SHARE_PAGES: tuple[LimitsPage[Share], ...] = (
 @dataclass(frozen=True)
 class LimitsAnswer:
     form: LimitsForm
-    #: None: nothing would change, or the form is wrong
+    #: None if nothing would change, or the form is invalid
     preview: LimitsPreview | None = None
     #: the change that was made, in words; "" if there was none
     done: str = ""
@@ -84,8 +84,8 @@ class LimitsAnswer:
 def answer_limits(
     page: LimitsPage[Row], row: Row, sent: QueryDict | None, by: User
 ) -> LimitsAnswer:
-    """Read the form, and make the change if it is confirmed or overridden; else tell what would
-    come of it.
+    """Read the form, and make the change if it is confirmed or overridden; otherwise show its
+    effect.
 
     A change is noted in the activity log.
     """

@@ -149,7 +149,7 @@ def explain_queue(
 ) -> Explanation:
     """Explain why a request must wait although its amounts are free and safe.
 
-    `ahead` is who has the turn.
+    `ahead` is the process whose turn it is.
     """
     if verdict is QueueVerdict.WAIT_SHARE and shares.own is not None:
         return _beyond_limit(asker, measures, shares.use, shares.own)
@@ -238,7 +238,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
 
 
 def _beside_free(measure: UnitWords, wanted: int, free: int, units: int) -> str:
-    """`1 worker (0 of 2 free)`; amounts that round to the same words differ by what is short."""
+    """`1 worker (0 of 2 free)`; if amounts round to the same words, the shortage is shown."""
     looks_equal = measure.number(wanted) == measure.number(free)
     short = f", {measure.number(wanted - free)} short" if looks_equal else ""
     return f"{measure.amount(wanted)} ({measure.part(free, units)} free{short})"

@@ -61,7 +61,7 @@ HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
 @dataclass(frozen=True)
 class _PoolRows:
-    """A pool as it is read, at one moment: rows that nothing has been worked out from yet."""
+    """A pool as it is read at one moment: rows without any derived facts."""
 
     pool: Pool
     classes: list[ResourceClass]
@@ -161,8 +161,8 @@ def _read(
 ) -> _PoolRows:
     """Raises UnknownPool.
 
-    wanted: the processes to read, beside the first in turn and all that hold units; None: all.
-    estimates: False leaves out what only estimates need.
+    wanted: the processes to read, besides the first in turn and all that hold units; None for all.
+    estimates: False leaves out rows that only estimates need.
     """
     with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()
@@ -199,8 +199,8 @@ def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
 
 
 def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
-    """Part those that hold nothing: processes that can always come last, and those that claim more
-    than the reservations leave.
+    """Split the processes that hold nothing: those that can always come last, and those that claim
+    more than the reservations leave.
     """
     most, empty = (
         tuple(books.pool.capacity),
@@ -295,7 +295,7 @@ def format_amounts(pool: int, amounts: Mapping[str, int]) -> list[str]:
 
 
 def outcome_of(request_id: UUID) -> RequestOutcome | None:
-    """Where a request stands, without waiting for the pool's lock; None if it is unknown or was
+    """The state of a request, without waiting for the pool's lock; None if it is unknown or was
     rejected.
     """
     found = (

@@ -37,7 +37,7 @@ class ResourceRow:
 
     @property
     def reserved_part(self) -> str:
-        """`60 of 100 MB/s`: what is held of the capacity."""
+        """`60 of 100 MB/s`: the held units and the capacity."""
         return self.measure.part(self.used, self.capacity)
 
     @property
@@ -120,7 +120,7 @@ class WaitRow:
     why: str
     #: the classes with too few free units
     short: tuple[ShortClass, ...]
-    #: the processes that hold what is short
+    #: the processes that hold scarce units
     blockers: tuple[Blocker, ...]
     #: the processes that might not finish after the grant
     stuck: tuple[StuckProcess, ...]
@@ -132,13 +132,13 @@ class WaitRow:
     position: int
     #: how often others were granted ahead of its turn
     bypassed: int
-    #: the fewest processes whose release would end the wait, of those the ones that hold the
-    #: smallest part of the pool; empty: no release would, or none was looked for
+    #: the fewest processes whose release would end the wait, with the smallest part of the pool;
+    #: empty if no release would, or none was computed
     release: tuple[HolderRelease, ...] = ()
 
     @property
     def kind_of_wait(self) -> str:
-        """The reason why it waits beside too few free units; empty for none."""
+        """The reason why it waits besides too few free units; empty if there is none."""
         return {
             "wait_unavailable": "",
             "wait_unsafe": "unsafe",
@@ -165,7 +165,7 @@ class ShareRow:
 
     @property
     def own_limits(self) -> list[int | None]:
-        """The limit of each class; None: there is none."""
+        """The limit of each class; None if there is none."""
         return [None if limit == NO_LIMIT else limit for limit in self.limits]
 
 
@@ -185,8 +185,8 @@ class BankView:
     waiting: tuple[WaitRow, ...]
     #: the processes whose units are reserved
     reserved: tuple[ProcessRow, ...] = ()
-    #: processes that hold nothing and claim more than is free beside the reservations: they are not
-    #: stuck, but are served only once a reservation has ended
+    #: processes that hold nothing and claim more than is free besides the reservations: they are
+    #: not stuck, but are served only once a reservation has ended
     held_off: tuple[ProcessRow, ...] = ()
     shares: tuple[ShareRow, ...] = ()
 

@@ -19,7 +19,7 @@ EXCEEDS_NEED = "exceeds_need"
 
 @dataclass(frozen=True)
 class StateCheck:
-    """The state after the request was handed out, where it could be; else the state given."""
+    """The state after the request was granted, if it could be; otherwise the given state."""
 
     #: a Verdict's value, EXCEEDS_NEED, or None where nothing was requested
     verdict: str | None
@@ -49,9 +49,9 @@ def check(state: State, parties: Parties | None = None) -> StateCheck:
 def check_request(
     state: State, process: int, request: Sequence[int], parties: Parties | None = None
 ) -> StateCheck:
-    """Say what would become of a request by a row of the state.
+    """The verdict on a request by a row of the state.
 
-    Raises ValueError, IndexError for one that makes no sense.
+    Raises ValueError, IndexError for an invalid one.
     """
     wanted, parties = tuple(request), parties or counted(state)
     try:

@@ -18,8 +18,8 @@ NO_SIZE = "This must be a size, like 60 or 1.5 GB; leave it as it was to change 
 
 
 class UnitsField(forms.Field):
-    """A number of units of a class. A size is shown and taken in a unit that people use, which
-    stands in the label; another one may be typed behind the number.
+    """A number of units of a class. A size is shown and read in a common unit, which is in the
+    label; another one may be typed after the number.
     """
 
     def __init__(
@@ -32,9 +32,7 @@ class UnitsField(forms.Field):
         required: bool = True,
         help_text: str = "",
     ) -> None:
-        """like: an amount that is worded in the unit of the field; name: what the label begins
-        with.
-        """
+        """like: an amount that has the unit of the field; name: the beginning of the label."""
         self.measure, self.now, self.like = measure, now, like
         invalid = NO_SIZE if measure.is_size else NO_NUMBER
         super().__init__(

@@ -87,8 +87,7 @@ class Reservation:
 
 @dataclass(frozen=True)
 class PoolLimits:
-    """Limits of a pool that are to change; what is left out, and classes that are not named,
-    stay."""
+    """The changed limits of a pool; omitted limits and classes stay."""
 
     capacity: Mapping[str, int] = field(default_factory=dict)
     #: the last units, left to urgent starts; processes that hold something are never bound by it
@@ -107,9 +106,7 @@ class ShareLimits:
 
 @dataclass(frozen=True)
 class ProcessLimits:
-    """Limits of a process that are to change; what is left out, and classes that are not named,
-    stay.
-    """
+    """The changed limits of a process; omitted limits and classes stay."""
 
     maximum: Mapping[str, int] = field(default_factory=dict)
     priority: int | None = None

@@ -56,9 +56,7 @@ SELECT asked.id, avg(extract(epoch FROM latest.released_at - latest.granted_at))
 
 
 def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -> dict[int, float]:
-    """How long, in seconds, shifts of those who hold or wait usually last; without those who never
-    finished one.
-    """
+    """The usual seconds of a shift for each process that holds or waits, if it has finished one."""
     ids = {process.id for process in processes if any(process.allocation)} | {
         request.process_id for request in requests[:WAITERS_AT_MOST]
     }
@@ -71,7 +69,7 @@ def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -
 
 @dataclass(frozen=True)
 class FirstByShare:
-    """The first requests in turn, of those that no reservation holds off."""
+    """The first requests in turn that no reservation holds off."""
 
     #: in turn
     requests: Sequence[Request]

@@ -26,7 +26,7 @@ class UnitWords:
 
     @property
     def symbol(self) -> str:
-        """`KiB/s`, `MiB`; nothing for what is only counted."""
+        """`KiB/s`, `MiB`; nothing for a mere count."""
         return self.unit if self.unit[:1].isupper() else ""
 
     @property
@@ -47,7 +47,7 @@ class UnitWords:
         return COUNTED.index(size) if size in COUNTED else None
 
     def unit_of(self, like: int) -> str:
-        """The unit that so many units are worded in: `MB/s`; of what is only counted its own."""
+        """The unit in which an amount is shown: `MB/s`; for a mere count its own."""
         return self.number(like).partition(" ")[2] if self.is_size else self.unit
 
     def written(self, units: int, *, like: int) -> str:
@@ -60,8 +60,8 @@ class UnitWords:
         return f"{amount:.2f}".rstrip("0").rstrip(".")
 
     def read(self, text: str, *, like: int) -> int | None:
-        """The units of an amount as people write it: `60`, `1,024`, `1.5 GB`; without a unit in
-        that of another amount. None: it is no amount.
+        """The units of an amount as users write it: `60`, `1,024`, `1.5 GB`; without a unit, in
+        that of another amount. None if it is no amount.
         """
         digits = len(text) - len(text.lstrip("0123456789.,"))
         number, unit = text[:digits].replace(",", ""), text[digits:].strip().upper()
@@ -77,8 +77,8 @@ class UnitWords:
         return self.unit_of(units).removesuffix("/s")
 
     def number(self, units: int) -> str:
-        """`60 MB/s`, `2.9 GB`, `1,024`: a size in the largest unit of which there is one, with a
-        decimal at most; what is only counted without a unit.
+        """`60 MB/s`, `2.9 GB`, `1,024`: a size in the largest unit that it reaches, with at most
+        one decimal; a mere count without a unit.
         """
         size = self._size
         if size is None:
@@ -124,7 +124,7 @@ def listed(names: Sequence[str], *, last: str = "and") -> str:
 
 
 def beginning(names: Sequence[str], most: int, *, between: str = ", ") -> str:
-    """`a, b, and 3 more`: of a long list the first so many, and how many more there are."""
+    """`a, b, and 3 more`: for a long list its first names, and how many more there are."""
     more = len(names) - most
     return between.join([*names[:most], f"and {more:,} more"] if more > 0 else names)
 

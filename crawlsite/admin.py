@@ -95,7 +95,7 @@ class PeopleAdmin(UserAdmin):
     """
 
     def save_model(self, request: HttpRequest, obj: User, form: ModelForm, change: bool) -> None:
-        """The password of a new user is known to who has typed it."""
+        """Mark the password of a new user, which the one who typed it knows."""
         super().save_model(request, obj, form, change)
         if not change:
             mark_given(obj)

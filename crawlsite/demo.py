@@ -1,4 +1,4 @@
-"""A small web on loopback, so that a newcomer sees crawls at work in the first minute, offline: two
+"""A small web on loopback, so that new users see crawls at work in the first minute, offline: two
 made-up sites under one address, as a WSGI application, a library and a shop.
 
 Every page follows from its path alone, so the web is the same each time. It has what real webs

@@ -1,7 +1,7 @@
 """Every setting that the environment can change, read once and checked.
 
-Nonsense stops the start with a sentence that names the variable. Nothing else in the project reads
-`os.environ`.
+An invalid value stops the start with a sentence that names the variable. Nothing else in the
+project reads `os.environ`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def for_child(changes: Mapping[str, str]) -> dict[str, str]:
 
 
 def adopt(environment: Mapping[str, str]) -> None:
-    """Have what a child would have, for children that are forked."""
+    """Set the environment of this process to that of its forked children."""
     os.environ.update(environment)
 
 

@@ -122,7 +122,7 @@ def _served(tokens: list[Token], address_of: Callable[[str], str]) -> Iterator[T
 
 
 def _target(address: str, address_of: Callable[[str], str]) -> str:
-    """Where a link leads from here; "": nowhere that is served."""
+    """Where a link leads from here; "" if nowhere that is served."""
     if address.startswith(("#", "http://", "https://")):
         return address
     path, mark, anchor = address.partition("#")

@@ -17,5 +17,5 @@ class JsonSerializer:
         return json.dumps(value, separators=(",", ":"))
 
     def loads(self, data: bytes) -> Any:
-        """Raises ValueError for what is no JSON."""
+        """Raises ValueError for invalid JSON."""
         return json.loads(data)

@@ -29,7 +29,7 @@ from serving.access import withheld, withhold
 from serving.requests import asked_text
 from serving.visitors import parsed_address
 
-#: a name may have so many times as many wrong passwords as an address
+#: a name may have this many times as many wrong passwords as an address
 TIMES = 10
 LONGEST_NAME = 150
 #: where Django keeps the permissions of a user, for one request

@@ -57,9 +57,7 @@ def _times() -> list[float]:
 
 
 def mark_read(user: User, until: datetime) -> None:
-    """Let all news that were found until then be read; none becomes unread, and none is read that
-    is still to come.
-    """
+    """Mark all news found until then as read; none becomes unread, and later news stay unread."""
     until = min(until, timezone.now())
     if until > unread_since(user):
         Preference.objects.update_or_create(user=user, defaults={"news_read_until": until})
@@ -93,7 +91,7 @@ def feed_address(user: User) -> str:
 
 
 def _user_of(token: str) -> User | None:
-    """None: unknown, renewed, or of a user who may not see crawls any more."""
+    """None if it is unknown or renewed, or of a user who may no longer see crawls."""
     try:
         number, _, feed_number = SIGNER.unsign(token).partition("-")
     except BadSignature:

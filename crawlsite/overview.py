@@ -52,8 +52,8 @@ class FirstStep:
 
 
 def first_steps(user: User) -> list[FirstStep]:
-    """Open and finished steps; none once a crawl of one's own has fetched a page, and none for
-    those who cannot create crawls.
+    """Open and finished steps; none once one of the user's crawls has fetched a page, and none for
+    users who cannot create crawls.
     """
     if not user.has_perm("crawling.add_crawljob"):
         return []
@@ -185,6 +185,6 @@ def numbers(request: AuthenticatedRequest) -> StreamingHttpResponse:
 
 
 def _hours(request: HttpRequest) -> int:
-    """How far back; nonsense counts as the least."""
+    """How far back the overview reads; an invalid value counts as the least."""
     asked = request.GET.get("hours", "")
     return next((hours for hours in SPANS if str(hours) == asked), min(SPANS))

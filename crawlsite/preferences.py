@@ -35,7 +35,7 @@ REFRESHES = {1: "1 s", 2: "2 s", 5: "5 s", 15: "15 s", 60: "1 min", 0: "off"}
 #: value and word of each theme and density, the usual one first
 THEMES = {"auto": "Auto", "light": "Light", "dark": "Dark"}
 DENSITIES = {"comfortable": "Comfortable", "compact": "Compact"}
-#: rows a page; 0: as each list usually has
+#: rows on a page; 0 for the usual number of each list
 ROWS = {0: "usual", 25: "25", 50: "50", 100: "100", 200: "200"}
 #: the columns of each list that can be hidden: key and head
 COLUMNS: Mapping[str, Mapping[str, str]] = {"crawls": CRAWL_COLUMNS, "pages": PAGE_COLUMNS}
@@ -66,7 +66,7 @@ def preference_of(user: User | AnonymousUser) -> Preference:
 
 
 def change_preference(user: User, given: Mapping[str, Any]) -> None:
-    """Keep what is given, by field, on the account. Raises BadOrder."""
+    """Store the given fields on the account. Raises BadOrder."""
     told = {name: FAULTS[name](value) for name, value in given.items()}
     if faults := {name: fault for name, fault in told.items() if fault}:
         raise BadOrder(faults)
@@ -132,7 +132,7 @@ class PreferenceMiddleware:
 
 
 def _preference(request: HttpRequest) -> Preference | None:
-    """None: no log-in, or the database does not answer, which the page itself reports."""
+    """None without a log-in, or if the database does not answer, which the page itself reports."""
     with suppress(DatabaseError):
         return preference_of(request.user) if request.user.is_authenticated else None
     return None

@@ -25,7 +25,7 @@ def keep_private() -> None:
 
 
 def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None:
-    """Take from other accounts what they may do with directories and all in them.
+    """Remove other accounts' permissions on directories and everything in them.
 
     The outer directories are closed first: so no file can be reached after the first moment. One
     that was closed before is not looked into, but for the places themselves. A place of another

@@ -16,7 +16,7 @@ MOST_NAMED = 3
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: who may do it, where the refusal says so; else what the role lacks; for a user without
+    """403: who may do it, if the refusal says so; otherwise what the role lacks; for a user without
     a role, the administrators to ask.
     """
     user = request.user

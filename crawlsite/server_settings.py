@@ -100,7 +100,7 @@ def _addresses(host: str, port: int) -> set[str]:
 
 @dataclass(frozen=True)
 class MailServer:
-    """Where e-mail is handed in; without a host nowhere."""
+    """The mail server; none without a host."""
 
     host: str = ""
     port: int = 0
@@ -111,7 +111,7 @@ class MailServer:
 
 
 def mail_server(url: str) -> MailServer:
-    """The server of `smtp://user:password@host:port`, which `crawlsite.env` has checked; empty:
+    """The server of `smtp://user:password@host:port`, which `crawlsite.env` has checked; empty for
     none.
     """
     if not url:

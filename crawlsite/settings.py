@@ -236,13 +236,13 @@ BANK_PICKUP_SECONDS = ENVIRONMENT.bank_pickup_seconds
 CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds
 CRAWLS_WAITING_MAX = ENVIRONMENT.crawls_waiting_max
 ARCHIVE_DIR = ENVIRONMENT.archive_dir
-#: a file this long is closed and another begun
+#: the longest file of a log, after which another is begun
 ARCHIVE_FILE_BYTES = ENVIRONMENT.archive_file_bytes
 #: folders whose files give crawls seeds, one a crawl
 SEED_DIR = ENVIRONMENT.seed_dir
 #: where the WARC and WACZ files are that users may import
 IMPORT_DIR = ENVIRONMENT.import_dir
-#: where checkpoints of runs go by themselves; None: nowhere
+#: the directory of automatic checkpoints of runs; None for none
 CHECKPOINT_DIR = ENVIRONMENT.checkpoint_dir
 CHECKPOINT_MINUTES = ENVIRONMENT.checkpoint_minutes
 CHECKPOINTS_KEPT = ENVIRONMENT.checkpoints_kept

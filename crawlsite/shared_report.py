@@ -29,9 +29,10 @@ FILES = BoundedSemaphore(max(1, settings.WEB_THREADS // 8))
 @require_safe
 @sensitive_variables("token")
 def report(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Show the report that the token opens, or a page or file below it; it is the same for all.
+    """Show the report that the token opens, or a page or file below it; the report is the same for
+    all.
 
-    One that is unknown, expired, revoked or of a deleted crawl is answered alike.
+    Unknown, expired and revoked tokens, and those of deleted crawls, get the same answer.
     """
     if exceeds_shared_reports(request):
         refusal = _page("shared/too_many.html", {}, status=429)

@@ -46,7 +46,7 @@ OF_SESSIONS = (
 
 
 class BadToken(Exception):
-    """The token cannot be made as it was asked for; `errors` holds a sentence for each field."""
+    """The token cannot be made as requested; `errors` has a sentence for each field."""
 
     def __init__(self, errors: dict[str, str]) -> None:
         self.errors = errors
@@ -73,7 +73,7 @@ def make_token(user: User, name: str, *, days: int | None = None, reads_only: bo
 def issue_token(user: User, name: str, days: str, *, reads_only: bool = False) -> str:
     """Make a token that a user asks for on a page, and log it.
 
-    `days` empty: until it is revoked. Raises BadToken.
+    `days` is empty for a token that lasts until it is revoked. Raises BadToken.
     """
     name, errors = name.strip(), {}
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
@@ -129,7 +129,7 @@ def revocable_tokens(user: User) -> QuerySet[ApiToken]:
 
 
 def by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
-    """The tokens that were used last first, and at the end those that never were."""
+    """The tokens, the last used first, and never used ones at the end."""
     return tokens.order_by(F("last_used_at").desc(nulls_last=True), "user__username", "name")
 
 
@@ -152,8 +152,8 @@ def refuse_ending_tokens(request: HttpRequest) -> None:
 
 
 def sent_token(request: HttpRequest) -> str | None:
-    """The token of a request, as `api.auth.Token` reads it. None: it sends none, whatever else
-    stands in `Authorization`, and its session counts.
+    """The token of a request, as `api.auth.Token` reads it. None if it sends none, whatever else is
+    in `Authorization`, so that its session counts.
     """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else None

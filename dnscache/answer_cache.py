@@ -1,6 +1,4 @@
-"""The answers that this process has at hand, who is getting one right now, and what a flush makes
-it forget.
-"""
+"""The answers that this process has at hand, the look-ups under way, and the effect of a flush."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from dnscache.regions.space import CacheSpace, EvictedAnswer
 PURGE_EVERY_SECONDS = 60.0
 #: how soon every process that resolves names notices a flush
 HEED_EVERY_SECONDS = 1.0
-#: a flush may become visible so long after the time that it bears
+#: a flush may become visible this long after its time
 LATE_SECONDS = 60
 
 
@@ -32,7 +30,7 @@ class PendingLookup:
         self.landed = threading.Event()
 
     def land(self, entry: CachedAnswer | None) -> None:
-        """Wake those who wait; None if nothing was learnt."""
+        """Wake the waiting threads; None if nothing was learnt."""
         self.entry = entry
         self.landed.set()
 
@@ -74,7 +72,7 @@ class AnswerCache:
         return entry
 
     def find(self, name: str, now: float) -> CachedAnswer | None:
-        """Return what is known of a name, good or not; no hit."""
+        """Return the known answer of a name, good or not, without counting a hit."""
         if name in self._attic:
             with self._lock:
                 self._fetch_down(name, now)
@@ -145,8 +143,8 @@ class AnswerCache:
         return boarding
 
     def take_off(self, name: str) -> PendingLookup | None:
-        """Begin to lead a flight whether or not there is an answer, to renew it; None if another
-        has one under way.
+        """Begin to lead a flight whether or not there is an answer, to renew it; return None if
+        another thread has one under way.
         """
         with self._lock:
             if name in self._flights:

@@ -51,7 +51,7 @@ class DnsEntryOut(Schema):
 
 
 def entry_of(name: str) -> DnsEntry:
-    """Raises DnsCacheError for what is no name, and Http404 for one that is not in the cache."""
+    """Raises DnsCacheError for an invalid name, and Http404 for one that is not in the cache."""
     host = read_host(name).text
     entry = DnsEntry.objects.filter(name=host).first()
     if entry is None:

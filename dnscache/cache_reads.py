@@ -86,9 +86,9 @@ class CacheReadServer:
 
 def query_caches(**question: str | int) -> list[dict[str, Any]]:
     """Return what each live cache has, by the alphabet of machines: the tree of a `domain`, or up
-    to `most` registered names behind `after` that have `text` in them.
+    to `most` registered names after `after` that contain `text`.
 
-    Empty: no pre-resolver is running, or Redis is away.
+    Empty if no pre-resolver is running, or Redis is away.
     """
     key = f"dns/reads/{uuid4().hex}"
     told: list[dict[str, Any]] = []

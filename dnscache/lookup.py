@@ -40,9 +40,9 @@ class ExchangeOutcome(Enum):
 
     #: all of them
     ANSWERED = "answered"
-    #: one or both with an error, or without a listener
+    #: one or both answered with an error, or had no listener
     FAILED = "failed"
-    #: one or both not at all, in the time of a try
+    #: one or both did not answer in the time of a try
     SILENT = "silent"
 
 
@@ -53,7 +53,7 @@ class ExchangeCounts:
     failed: int = 0
     silent: int = 0
     over_tcp: int = 0
-    #: until the answers came, of those that came
+    #: the time until the answers came, if they came
     milliseconds: int = 0
     longest_ms: int = 0
     #: asked without a token taken before
@@ -87,7 +87,7 @@ class ExchangeCounter:
             self._counts.setdefault(server, ExchangeCounts()).over_tcp += 1
 
     def take(self) -> dict[Server, ExchangeCounts]:
-        """Return what was noted since the last call."""
+        """Return the counts since the last call."""
         with self._lock:
             counts, self._counts = self._counts, {}
         return counts
@@ -283,7 +283,7 @@ def _tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessa
 
 
 def _repeats(told: dns.message.QueryMessage, query: bytes) -> bool:
-    """Whether the question stands in an answer as it was asked, letter for letter."""
+    """Whether an answer repeats the question letter for letter."""
     asked = dns.message.from_wire(query).question[0].name
     return bool(told.question) and told.question[0].name.labels == asked.labels
 

@@ -55,7 +55,7 @@ class LookupCounter:
             self._waited += waited
 
     def note_look_ups(self, totals: Mapping[str, int]) -> None:
-        """Count what a pre-resolver's running totals have gained since the last time."""
+        """Count the increase of a pre-resolver's running totals since the last call."""
         gained = Counter(totals) - self._told
         self._told = Counter(totals)
         with self._lock:
@@ -65,7 +65,7 @@ class LookupCounter:
                 self._counts["failed" if status.is_failure else "answered"] += gained[status]
 
     def tell(self) -> None:
-        """Add what was noted to this minute's row."""
+        """Add the noted counts to this minute's row."""
         with self._lock:
             counts, waits, waited = self._counts, self._waits, self._waited
             self._counts, self._waits, self._waited = Counter(), [0] * (len(WAITS) + 1), 0.0

@@ -2,7 +2,7 @@
 
 The row of a server is its token bucket. The pre-resolver takes tokens before asking, by the batch,
 in the thread that keeps the database. A lookup with a waiting caller, or a further try, is not held
-back; it is taken off the bucket when it is told of.
+back; it is taken off the bucket when it is reported.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def take_tokens(server: str, wanted: int, *, share: float = 1.0) -> int:
 
 
 class LookupBudget:
-    """Tokens of this process: one thread refills, those that look names up take.
+    """Tokens of this process: one thread refills, look-up threads take.
 
     The first server is asked for as long as it has tokens, then the next.
     """

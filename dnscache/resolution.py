@@ -10,7 +10,7 @@ from dnscache.regions.entry import CachedAnswer
 
 
 class AnswerSource(StrEnum):
-    """Where an answer came from; LITERAL: the text itself, an address or a name that is refused."""
+    """Where an answer came from; LITERAL means the text itself, an address or a refused name."""
 
     LITERAL = "literal"
     MEMORY = "memory"
@@ -20,7 +20,7 @@ class AnswerSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """An answer as it stands now; all times in seconds."""
+    """An answer in its present state; all times in seconds."""
 
     name: str
     status: DnsStatus

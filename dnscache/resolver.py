@@ -49,7 +49,7 @@ Found = dict[str, tuple[CachedAnswer, AnswerSource]]
 
 
 class AnswerWriter(Protocol):
-    """Keeps what was learnt: at once (`store`), or behind (`WriteBehind`)."""
+    """Stores answers: at once (`store`), or behind (`WriteBehind`)."""
 
     def write_entries(self, entries: Collection[CachedAnswer]) -> None: ...
 
@@ -57,7 +57,7 @@ class AnswerWriter(Protocol):
 class Resolver:
     """A cache of answers; the module's functions use one per process.
 
-    `servers` None: those of the settings.
+    `servers`: None for those of the settings.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Resolver:
         self.memory.forget(None if names is None else list(names))
 
     def apply_flush(self, flush: DnsFlush) -> None:
-        """Drop at once what the flush means; other processes notice by themselves."""
+        """Drop the flushed names at once; other processes notice by themselves."""
         forget_flushed(flush, self.memory)
 
     def _found(self, names: set[str], parallel: int, until: float) -> Found:
@@ -216,7 +216,7 @@ class Resolver:
         parallel: int,
         until: float,
     ) -> None:
-        """Add what is learnt to `found`.
+        """Add answers to `found`.
 
         Each flight lands in the thread that asked: no other has to be woken for it.
         """

@@ -31,7 +31,7 @@ from serving.listing.columns import Column
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
 SERVER_SUMS = ("asked", "answered", "failed", "silent", "over_tcp")
-#: so many look-ups without an answer say nothing of name servers
+#: fewer look-ups without an answer say nothing about name servers
 DEAD_BY_THEMSELVES = 3
 
 
@@ -60,9 +60,9 @@ class CacheOverview:
     shares: dict[str, float]
     wait_ms: dict[str, float | None]
     #: how many hosts waited for their names at a time, on average. Waits are upper ends of their
-    #: classes; None: longer than all
+    #: classes; None if longer than all
     hosts_waiting: float
-    #: the sum of the weights of what is fresh: what the cache is worth now
+    #: the sum of the weights of fresh answers: the present worth of the cache
     threads_saved: float
     asked: int
     answered: int
@@ -136,7 +136,7 @@ def _seconds_counted() -> float:
 
 def name_servers() -> list[ServerFigures]:
     """Return the name servers that are set, or were asked in the last hour: with their limits, and
-    what they were asked in the hour.
+    their questions in the hour.
     """
     figures = {
         row["server"]: row
@@ -176,9 +176,7 @@ def _rows(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _percentile(waits: Sequence[int], share: float) -> float | None:
-    """Return the upper end, in ms, of the class that the wait lies in; None: the last class has
-    none.
-    """
+    """Return the upper end, in ms, of the class of a wait; None for the last class."""
     left = share * sum(waits)
     for count, end in zip(waits, WAITS, strict=False):
         left -= count
@@ -197,7 +195,7 @@ class ConflictName:
 
     @property
     def rests_until(self) -> datetime | None:
-        """Before this there is no new lookup; None: the next caller looks it up."""
+        """The time before which there is no new look-up; None if the next caller looks it up."""
         until = self.entry.retry_at or self.entry.expires_at
         return until if until > timezone.now() else None
 

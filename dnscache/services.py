@@ -47,9 +47,9 @@ def flush(names: Collection[str]) -> int:
 
 
 def act_on(text: str, verb: str) -> str:
-    """Do to a name what operators may: retry, pin or unpin; return the name.
+    """Retry, pin or unpin a name for an operator; return the name.
 
-    Raises DnsCacheError for what is no name.
+    Raises DnsCacheError for an invalid name.
     """
     host = read_host(text)
     if host.is_literal:
@@ -64,9 +64,9 @@ def act_on(text: str, verb: str) -> str:
 
 
 def set_limit(server: str, per_second: int) -> None:
-    """Let a name server be asked so many names a second, by all processes together.
+    """Limit the look-ups a second at a name server, by all processes together.
 
-    Raises UnknownServer for one that is not asked here, BadLimit for a limit that makes no sense.
+    Raises UnknownServer for a server that is not used here, BadLimit for an invalid limit.
     """
     configured = {server_text(one) for one in configured_servers()}
     if server not in configured and not DnsServerMinute.objects.filter(server=server).exists():
@@ -96,7 +96,7 @@ def flush_all() -> int:
 def flush_scope(scope: str, value: str = "") -> int:
     """Forget a `domain` with all below it, the whole `reverse` region, or `all`.
 
-    Raises BadName for what is none of these.
+    Raises BadName for anything else.
     """
     if scope == DnsFlush.Scope.ALL:
         return flush_all()

@@ -64,7 +64,7 @@ WRITE_BATCH = 500
 
 
 def read(names: Collection[str]) -> dict[str, DnsAnswer]:
-    """Return what is known of the names, fresh or not, by one query."""
+    """Return the stored answers of the names, fresh or not, by one query."""
     if not names:
         return {}
     return {entry.name: answer_of(entry) for entry in DnsEntry.objects.raw(_READ, [list(names)])}
@@ -74,7 +74,7 @@ def load(*, most: int, now: float) -> Iterator[tuple[str, str]]:
     """Yield the rows for a new process, each name with its row as `regions.packed` reads it, the
     most useful first.
 
-    That is what may still be served, or counts failures.
+    These are the rows that may still be served, or that count failures.
     """
     with (
         connection.cursor() as cursor,
@@ -89,8 +89,8 @@ def write(answers: Collection[DnsAnswer]) -> None:
 
 
 def write_entries(entries: Collection[CachedAnswer]) -> None:
-    """Keep the entries by one statement, but where a newer one is kept already; and tell what
-    their name servers were asked.
+    """Store the entries by one statement, unless a newer one is stored; and report the questions to
+    their name servers.
     """
     if not entries:
         return
@@ -154,7 +154,7 @@ def answer_of(entry: DnsEntry) -> DnsAnswer:
 
 
 class WriteBehind:
-    """Takes entries from any thread, and writes them from one of its own at most so much later, or
+    """Takes entries from any thread, and writes them from one of its own after a bounded delay, or
     as soon as a batch is full.
 
     While PostgreSQL is away they wait; only the newest entry of a name is kept. Without `start`,

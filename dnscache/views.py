@@ -129,8 +129,9 @@ def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
 
 
 def _list(request: AuthenticatedRequest) -> dict[str, Any]:
-    """The conflict area by `?sort=`: names of `?status=` that hold `?q=`, behind the name
-    `?after=`; of the status EVICTED what left the cache before its time, the latest first.
+    """The conflict area by `?sort=`: names of `?status=` that contain `?q=`, after the name
+    `?after=`; for the status EVICTED, answers that left the cache before their time, the latest
+    first.
     """
     text, status, sort, after = (
         asked_text(request.GET, name, most=LONGEST_NAME)
@@ -199,7 +200,7 @@ def flush(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="dnscache.change_dnsserver", methods=("POST",))
 def limit(request: AuthenticatedRequest) -> HttpResponse:
-    """Let the name server `server` be asked `per_second` names a second."""
+    """Limit look-ups at the name server `server` to `per_second` a second."""
     server, text = request.POST.get("server", ""), request.POST.get("per_second", "")
     try:
         per_second = int(text) if text.isascii() and text.isdigit() else 0

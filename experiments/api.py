@@ -1,4 +1,4 @@
-"""`/api/v1/experiments`: make experiments of the experiment, and read what came of them."""
+"""`/api/v1/experiments`: make experiments, and read their results."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -190,9 +190,9 @@ def get_experiment(request: AuthenticatedRequest, experiment_id: ExperimentId) -
 def cancel_one_experiment(
     request: AuthenticatedRequest, experiment_id: ExperimentId
 ) -> dict[str, Any]:
-    """One that waits leaves the queue at once; one that runs ends within a minute: its units are
-    released and its crawls deleted, and the requests tried so far are kept. Its maker may do so,
-    and administrators. 409 if it has ended.
+    """A waiting experiment leaves the queue at once; a running one ends within a minute: its units
+    are released and its crawls deleted, and the requests tried so far are kept. Its maker may do
+    so, and administrators. 409 if it has ended.
     """
     experiment = get_object_or_404(Experiment, pk=experiment_id)
     cancel_job(experiment.job, by=request.user)

@@ -32,8 +32,7 @@ from experiments.models import Experiment, ExperimentOutcome
 from experiments.store import AttemptResult
 from experiments.workload import CLASSES, WorkloadJob
 
-#: the beginning of the names of an experiment's processes in the pool; the scheduler makes no shift
-#: of them
+#: the prefix of the names of an experiment's processes in the pool, which get no shifts
 EXPERIMENT_REF = "experiment/"
 #: the interval at which a waiter looks for itself
 LOOK_SECONDS = 5.0
@@ -188,8 +187,8 @@ class RequestAttempt:
         self._begin(outcome)
 
     def _await(self, request_id: UUID, served: threading.Event) -> RequestOutcome:
-        """Wait for what was not granted at once; only that counts as waiting, not how busy the
-        machine is.
+        """Wait for units that were not granted at once; only that counts as waiting, not how busy
+        the machine is.
         """
         began = time.monotonic()
         try:

@@ -94,7 +94,7 @@ def start_experiment(*, by: User, **asked: Any) -> Experiment:
 
 
 def choice_of(policies: Sequence[str]) -> str:
-    """The choice that gives these policies; empty: none does."""
+    """The choice that gives these policies; empty if none does."""
     given = tuple(policies)
     return next((name for name, means in CHOICES.items() if means == given), "")
 

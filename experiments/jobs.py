@@ -1,5 +1,5 @@
-"""The background job that runs an experiment. It is begun once: waits depend on the moment, so what
-was tried before a kill is no half of an experiment.
+"""The background job that runs an experiment. It is begun once: waits depend on the moment, so
+results from before a kill cannot be completed.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> Http
 def _tables(
     view: ExperimentView, tries: FirstTries, shown: str | None
 ) -> list[tuple[str, PolicyResult, Page[int], tuple[RequestResult, ...]]]:
-    """Of each policy the anchor of its table, and a page of its requests: their numbers, and the
+    """For each policy, the anchor of its table, and a page of its requests: their numbers, and the
     requests.
     """
     pages = {

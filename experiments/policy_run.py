@@ -29,7 +29,7 @@ from experiments.store import RunningExperiment, count_unsafe_grants
 from experiments.synthetic_web import HOST
 from experiments.workload import CLASSES, Workload, WorkloadJob
 
-#: a request that was locked so often stays so: the experiment must end
+#: a request that was locked this often stays so, since the experiment must end
 MOST_ATTEMPTS = 10
 MAX_PAGE_BYTES = 64 * 1024
 ANSWER_SECONDS = 10.0

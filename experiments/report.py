@@ -144,7 +144,7 @@ def experiment_view(experiment: Experiment) -> ExperimentView:
 def request_results(
     experiment: Experiment, numbers: Collection[int] | None = None
 ) -> dict[str, tuple[RequestResult, ...]]:
-    """The requests of each policy by number; None: all."""
+    """The requests of each policy by number; None for all."""
     tries: dict[str, dict[int, list[Any]]] = {}
     rows = ExperimentRequest.objects.filter(experiment=experiment).order_by("number", "attempt")
     if numbers is not None:
@@ -270,7 +270,7 @@ def _entry(tries: list[Any]) -> RequestResult:
 
 
 def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
-    """An experiment; its requests only where one experiment is asked for."""
+    """An experiment; its requests only if one experiment is requested."""
     experiment = view.experiment
     job = experiment.job
     return {

@@ -20,7 +20,7 @@ LEFT = "it waits until the crawls that it ordered have ended, and are deleted"
 
 
 class ExperimentFailure(CrawlError):
-    """Its process has ended unexpectedly; what it left is removed."""
+    """Its process has ended unexpectedly; its remains are removed."""
 
 
 def run_experiment(job: RunningJob) -> JobResult:

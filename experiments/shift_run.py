@@ -1,5 +1,5 @@
-"""One policy of an experiment on shifts: its pool, its crawls on sites of their own, what the pool
-decided meanwhile, and the removal of all but the pool.
+"""One policy of an experiment on shifts: its pool, its crawls on sites of their own, the pool's
+decisions meanwhile, and the removal of everything except the pool.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ def note_of(experiment: Experiment) -> str:
 
 
 def clear_up(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
-    """Abort and delete for good what crawls an experiment has left, and allow its sites no more;
-    whether nothing is left. Safe to repeat.
+    """Abort and permanently delete the crawls that an experiment has left, and no longer allow its
+    sites. Return whether nothing is left. Safe to repeat.
     """
     AllowedNetwork.objects.filter(note=note_of(experiment)).delete()
     names = [experiment.pool_name(policy) for policy in experiment.policies]
@@ -190,10 +190,11 @@ def clear_up(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
 
 
 def _remove(crawls: Iterable[CrawlJob]) -> None:
-    """Abort those that go on, and delete those that have ended."""
+    """Abort running crawls, and delete ended ones."""
     for crawl in crawls:
         run = crawl.runs.first()
-        with suppress(WrongState):  # it ends meanwhile, or has not ended yet: the next time, then
+        # the crawl ends meanwhile, or has not ended yet: it is tried again next time
+        with suppress(WrongState):
             if run and run.state not in ENDED_STATES:
                 abort(crawl)
             delete_crawl(crawl, by=None, for_good=True)

@@ -25,7 +25,7 @@ FORK = multiprocessing.get_context("fork")
 
 @contextmanager
 def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
-    """Let so many workers run until the block ends.
+    """Run `count` workers until the block ends.
 
     To be called by the main thread while there is no other: it forks. If it dies, the kernel stops
     them, and their shifts end in order.

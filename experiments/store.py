@@ -46,7 +46,9 @@ class RunningExperiment:
         self._done = 0
 
     def goes_on(self) -> bool:
-        """Whether it may: no user has cancelled it. Its job says so, and how far it is."""
+        """Whether the experiment may go on, since no user has cancelled it; also stores its
+        progress in its job.
+        """
         try:
             self._job.note(done=self._done)
         except JobGone:

@@ -59,7 +59,7 @@ class WorkloadJob:
         return f"Request{self.number}"
 
     def at_once(self) -> WorkloadJob:
-        """The same work with the whole claim asked for in the first step: no hold and wait."""
+        """The same work with the whole claim requested in the first step: no hold and wait."""
         pages = tuple(page for step in self.steps for page in step.pages)
         return WorkloadJob(self.number, self.claim, (WorkloadStep(self.claim, pages),))
 

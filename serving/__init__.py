@@ -1,3 +1,3 @@
-"""The code that views and endpoints of every package share: who may call them, what a field asks
-for, lists by pages, rows as files, and live pages.
+"""The code that views and endpoints of every package share: permissions, questions of fields, lists
+by pages, rows as files, and live pages.
 """

@@ -34,7 +34,7 @@ R = TypeVar("R")
 
 
 class AuthenticatedRequest(HttpRequest):
-    """A request as views behind `authenticated` and endpoints get it: with a logged-in user."""
+    """A request to views behind `authenticated` and to endpoints: with a logged-in user."""
 
     user: User
 
@@ -94,8 +94,8 @@ def withheld(user: User | AnonymousUser) -> dict[str, str]:
 
 
 def require(user: User, permission: str) -> None:
-    """For a permission that depends on the request; "": none. Raises PermissionDenied, with who has
-    it if it is withheld from the user's role.
+    """Check a permission that depends on the request; "" for none. Raises PermissionDenied, which
+    names who has it if it is withheld from the user's role.
     """
     if permission and not user.has_perm(permission):
         raise PermissionDenied(withheld(user).get(permission, ""))

@@ -32,7 +32,7 @@ class Download:
     pieces: Iterator[str] | Iterator[bytes]
     #: in bytes, if it is known in advance
     length: int | None = None
-    #: False: rows are missing that are not computed yet; its name and a header say so
+    #: False if rows are not yet computed; the file's name and a header say so
     complete: bool = True
 
     @property
@@ -46,7 +46,7 @@ class Download:
 def row_file(
     stem: str, kind: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()
 ) -> Download:
-    """The rows as the file `stem.kind`; kind and columns as of `lines_of`."""
+    """The rows as the file `stem.kind`; kind and columns: see `lines_of`."""
     return Download(f"{stem}.{kind}", TYPES[kind], lines_of(rows, kind, columns))
 
 

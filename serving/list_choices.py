@@ -10,20 +10,20 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True)
 class ListChoices:
-    #: a page; 0: as many as each list usually has
+    #: rows on a page; 0 for the usual number of each list
     rows: int = 0
     #: keys of columns, by the name of the list
     hidden: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def most(self, usual: int) -> int:
-        """Rows a page of a list that usually has so many."""
+        """The rows on a page of a list, with its usual number."""
         return self.rows or usual
 
     def shown(
         self, name: str, columns: Iterable[str], usually_hidden: Collection[str] = ()
     ) -> list[str]:
-        """The columns of a list that are not hidden, in their order. usually_hidden: those of a
-        user who has chosen none of the list.
+        """The columns of a list that are not hidden, in their order. usually_hidden: those hidden
+        for a user who has made no choice.
         """
         hidden = self.hidden.get(name, usually_hidden)
         return [key for key in columns if key not in hidden]

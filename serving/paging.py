@@ -28,12 +28,12 @@ def cut(rows: list[T], limit: int, key: Callable[[T], K]) -> tuple[list[T], K | 
     return rows[:limit], key(rows[limit - 1]) if len(rows) > limit else None
 
 
-#: rows of a numbered list are counted so far: each count reads what it counts
+#: the most rows of a numbered list that are counted, since each count reads its rows
 MOST_NUMBERED = 10_000
 
 
 class BoundedCount(int):
-    """A count that was broken off; told with a plus behind it."""
+    """A count that was broken off, which is shown with a plus."""
 
     def __str__(self) -> str:
         return f"{self:,}"

@@ -57,7 +57,9 @@ def render_live(
 
 
 def render_framed(request: HttpRequest, page: str, facts: Mapping[str, Any]) -> HttpResponse:
-    """The same of one template, which extends `frame`: the fragment is its block `content`."""
+    """Render a page or its fragment from one template, which extends `frame`: the fragment is its
+    block `content`.
+    """
     frame = "bare.html" if wants_fragment(request) else "base.html"
     return render_live(request, page, page, {**facts, "frame": frame})
 

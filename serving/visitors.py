@@ -1,6 +1,6 @@
-"""The address of who asks, and how often it has asked in this minute of the clock: counted in Redis
-for all web processes together. Pages that need no account have addresses that are secrets, of
-which each opens so many times a minute.
+"""The address of a client, and its number of requests in this minute of the clock: counted in Redis
+for all web processes together. Pages that need no account have addresses that are secrets, and each
+opens a limited number of times a minute.
 """
 
 from __future__ import annotations

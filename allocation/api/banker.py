@@ -1,4 +1,4 @@
-"""`/api/v1/banker`: what the algorithm says of any state."""
+"""`/api/v1/banker`: the algorithm's verdict on any state."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -1,6 +1,4 @@
-"""`PATCH /api/v1/pools/{id}` and what stands below it: limits, edited while crawls run, and what
-would come of it.
-"""
+"""`PATCH /api/v1/pools/{id}` and below: limits, edited while crawls run, and previews of edits."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -19,7 +19,7 @@ from allocation.snapshot import ResourceRow
 
 @dataclass(frozen=True)
 class PastHolder:
-    """A process as of then: holding, waiting, idle or reserved."""
+    """A process at that time: holding, waiting, idle or reserved."""
 
     id: int
     label: str

@@ -39,7 +39,7 @@ class AuditFinding:
 
 @dataclass(frozen=True)
 class PoolAudit:
-    """A pool's whole past: how many events, how many of them decisions, and what is wrong.
+    """A pool's whole past: the number of events, how many of them are decisions, and the faults.
 
     A bad event ends the replay.
     """
@@ -88,7 +88,7 @@ def _check_checkpoint(pool: Pool, entry: LedgerEntry, proof: Proof) -> None:
 
 
 def _differences(pool: Pool, proof: Proof) -> Iterator[AuditFinding]:
-    """Where the rows are not as the last event left them."""
+    """The rows that differ from those after the last event."""
     bank = proof.bank
     yield from _compare("the pool's version", pool.version, bank.version)
     yield from _compare("the capacity", tuple(pool.capacity), bank.capacity)

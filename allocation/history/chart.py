@@ -74,7 +74,7 @@ WIDTH, HEIGHT = 240, 40
 @dataclass(frozen=True)
 class UtilisationSample:
     """The end of one interval: when, the percentage of each class that processes held then and that
-    they used on average in it (None: not measured), and how many requests waited.
+    they used on average in it (None if not measured), and how many requests waited.
     """
 
     at: datetime
@@ -153,7 +153,7 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
 def _used(
     cursor: CursorWrapper, pool: int, ends: list[datetime], classes: int
 ) -> list[tuple[float | None, ...]]:
-    """The mean number of used units of each class in each interval; None: not measured."""
+    """The mean number of used units of each class in each interval; None if not measured."""
     step = ends[1] - ends[0]
     sums = ", ".join(f"sum(used[{j}])" for j in range(1, classes + 1))
     values: dict[str, Any] = {"begins": ends[0] - step, "step": step, "samples": len(ends)}

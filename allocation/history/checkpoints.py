@@ -104,8 +104,8 @@ def restored(version: int, state: dict[str, Any]) -> LedgerReplay:
 
 
 def keep_checkpoints() -> int:
-    """Keep those that have become due since the last call, and return how many; needs no lock,
-    since events never change.
+    """Store the checkpoints that have become due since the last call, and return how many; needs no
+    lock, since events never change.
 
     Nothing is stored for a ledger that cannot be replayed: that is logged, and `audit_allocation`
     explains it.

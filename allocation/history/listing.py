@@ -30,7 +30,7 @@ class EventFilter:
 
 @dataclass(frozen=True)
 class EventNeighbours:
-    """The versions to go on to, among the events that the filters let through; None where there is
+    """The versions to continue to, among the events that match the filters; None if there is
     none.
     """
 
@@ -76,7 +76,9 @@ def _first_of_each(pool: int, *found: QuerySet[Any]) -> tuple[int | None, ...]:
 def list_events(
     pool: int, filters: EventFilter, *, before: int | None = None, limit: int
 ) -> tuple[list[Event], int | None]:
-    """A page of the ledger, the newest first, and the version to go on before; None at the end."""
+    """A page of the ledger, the newest first, and the version before which to continue; None at the
+    end.
+    """
     found = filters.of(pool).select_related("process").order_by("-version")
     if before is not None:
         found = found.filter(version__lt=before)

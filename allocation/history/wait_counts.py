@@ -1,5 +1,5 @@
-"""How many requests of a pool waited: counted at every hundredth event, so that what is shown of
-any moment is a look at the nearest count and a few events behind it, however long the ledger.
+"""How many requests of a pool waited: counted at every hundredth event, so that the number at any
+time needs only the nearest count and a few events after it, however long the ledger.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ SELECT %(pool)s, version, at, waiting
 
 
 def keep_wait_counts() -> int:
-    """Count those that have become due since the last call, and return how many; needs no lock,
-    since events never change.
+    """Store the counts that have become due since the last call, and return how many; needs no
+    lock, since events never change.
     """
     return sum(_keep(pool, version) for pool, version in Pool.objects.values_list("pk", "version"))
 

@@ -30,9 +30,10 @@ class Policy(models.TextChoices):
 
 
 class Pool(models.Model):
-    """Resource classes and what is free of each.
+    """Resource classes and the free units of each.
 
-    Its row is the lock for every decision, and holds what a decision reads of the whole pool.
+    Its row is the lock for every decision, and has everything that a decision reads of the whole
+    pool.
     """
 
     name = models.CharField(max_length=100, unique=True)

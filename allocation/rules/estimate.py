@@ -126,8 +126,8 @@ def is_served_without(
     keeps_turn: int | None = None,
     limits: Mapping[int, Vector] | None = None,
 ) -> bool:
-    """Whether the last of `waiters` would be granted at once if the holders in `gone` gave back
-    all: those before it in turn are served first.
+    """Whether the last of `waiters` would be granted at once if the holders in `gone` gave
+    everything back: those before it in turn are served first.
     """
     asking = [one for one in waiters[:-1] if one.process not in gone] + [waiters[-1]]
     given = [tenant.allocation for tenant in tenants if tenant.id in gone]

@@ -59,7 +59,7 @@ class QueuedRequest:
     amounts: Vector
     holds: bool
     priority: int = 0
-    #: Max of its process, and the most that its share has room for; None: no limit binds it
+    #: Max of its process, and the most that its share has room for; None if no limit binds it
     claim: Vector = ()
     room: Vector | None = None
     #: the units that the other shares have set aside; empty for none
@@ -105,7 +105,7 @@ class TurnRules:
 def refusal(
     rules: TurnRules, asker: QueuedRequest, available: Vector, *, passed: int | None
 ) -> QueueVerdict | None:
-    """The reason why `asker` may not be granted what is free and safe, if any.
+    """The reason why `asker` may not be granted free and safe units, if any.
 
     passed: how often the first of those ahead of it in turn has been passed already; None if there
     is none.

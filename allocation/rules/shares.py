@@ -53,9 +53,9 @@ class ShareUse:
         return [one.label for one in self.members if one.share == share]
 
     def room(self, share: int | None) -> Vector | None:
-        """The largest claim with which one more process may start; None where it has no share.
+        """The largest claim with which one more process may start; None if it has no share.
 
-        Negative where a limit was lowered beneath what is claimed.
+        Negative if a limit was lowered beneath the claims.
         """
         if share is None:
             return None

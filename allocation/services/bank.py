@@ -170,7 +170,7 @@ class Bank:
     ) -> RequestOutcome:
         """Hand the request's units to its process. A granted start begins a shift.
 
-        deadline_seconds: of a request that is new; one that waits has its deadline.
+        deadline_seconds: for a new request; one that waits has its deadline.
         """
         self.flush()
         process = self.processes[request.process_id]

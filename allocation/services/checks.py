@@ -24,7 +24,7 @@ from allocation.values import Override
 
 
 def check_priority(priority: int) -> None:
-    """Raise BadPriority for what is none."""
+    """Raise BadPriority for an invalid priority."""
     if type(priority) is not int or priority not in PRIORITIES:
         raise BadPriority(priority=priority)
 
@@ -90,7 +90,7 @@ def check_safe(
     refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],
     override: Override | None,
 ) -> tuple[str, ...]:
-    """The full check, on the claims as they now stand in memory; returns who could not be sure to
+    """The full check, on the claims in memory. Return the processes that could not be sure to
     finish, if that is overridden.
 
     A naive pool promises nothing.

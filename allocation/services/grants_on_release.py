@@ -71,7 +71,7 @@ class WaitQueue:
             return request
 
     def note_refused(self, process: Process, verdict: AnyVerdict) -> None:
-        """Leave out those that would be refused for the same reason.
+        """Leave out requests that would be refused for the same reason.
 
         They stay refused, since a grant lowers what is available. It is no reason against one that
         holds something: what it holds makes its case another.

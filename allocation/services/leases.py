@@ -37,9 +37,10 @@ def take_lease(*, process: int, epoch: int, worker: str) -> bool:
 
 
 def renew_lease(*, process: int, epoch: int, worker: str | None = None) -> bool:
-    """Keep the shift's lease for another while. False: the shift is over, stop its work now.
+    """Keep the shift's lease for another while. Return False if the shift is over: stop its work
+    now.
 
-    worker: who took it up, if that is to be compared, too (`is_holder`).
+    worker: the one that took it up, to be compared as well (`is_holder`).
     """
     alive = Process.objects.filter(pk=process, epoch=epoch, lease_until__isnull=False)
     if worker is not None:

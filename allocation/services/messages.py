@@ -43,8 +43,8 @@ def mark_sent(*, ids: Iterable[int]) -> int:
 
 
 def forget_sent(*, older_than: timedelta, limit: int) -> int:
-    """Delete messages that were delivered so long ago, some at a time; returns how many."""
-    # The first are the oldest, near enough: however many there are, only so many are read.
+    """Delete messages that were delivered long ago, some at a time. Return how many."""
+    # The first are the oldest, near enough: however many there are, only a bounded number is read.
     first = Outbox.objects.exclude(sent_at=None).order_by("pk").values("pk")[:limit]
     old = Outbox.objects.filter(pk__in=first, sent_at__lt=ClockTimestamp() - older_than)
     return old.delete()[0]

@@ -92,13 +92,13 @@ def resume_kept(*, process: int) -> int:
 
 
 def check_keep_seconds(keep_seconds: float) -> None:
-    """Raise BadKeepTime if nothing may be reserved for this long."""
+    """Raise BadKeepTime if nothing may be reserved for this time."""
     if not 0 < keep_seconds <= LONGEST_SECONDS:
         raise BadKeepTime(keep_seconds=keep_seconds)
 
 
 def _refuse_if_unsafe(bank: Bank, refusal: type[AllocationError]) -> None:
-    """The full check over those who still finish. A naive pool promises nothing."""
+    """The full check over the processes that still finish. A naive pool promises nothing."""
     state, rows = bank.state()
     finish = banker.finishable(state)
     stuck = [process.label for i, process in enumerate(rows) if i not in finish]

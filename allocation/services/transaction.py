@@ -49,7 +49,7 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
 
 def call_server(call: str, *arguments: Any) -> Sequence[Any]:
     """Let a function of the server decide and write, in a transaction of its own and one round
-    trip; returns its row.
+    trip. Return its row.
 
     `call` is what follows `SELECT * FROM`; its first argument, how long it may wait for a lock, is
     put before the others. It waits for nothing else, so the other limits have no use.
@@ -65,7 +65,7 @@ def call_server(call: str, *arguments: Any) -> Sequence[Any]:
 
 
 def call_within(call: str, *arguments: Any) -> Sequence[Any]:
-    """Let a function of the server write within the caller's transaction; returns its row."""
+    """Let a function of the server write within the caller's transaction. Return its row."""
     with planned_cursor() as cursor:
         cursor.execute(f"SELECT * FROM {call}", arguments)  # noqa: S608 - calls of ours
         row: Sequence[Any] = cursor.fetchone()

@@ -10,7 +10,7 @@ from django.db import connection
 from allocation.fields import ClockTimestamp
 from allocation.models import ResourceClass, UseMinute
 
-#: how long the rows are kept: of each pool there are at most 44,640
+#: how long the rows are kept: each pool has at most 44,640
 KEPT = timedelta(days=31)
 
 ADD_SAMPLE = """
@@ -40,5 +40,5 @@ def note_use(used: Mapping[int, Mapping[str, int]]) -> None:
 
 
 def forget_use() -> int:
-    """Delete what is older than `KEPT`; returns how many rows that were."""
+    """Delete rows that are older than `KEPT`. Return how many."""
     return UseMinute.objects.filter(minute__lt=ClockTimestamp() - KEPT).delete()[0]

@@ -39,7 +39,7 @@ def units_of(number: int | None, measure: UnitWords) -> str:
 
 @register.filter
 def moment(at: datetime) -> SafeString:
-    """A time as people say it, exact on hover and for programs: `3 min ago`, `in 4 min`."""
+    """A relative time, exact on hover and for programs: `3 min ago`, `in 4 min`."""
     seconds = (timezone.now() - at).total_seconds()
     text = f"{_span(seconds)} ago" if seconds >= 0 else f"in {_span(-seconds)}"
     local = timezone.localtime(at)
@@ -53,9 +53,8 @@ def moment(at: datetime) -> SafeString:
 def matrix_cells(
     cells: Iterable[tuple[int, int, int]], resources: Iterable[Measured]
 ) -> SafeString:
-    """The cells of a process in a table of a pool: what it holds of each class, of what Max, and
-    what it may still ask for. Numbers and units alone; of hundreds of cells, a template's loop
-    takes a tenth of a second.
+    """The cells of a process in a table of a pool: the units held of each class, Max, and Need.
+    Only numbers and units; for hundreds of cells, a template's loop takes a tenth of a second.
     """
     pairs = zip(cells, resources, strict=False)
     return mark_safe("".join(_matrix_cell(*cell, row.measure) for cell, row in pairs))  # noqa: S308
@@ -72,7 +71,7 @@ def _matrix_cell(allocation: int, maximum: int, need: int, measure: UnitWords) -
 
 @register.simple_tag
 def class_cells(amounts: Iterable[int | None], resources: Iterable[Measured]) -> SafeString:
-    """A cell for each class with an amount of it; None: no limit."""
+    """A cell for each class with an amount of it; None for no limit."""
     return format_html_join(
         "",
         '<td class="number{}">{}</td>',
@@ -100,7 +99,7 @@ def _sequence_cell(need: int, work: int, measure: UnitWords) -> str:
 
 @register.simple_tag
 def options(choices: Iterable[tuple[object, str]], chosen: object) -> SafeString:
-    """The options of a `select`: values and names. Of hundreds, likewise."""
+    """The options of a `select`: values and names. Written in Python for the same reason."""
     return mark_safe(  # noqa: S308  # names are escaped
         "".join(
             f'<option value="{escape(value)}"{" selected" * (value == chosen)}>{escape(name)}'

@@ -21,7 +21,9 @@ def limits(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="allocation.change_pool", methods=("GET", "HEAD", "POST"))
 def edit_limits(request: AuthenticatedRequest, pool: int, page: str) -> HttpResponse:
-    """Show a form for limits of a pool, then what would come of it; change them once confirmed."""
+    """Show a form for limits of a pool, then the effect of the change; change them once
+    confirmed.
+    """
     row = get_object_or_404(Pool, pk=pool)
     wanted = next((one for one in POOL_PAGES if one.name == page), None)
     if wanted is None:

@@ -87,8 +87,8 @@ def _view(pool: int) -> BankView:
 
 
 def _named(view: BankView, text: str) -> list[ProcessRow]:
-    """The processes whose label or run holds the text, in any case; those that hold something
-    first.
+    """The processes whose label or run contains the text, ignoring case; processes that hold
+    something first.
     """
     piece = text.casefold()
     return [

@@ -45,7 +45,7 @@ class WhatIfView:
     #: whether the draft's request is to be answered
     asks: bool = False
     note: str = ""
-    #: the id of what to look at; empty: the page from its top
+    #: the id of the element to show; empty for the top of the page
     at: str = ""
 
 
@@ -187,8 +187,8 @@ def _page(move: WhatIfMove, *, by_total: bool = False, note: str = "") -> WhatIf
 
 
 def _number(text: str) -> int:
-    """A number in a button or beside it; anything else counts as 1, and too many are as many as
-    there may be.
+    """A number in a button or next to it; anything else counts as 1, and larger numbers as the
+    maximum.
     """
     number = whole_number(text, most_digits=9)
     return 1 if number is None else number

@@ -13,7 +13,7 @@ from allocation.wording import listed
 
 @dataclass(frozen=True)
 class WhatIfMove:
-    """Where a move leads: the state after it, with the process and amounts of a request, an empty
+    """The result of a move: the state after it, with the process and amounts of a request, an empty
     name and None without one.
     """
 
@@ -31,7 +31,7 @@ class WhatIfMove:
 def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     """Do the action of the button `verb`.
 
-    Raises BadDraft if what was typed does not allow it; nothing typed is lost.
+    Raises BadDraft if the input does not allow it; no input is lost.
     """
     if verb in ("add-class", "add-process", "remove-class", "remove-process"):
         return _reshape(draft, verb, place, count)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from allocation.rules import banker
 from allocation.rules.banker import State, Vector
 
-#: all orders of so many processes are at most 720
+#: the most processes whose orders are all counted: at most 720
 FEW_PROCESSES = 6
 MOST_ORDERS = 5
 MOST_LOOKS = 150
@@ -104,7 +104,7 @@ def safe_orders(state: State) -> tuple[int, list[tuple[int, ...]]]:
 
 
 def both_scopes(state: State, process: int | None = None, request: Vector = ()) -> Scopes:
-    """Check a state, or what a request would make of it, in full and in the reduced scope.
+    """Check a state, or the state after a request, in full and in the reduced scope.
 
     In the reduced scope only processes that hold something are checked, and after a request the
     check ends once the requester can finish.

@@ -84,7 +84,7 @@ class Sandbox:
     def release(self, process: int, amounts: Vector) -> Sandbox:
         """The state after a process gave units back.
 
-        Raises ValueError if it does not hold so many.
+        Raises ValueError if it does not hold that many.
         """
         held = self.state.allocation[process]
         if not banker.fits(amounts, held):
@@ -122,9 +122,9 @@ class Sandbox:
 
 
 def clean_name(what: str, name: str) -> str:
-    """A name as it is kept: without blanks around it.
+    """A name in its stored form: without blanks around it.
 
-    Raises ValueError for one that a page could not show.
+    Raises ValueError if a page could not show it.
     """
     name = name.strip()
     if not name:

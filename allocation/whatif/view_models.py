@@ -1,4 +1,4 @@
-"""A state and what the algorithm says of it, in the words of the page. Pure."""
+"""A state and the algorithm's verdict on it, in the words of the page. Pure."""
 
 from __future__ import annotations
 

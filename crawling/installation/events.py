@@ -1,4 +1,4 @@
-"""Events of crawls, for uses of crawls that keep something of them.
+"""Events of crawls, for uses of crawls that keep data about them.
 
 Receivers run in the act that sends the event, and an error of one ends the act. Edits, withdrawals
 and alerts are transactions, which it rolls back.
@@ -64,6 +64,6 @@ def alert(
 ) -> None:
     """To be called in the transaction of the event.
 
-    more: facts; "diff" is shown as lines. page: where they are shown; "": on the crawl's page.
+    more: facts; "diff" is shown as lines. page: where they are shown; "" for the crawl's page.
     """
     alerted(run, event, sentence, more or {}, page)

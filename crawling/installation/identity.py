@@ -19,7 +19,7 @@ from crawling.web.proxies import Proxy, read_proxy
 from crawling.web.vetting import AllowedRange, DialPolicy
 
 Network = IPv4Network | IPv6Network
-#: a row by which an administrator lets crawls go where they otherwise may not
+#: a row by which an administrator allows crawls otherwise forbidden addresses
 AccessRule = AllowedNetwork | AllowedDirectory | SharedNetwork | TrustedProxy
 #: by the name that pages and JSON use
 ACCESS_RULES: dict[str, type[AccessRule]] = {
@@ -59,9 +59,10 @@ def shared_networks() -> list[Network]:
 
 
 def allowed_directories() -> list[str]:
-    """Below which `file:` URLs may be fetched, without those that lead where crawls must not.
+    """The directories below which `file:` URLs may be fetched, without those that lead to forbidden
+    places.
 
-    Looked at each time: a link may have been made, or a setting changed, since the row was written.
+    Checked each time: a link may have been made, or a setting changed, since the row was written.
     """
     paths = AllowedDirectory.objects.values_list("path", flat=True)
     return [path for path in paths if not closed_to_crawls(path)]

@@ -66,7 +66,7 @@ class RunNews:
 
 
 def by_run(items: Iterable[NewsItem]) -> list[RunNews]:
-    """In the order of the latest of each run; of one run in the order of kinds."""
+    """The news, in the order of the latest of each run; those of one run in the order of kinds."""
     runs: dict[tuple[int, int], list[NewsItem]] = {}
     for item in items:
         runs.setdefault((item.crawl, item.run), []).append(item)
@@ -91,9 +91,9 @@ def latest_news(
     after: str = "",
     most: int,
 ) -> tuple[list[NewsItem], str | None]:
-    """The latest first, and the key behind which more follow. A query for each source.
+    """The news, the latest first, and the key after which more follow. One query for each source.
 
-    after: such a key; nonsense counts as none.
+    after: such a key; an invalid one is ignored.
     """
     begin = since or timezone.now() - KEPT
     place = _place(after) or ((until, "") if until else None)
@@ -116,7 +116,7 @@ def news_times() -> list[datetime]:
     return [item.at for item in latest_news(most=MOST_TIMES)[0]]
 
 
-#: of the bell, which says no more than that there are so many
+#: the most news that the bell counts
 MOST_TIMES = 100
 
 
@@ -135,6 +135,6 @@ def _place(after: str) -> tuple[datetime, str] | None:
 
 
 def of_shown_runs(found: QuerySet[M], crawl: CrawlJob | None) -> QuerySet[M]:
-    """Rows with a `run`, without those of deleted runs and crawls; crawl: only of this."""
+    """Rows with a `run`, without those of deleted runs and crawls; crawl: only rows of this one."""
     shown = found.filter(run__removal_asked_at=None, run__crawl__removal_asked_at=None)
     return shown if crawl is None else shown.filter(run__crawl=crawl)

@@ -47,14 +47,14 @@ def lifted_rule() -> QuerySet[TeamRule, tuple[str, str]]:
 
 
 def withheld_from(granted: Collection[str], *, rule_is_lifted: bool) -> dict[str, str]:
-    """The permissions of these that do not count for a user, each with who has it."""
+    """The permissions among these that do not count for a user, each with who has it."""
     if rule_is_lifted or ADMINISTER in granted:
         return {}
     return dict.fromkeys(OF_ALL.intersection(granted), OF_ADMINISTRATORS)
 
 
 def is_restricted(user: User | None) -> bool:
-    """Whether the user acts on some crawls only. None: the command line, which acts on all."""
+    """Whether the user may act only on some crawls. None is the command line, which acts on all."""
     return not _acts_on_all(user) and acts_on_own_only()
 
 
@@ -69,7 +69,7 @@ def may_end(user: User | None, asker: User | None) -> bool:
 
 
 def require_own(user: User | None, asker: User | None, what: str) -> None:
-    """Raises PermissionDenied, with a sentence that says who may cancel it."""
+    """Raise PermissionDenied, with a sentence that says who may cancel it."""
     if not may_end(user, asker):
         raise PermissionDenied(
             f"{asker} asked for {what}: that user cancels it, or an administrator."
@@ -107,7 +107,7 @@ def may_act(user: User | None, crawl: CrawlJob) -> bool:
 
 
 def require_act(user: User | None, crawl: CrawlJob) -> None:
-    """Raises PermissionDenied, with a sentence that says who may."""
+    """Raise PermissionDenied, with a sentence that says who may, unless the user may."""
     if not may_act(user, crawl):
         raise PermissionDenied(refusal(crawl))
 
@@ -126,7 +126,7 @@ def refusal(crawl: CrawlJob) -> str:
 
 def may_still_share(maker: User | None, crawl: CrawlJob) -> bool:
     """Whether what a user has published of a crawl stays open: only while the user could publish it
-    again. None: the command line made it.
+    again. None if the command line made it.
     """
     if maker is None:
         return True
@@ -159,7 +159,7 @@ def crawl_out_of_reach(user: User, crawl_id: int) -> CrawlJob | None:
 
 
 def is_administrator(user: User | None) -> bool:
-    """Whether the user acts on what belongs to all. None: the command line, which does."""
+    """Whether the user acts on what belongs to all. None is the command line, which may."""
     return _acts_on_all(user)
 
 

@@ -52,7 +52,7 @@ def capacity_of(pool: Pool) -> dict[str, int]:
 
 
 def memory_to_hold(mebibytes: int) -> int:
-    """So much, or all that the default pool has: more would never be granted. Raises NoPool."""
+    """The amount, or all that the default pool has: more would never be granted. Raises NoPool."""
     return min(mebibytes, capacity_of(default_pool()).get("memory", mebibytes))
 
 

@@ -29,7 +29,7 @@ BEGIN, END = "begin", "end"
 
 #: to be asked between two steps: whether the work may go on
 GoesOn = Callable[[], bool]
-#: how long it may go on: without end while no other process needs what it holds
+#: how long it may go on: infinitely while no other process needs its units
 SecondsLeft = Callable[[], float]
 
 
@@ -73,7 +73,7 @@ class ChildProcess:
 
 @contextmanager
 def child_process(work: Callable[[GoesOn], str]) -> Iterator[ChildProcess]:
-    """A child for some work; it is gone behind the block, with its temporary files. If this process
+    """A child for some work; it is gone after the block, with its temporary files. If this process
     dies, the kernel ends it.
 
     To be called by the main thread while there is no other: it forks.

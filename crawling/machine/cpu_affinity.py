@@ -22,7 +22,8 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 @contextmanager
 def on_one_core() -> Iterator[int | None]:
     """Keep this thread, and those that it starts, on a core that no other shift of the machine has,
-    and say on which; None: on any, since all are taken or there is only one."""
+    and return it; None if it may run on any, since all are taken or there is only one.
+    """
     taken = next(filter(None, map(_take, CORES)), None) if len(CORES) > 1 else None
     if taken is None:
         yield None

@@ -11,7 +11,7 @@ PORTION = 16
 
 
 def forget_oldest(kept: dict[K, Any], most: int) -> list[K]:
-    """Remove the oldest where there are more than so many; returns the keys.
+    """Remove the oldest entries if there are more than `most`. Return the keys.
 
     A sixteenth goes at once: the first key of a dictionary is found by passing over the places of
     all that were removed before it, which takes a tenth of a millisecond in one of 200,000.

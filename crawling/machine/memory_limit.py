@@ -85,7 +85,7 @@ def prefer_oom_kill() -> None:
 
 
 def resident_bytes() -> int:
-    """The bytes of this process in memory; 0: unknown on this system."""
+    """The bytes of this process in memory; 0 if unknown on this system."""
     try:
         return int(os.pread(_statm(os.getpid()), 200, 0).split()[1]) * PAGE_BYTES
     except OSError:
@@ -101,7 +101,7 @@ def _statm(process: int) -> int:
 
 
 def give_back_free_memory() -> None:
-    """Give the system what a large document has left free."""
+    """Return the memory that a large document has left free to the system."""
     if hasattr(_libc, "malloc_trim"):
         _libc.malloc_trim(0)
 
@@ -123,14 +123,14 @@ RELEASED_MEMORY = ReleasedMemory()
 
 
 def await_free_memory() -> None:
-    """Wait until the document that is being read is done, and what it took of memory is free."""
+    """Wait until the document that is being read is done, and its memory is free."""
     if READER_TURN.acquire(timeout=LONGEST_WAIT_SECONDS):
         READER_TURN.release()
     give_back_free_memory()
 
 
 def _data_bytes() -> int:
-    """The bytes of this process that RLIMIT_DATA counts; 0: unknown on this system."""
+    """The bytes of this process that RLIMIT_DATA counts; 0 if unknown on this system."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class IdentityForm(forms.ModelForm):
-    """Questions only; what is right is settled by `set_identity`."""
+    """Only has the questions; `set_identity` decides what is valid."""
 
     class Meta:
         model = Identity

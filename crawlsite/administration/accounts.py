@@ -150,7 +150,7 @@ def _wrong_email(email: str) -> dict[str, str]:
 
 
 def set_email(user: User, email: str, *, by: User) -> None:
-    """Give a user another e-mail address, or none; one's own, too.
+    """Give a user, or oneself, another e-mail address, or none.
 
     Raises BadAccount, PermissionDenied for a superuser's.
     """
@@ -248,7 +248,7 @@ def shared_by(user: User) -> SharedByUser:
 @transaction.atomic
 def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
     """Lock the account. `hand_to`: the name of the user who gets the links, feeds and alerts, so
-    that they go on. Raises BadAccount, and what `set_active` raises; then nothing has changed.
+    that they go on. Raises BadAccount, and the errors of `set_active`; then nothing has changed.
     """
     shared = shared_by(user)
     if hand_to:

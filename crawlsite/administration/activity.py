@@ -65,7 +65,7 @@ def activity_file(request: AuthenticatedRequest) -> StreamingHttpResponse:
 
 
 def activities(text: str, user: str) -> QuerySet[LogEntry]:
-    """The rows of one user and with a text in them, the latest first; empty: of all."""
+    """The rows of one user and with a text in them, the latest first; empty values match all."""
     rows = LogEntry.objects.select_related("user", "content_type").order_by("-pk")
     if user:
         rows = rows.filter(user__username=user)

@@ -99,7 +99,7 @@ def update_team(
 @teams.delete("/{team_id}", response={204: None}, summary="Delete a team that nothing uses")
 @may_change_teams
 def delete_team(request: AuthenticatedRequest, team_id: Id) -> Status:
-    """409, with what uses it, while a crawl or a share of a pool goes by its name."""
+    """409, with its uses, while a crawl or a share of a pool refers to its name."""
     crawl_teams.delete_team(get_object_or_404(Team, pk=team_id), by=request.user)
     return Status(204, None)
 

@@ -102,7 +102,7 @@ class MachineLoad:
 
 
 class CoresTimes(NamedTuple):
-    """Seconds of all cores since the machine began, and those in which they were idle."""
+    """Seconds of all cores since the machine started, in total and idle."""
 
     all: float
     idle: float

@@ -1,4 +1,4 @@
-"""`/api/v1/news`: what became of pages and links, and which of it the user has read."""
+"""`/api/v1/news`: changes of pages and links, and which of them the user has read."""
 
 # No postponed annotations here: ninja reads them.
 

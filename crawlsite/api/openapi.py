@@ -80,8 +80,8 @@ class DescribedAPI(NinjaAPI):
         self._described: dict[str, OpenAPISchema] = {}
 
     def create_temporal_response(self, request: HttpRequest) -> HttpResponse:
-        """Ninja calls it between the log-in and the look at what was sent: who may not call the
-        endpoint gets 403, whatever he sends. `tell_permission` says what the endpoint needs.
+        """Ninja calls it between the log-in and the look at what was sent: users who may not call
+        the endpoint get 403, whatever they send. `tell_permission` documents the permission.
         """
         require(cast(User, request.user), vars(request).get("needs", ""))
         return super().create_temporal_response(request)
@@ -125,7 +125,7 @@ class DescribedAPI(NinjaAPI):
 
 
 def _said_once(part: Any, found: dict[str, Any]) -> Any:
-    """The part with references for what is shared, which goes into `found`."""
+    """The part with references to shared definitions, which go into `found`."""
     if isinstance(part, list):
         return [_said_once(one, found) for one in part]
     if not isinstance(part, dict):

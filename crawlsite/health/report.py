@@ -57,7 +57,7 @@ class Server:
     name: str
     version: str
     is_embedded: bool
-    #: where its data lie, if it is ours
+    #: the directory of its data, if it is ours
     place: str
     began: datetime
     bytes: int

@@ -110,7 +110,7 @@ def _job_of(worker: BaseWorker) -> Job | None:
     try:
         return worker.get_current_job()
     except NoSuchJobError:
-        return None  # it has just ended and is not kept, or Redis lost it
+        return None  # the job has just ended and is not kept, or Redis lost it
 
 
 def _crawls_of(jobs: list[Job | None]) -> dict[int, tuple[int, str]]:

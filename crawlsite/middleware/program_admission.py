@@ -21,17 +21,17 @@ from crawlsite.middleware.request_ids import HEADER
 
 #: the addresses of programs
 PROGRAM_PATHS = ("/api/", "/metrics")
-#: a program whose request found no place may ask again after this long
+#: a program whose request found no place may ask again after this time
 AGAIN_SECONDS = 1
 NO_PLACE = "The server is answering as many programs as it can; ask again in a moment."
-#: a request that the loop refuses has at most so long a head
+#: the longest head of a request that the loop refuses
 HEAD_BYTES = 4096
 #: with one of these in its head a request may have a body, or wants more than an answer
 NOT_SHORT = (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"close")
 
 
 def program_places(threads: int) -> int:
-    """How many programs' requests a process with so many threads for pages has in hand."""
+    """How many programs' requests a process with `threads` threads for pages has in hand."""
     return max(1, threads // 2)
 
 
@@ -60,7 +60,7 @@ class ProgramAdmission:
         return self._taken == self._count
 
     def refuse(self, connection: socket.socket) -> bool:
-        """Answer a short request that finds no place; whether that was done.
+        """Answer a short request that finds no place. Return whether it was answered.
 
         connection: does not block. A caller beyond its limit of a minute gets 503 here, too, while
         all places are taken: to find it among those would take what the loop spares.
@@ -83,7 +83,7 @@ class ProgramAdmission:
 
 @cache
 def admission_of(threads: int) -> ProgramAdmission:
-    """The admission of this process, which has so many threads for pages."""
+    """The admission of this process. threads: its number of threads for pages."""
     return ProgramAdmission(program_places(threads))
 
 

@@ -40,7 +40,8 @@ LINGER_SECONDS = 2.0
 MOST_ROOM_BYTES = 128 * 2**20
 #: read at a time
 READ_BYTES = 256 * 2**10
-#: threads for programs beside those that answer them: these refuse what the main loop does not
+#: threads for programs beside those that answer them: these refuse requests that the main loop does
+#: not
 REFUSING_THREADS = 2
 #: bytes of a request that show its target
 LOOK_BYTES = 64
@@ -118,7 +119,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
 
     def _refuses(self, conn: Any, waiting: deque[Any]) -> bool:
         """Whether the request was a program's and has been refused; its connection then waits for
-        the next as long as after any answer. waiting: what the connection is in, oldest first.
+        the next as long as after any answer. waiting: the queue of the connection, oldest first.
         """
         if not (self.alive and admission_of(self.cfg.threads).refuse(conn.sock.plain)):
             return False
@@ -140,7 +141,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             )
             return
         coming = self._coming[conn] = IncomingRequest(monotonic() + REQUEST_SECONDS)
-        if conn.parser:  # what was sent behind the request before
+        if conn.parser:  # bytes that were sent after the previous request
             coming.text += conn.parser.unreader.take_buffered() + conn.sock.take()
             self._coming_bytes += len(coming.text)
         self.poller.register(conn.sock, EVENT_READ, partial(self._on_more, conn))
@@ -260,7 +261,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             self._coming_bytes -= len(coming.text)
         self._leaving.pop(conn, None)
         self._closing.pop(conn, None)
-        with suppress(KeyError, ValueError):  # it waits for nothing, or is closed
+        with suppress(KeyError, ValueError):  # the connection waits for nothing, or is closed
             self.poller.unregister(conn.sock)
 
     def _drop(self, conn: Any) -> None:

@@ -148,7 +148,7 @@ def _may_be_shared(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 def _kept(key: str) -> tuple[CachedRefresh | None, int]:
-    """A refresh that was rendered before, and how much has been changed by now."""
+    """A refresh that was rendered before, and the number of changes so far."""
     found = cache.get_many([key, CHANGES])
     return CachedRefresh(*found[key]) if key in found else None, found.get(CHANGES, 0)
 

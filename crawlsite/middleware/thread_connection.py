@@ -11,9 +11,9 @@ from selectors import EVENT_WRITE, DefaultSelector
 from threading import Lock
 from typing import Any, BinaryIO
 
-#: the bytes of an answer that may wait; a thread that makes more waits, as those of downloads do
+#: the bytes of an answer that may wait; a thread that writes more waits, as for downloads
 HELD_BYTES = 4 * 2**20
-#: a client has so long to take anything at all
+#: the time for a client to take anything at all
 PIECE_SECONDS = 30.0
 READ_BYTES = 256 * 2**10
 
@@ -36,7 +36,7 @@ class ThreadConnection:
         self._arrived = BytesIO(request)
 
     def recv(self, most: int) -> bytes:
-        """The next bytes, as of a socket whose client sends no more."""
+        """The next bytes, as from a socket whose client sends no more."""
         return self._arrived.read(most)
 
     def take(self) -> bytes:

@@ -59,7 +59,7 @@ class IncomingRequest:
         return arrived
 
     def _read_head(self) -> Arrival | None:
-        """None: it is there, and says how the body ends."""
+        """None if it is there, and says how the body ends."""
         start = 2 if self.text.startswith(b"\r\n") else 0  # one empty line before is ignored
         end = self.text.find(END_OF_HEAD, max(start, self._looked - 3))
         if end < 0:

@@ -1,4 +1,4 @@
-"""A request for a withdrawn page is answered with 410: it was there, and is not to come back."""
+"""A request for a withdrawn page is answered with 410: the page existed, and will not come back."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class NpmPackage:
     files: Mapping[str, str]
 
     def folder(self, state_dir: Path) -> Path:
-        """Where it is, once it is installed."""
+        """The directory of the player, once it is installed."""
         return state_dir / self.name / self.version
 
     def is_installed(self, state_dir: Path) -> bool:
@@ -54,7 +54,7 @@ class NpmPackage:
         return self.folder(state_dir).is_dir()
 
     def why_not_fetched(self) -> str:
-        """A sentence; empty: npm reaches a registry that has the package."""
+        """Why npm cannot fetch the package, as a sentence; empty if it can."""
         once = ("--fetch-retries=0", "--fetch-timeout=5000")
         try:
             said = _npm("view", f"{self.name}@{self.version}", "dist.integrity", *once)
@@ -70,7 +70,7 @@ class NpmPackage:
             self.install(Path(folder) / f"{self.name}-{self.version}.tgz", state_dir)
 
     def install(self, package: Path, state_dir: Path) -> None:
-        """Unpack what is kept of a package. Raises BadPackage, OSError."""
+        """Unpack the kept files of a package. Raises BadPackage, OSError."""
         if (found := _integrity(package)) != self.integrity:
             raise BadPackage(f"{package} has the checksum {found}, not {self.integrity}.")
         place = self.folder(state_dir)

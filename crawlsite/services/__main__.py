@@ -76,7 +76,7 @@ def _run(command: list[str], addresses: dict[str, str], signals: StopSignals) ->
         while signals.received:
             if (number := signals.received.pop(0)) != signal.SIGINT:
                 process.send_signal(number)
-        time.sleep(0.02)  # a signal is only noted, so it is polled, faster than a person notices
+        time.sleep(0.02)  # a signal is only noted, so it is polled, faster than users notice
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 

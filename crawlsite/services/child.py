@@ -41,7 +41,7 @@ class WatchedProcess(Protocol):
 
 @dataclass
 class Child:
-    """A running child, leader of its session; what it forks belongs to it unless it left the
+    """A running child, leader of its session; its forks belong to it unless they left the
     session.
     """
 
@@ -239,7 +239,7 @@ def stop_left_over(notes: Path) -> bool:
 
 
 def _known(pid: int) -> psutil.Process | None:
-    """The process of that number and start time; None: it has ended."""
+    """The process with this number and start time; None if it has ended."""
     try:
         return psutil.Process(pid)
     except psutil.Error:

@@ -61,7 +61,7 @@ class ForkedProcess:
         self.pid: int = self._process.pid or 0
 
     def poll(self) -> int | None:
-        """The process's exit status, negative for a signal; None: it still runs."""
+        """The process's exit status, negative for a signal; None if it still runs."""
         self.returncode = self._process.exitcode
         return self.returncode
 

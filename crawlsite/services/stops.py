@@ -57,7 +57,7 @@ class StopSignals:
         self.received.append(number)
 
     def pause(self, seconds: float) -> None:
-        """Wait this long, or until a child ends. Raises StopRequested for a signal, at once."""
+        """Wait for `seconds`, or until a child ends. Raises StopRequested for a signal, at once."""
         if not self.received and select.select([self._woken], [], [], seconds)[0]:
             self._woken.recv(4096)
         if self.received:

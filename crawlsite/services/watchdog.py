@@ -1,4 +1,4 @@
-"""Stops what its parent started once the parent is gone: for macOS, where the kernel has no such
+"""Stops its parent's children once the parent is gone: for macOS, where the kernel has no such
 signal.
 
 `python -m crawlsite.services.watchdog NOTES...` reads its standard input, a pipe whose other end

@@ -86,7 +86,9 @@ class Preload:
         gc.unfreeze()
 
     def work_of(self, command: Sequence[str]) -> Callable[[], None] | None:
-        """The work of a fork of this process in place of the command; None: it cannot be forked."""
+        """The work of a fork of this process in place of the command; None if it cannot be
+        forked.
+        """
         return partial(_run, command) if _can_fork(command) else None
 
     def _import(self) -> None:

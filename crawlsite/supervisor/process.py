@@ -25,7 +25,7 @@ STEADY_SECONDS = 30.0
 
 
 class SupervisedProcess:
-    """A name, a command, and the child that runs it now; work: what a fork does in its place."""
+    """A name, a command, and the child that runs it now; work: done by a fork instead."""
 
     def __init__(
         self,

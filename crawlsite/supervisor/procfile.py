@@ -25,7 +25,7 @@ def bind_host(host: str) -> str:
 
 
 def local_address(environment: Environment) -> str:
-    """Where this machine reaches the web server."""
+    """The address at which this machine reaches the web server."""
     host = environment.host.strip("[]")
     return f"http://{bind_host(WILDCARDS.get(host, host))}:{environment.port}"
 

@@ -24,13 +24,13 @@ from serving.paging import BoundedCount
 register = template.Library()
 #: addresses that are kept: those of a hundred long lists
 ADDRESSES = 10_000
-#: from here on a distance is told in whole days
+#: from here on a distance is shown in whole days
 NEARLY_A_DAY = timedelta(hours=23, minutes=30)
 
 
 @register.simple_tag
 def time_ago(at: datetime | None) -> SafeString | str:
-    """A moment, as long ago, exact on hover and for programs; None is a dash."""
+    """A time as its distance from now, exact on hover and for programs; None is a dash."""
     return time_at(at, _in_words(at)) if at else "–"
 
 

@@ -17,7 +17,7 @@ register = template.Library()
 def term(name: str, words: str = "") -> SafeString:
     """The term, or other words for it, with its explanation on hover and a link to the glossary.
 
-    Raises KeyError for what the glossary does not explain.
+    Raises KeyError for a term that the glossary does not explain.
     """
     address = f"{reverse('help-document', args=[GLOSSARY])}#{slugify(name)}"
     return format_html(

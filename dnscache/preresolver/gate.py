@@ -23,7 +23,7 @@ from dnscache.protocol.answers import LONGEST_STALE_SECONDS, MOST_TRIES
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution
 
-#: a pre-resolver beats every second; one that was silent for this long is dead
+#: a pre-resolver beats every second; one that is silent for this long is dead
 ALIVE_SECONDS = 5.0
 
 #: SQL that is true of a settled row `d` of dnscache_dnsentry, for a claim query to join
@@ -46,8 +46,8 @@ _turns = count()
 
 
 def settled(names: Collection[str]) -> dict[str, Resolution]:
-    """Return what is known of those of the canonical names that are settled, by PostgreSQL's clock
-    and one query.
+    """Return the answers of the settled ones among the canonical names, by PostgreSQL's clock and
+    one query.
 
     Addresses past their life that were just asked for (TTL 0) are good for this use; others past it
     say `stale`.

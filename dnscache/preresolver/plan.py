@@ -23,7 +23,7 @@ LEAD_SECONDS = 1.0
 #: an answer that never lasts (TTL 0) is good for a host that is claimed within this time, and
 #: renewed a second before
 GRACE_SECONDS = 5.0
-#: a popular name is renewed when so much of its life is over
+#: a popular name is renewed when this share of its life is over
 POPULAR_SHARE = 0.9
 #: threads beyond Little's law, because look-ups come in bursts
 HEADROOM = 2.5
@@ -155,7 +155,7 @@ class Agenda:
         return dict.fromkeys(self._spellings.get(found.name, []), found)
 
     def news(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
-        """Return those that were not reported for their due time yet."""
+        """Return the hosts that were not yet reported for their due time."""
         return {host: one for host, one in found.items() if host not in self._told}
 
     def note(self, found: dict[str, Resolution]) -> None:

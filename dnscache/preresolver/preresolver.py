@@ -50,8 +50,8 @@ CLOSING_SECONDS = 1.0
 Candidates = Callable[[float], Iterable[tuple[str, float]]]
 #: which name goes first, the lowest: `rank(name, due)`
 Rank = Callable[[str, float], float]
-#: takes what was learnt of hosts, by the batch, under the spellings that `candidates` gave; in the
-#: thread that runs the turns
+#: takes the answers of hosts, in batches, under the spellings that `candidates` gave; in the thread
+#: that runs the turns
 Deliver = Callable[[dict[str, Resolution]], None]
 HEARTBEAT_SECONDS = 1.0
 #: a machine without heartbeat for this long is deleted
@@ -99,8 +99,8 @@ class PreResolver:
         self.counts: Counter[str] = Counter()
 
     def turn(self, *, wait: float) -> None:
-        """Read the due names, start lookups, and deliver known answers and new ones; if nothing
-        does, wait this long.
+        """Read the due names, start lookups, and deliver known answers and new ones; if there is
+        nothing to do, wait for `seconds`.
         """
         now = self._resolver.clock()
         found = self._agenda.read(self._candidates(now + LOOK_AHEAD_SECONDS))
@@ -198,9 +198,7 @@ class PreResolver:
         return True
 
     def _take_in(self, wait: float) -> dict[str, Resolution]:
-        """Wait for a reply, take all that are there, and return what they say of the hosts that are
-        due.
-        """
+        """Wait for a reply, take all that are there, and return their answers for the due hosts."""
         entries: list[CachedAnswer] = []
         try:
             reply = self._replies.get(timeout=wait)
@@ -223,7 +221,7 @@ class PreResolver:
         }
 
     def _land(self, job: LookupJob, reply: Reply | None, is_final: bool) -> CachedAnswer | None:
-        """Keep what was learnt, or pass the name on to the slow lane."""
+        """Store the answer, or pass the name on to the slow lane."""
         if reply is None:
             self._queued.discard(job.name)
             return None

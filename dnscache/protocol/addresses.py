@@ -66,8 +66,8 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 @lru_cache(maxsize=65536)
 def classify(address: str) -> AddressClass:
-    """Return the class of an address; of one that embeds another, the class of the embedded one
-    unless that is public.
+    """Return the class of an address; for an address that embeds another, the class of the embedded
+    one unless that is public.
 
     A wrapped public address is PUBLIC for mapped and NAT64 spellings, which reach it, and RESERVED
     for the obsolete ones. Raises ValueError if the text is no address.

@@ -50,7 +50,7 @@ class DnsQuery:
     _hops: int = 0
 
     def take(self, heard: ParsedResponse, upstream: str) -> None:
-        """Go by what the server `upstream` said: settled, failed, or something to ask for next."""
+        """Process the answer of the server `upstream`: settled, failed, or a next question."""
         if heard.rcode in NO_EDNS and self.with_edns:
             self.with_edns, self.step = False, QueryStep.AGAIN
             return None

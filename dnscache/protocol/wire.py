@@ -135,8 +135,8 @@ def _question_end(asked: bytes) -> int:
 
 
 def read(packet: bytes, asked: bytes) -> ParsedResponse | None:
-    """Return what the packet says in answer to the query `asked`; None if it is no answer to that,
-    or unusual in any way.
+    """Return the packet's answer to the query `asked`; None if it does not answer it, or is unusual
+    in any way.
     """
     if match(packet, asked) is not PacketMatch.EXACT:
         return None
@@ -202,7 +202,7 @@ def _sections(
 ) -> tuple[list[_Record], list[_Record]]:
     """Return answers and authority.
 
-    All of the packet must be in order, and what is additional nothing but EDNS.
+    All of the packet must be valid, with only EDNS as additional data.
     """
     sections: list[list[_Record]] = []
     for count in counts:
@@ -236,7 +236,7 @@ def _check(packet: bytes, rdtype: int, rdclass: int, ttl: int, begin: int, end: 
 
 
 def _name(packet: bytes, at: int) -> tuple[str, int]:
-    """Return the name at that place, as sent, and where what follows begins."""
+    """Return the name at this place, as sent, and the place after it."""
     labels: list[bytes] = []
     end, before, pointers = 0, at, 0
     while length := packet[at]:

@@ -50,7 +50,7 @@ class TreeNode:
         self.before: Optional[TreeNode] = None  # noqa: UP045
 
     def hang_left(self, node: TreeNode) -> None:
-        """Make `node` the first of those below."""
+        """Make `node` the first child."""
         node.right, node.before, self.left = self.left, self, node
         if node.right:
             node.right.before = node
@@ -105,8 +105,8 @@ def weight(*, cost_seconds: float, life_seconds: float, per_second: float) -> fl
 
 
 class Region(IntEnum):
-    """Where an answer lies (SEEDS D3); chosen by how hard the name was to resolve, not by whether
-    it is used.
+    """Where an answer lies (SEEDS D3); chosen by how hard the name was to resolve, not by its
+    use.
     """
 
     FORWARD = 1

@@ -30,9 +30,7 @@ def reason_of(status: DnsStatus, fails: int) -> str:
 
 @dataclass(slots=True)
 class Conflict:
-    """A row of the conflict area: the answer with its weight, as it was when the area was last
-    sorted.
-    """
+    """A row of the conflict area: the answer with its weight at the last sort of the area."""
 
     entry: CachedAnswer
     weight: float
@@ -99,7 +97,7 @@ class ReverseRegion:
         return [name for name in names if levels_of(name).first == first]
 
     def idle_and_light(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
-        """Name the rows to delete (SEEDS D10): of the lightest `share` those without access for
+        """Name the rows to delete (SEEDS D10): those among the lightest `share` without access for
         long. Sorts first.
 
         Long means `idle_seconds`, or the answer's whole life if that is longer.

@@ -122,8 +122,8 @@ class CacheSpace:
             self._leave(entry)
 
     def purge(self, now: float) -> list[EvictedAnswer]:
-        """Drop what is no longer worth its place, and sort the conflict area; call it once a
-        minute.
+        """Drop entries that are no longer worth their place, and sort the conflict area; call it
+        once a minute.
         """
         old = [entry.name for entry in self._answers() if now >= useful_until(entry)]
         dropped = self._drop(old, EvictionReason.OLD, now)

@@ -18,7 +18,7 @@ def percent(share: float) -> str:
 
 @register.filter
 def threads(weight: float) -> str:
-    """A number of threads: `1,234.5`, `0.05`, and `< 0.01` for what is as good as none."""
+    """A number of threads: `1,234.5`, `0.05`, and `< 0.01` for almost none."""
     if 0 < weight < 0.01:
         return "< 0.01"
     return f"{weight:,.{2 if 0 < weight < 1 else 1}f}"

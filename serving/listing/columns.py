@@ -14,7 +14,7 @@ NUMBERS = (int, float)
 class Column:
     #: in the description of the API
     meaning: str = ""
-    #: its head on pages; empty: its name
+    #: its head on pages; empty for its name
     label: str = ""
     #: whether the list may be sorted by it, the largest first
     sorts: bool = False
@@ -47,7 +47,7 @@ class ListColumn(NamedTuple):
 
 @cache
 def columns_of(row: type) -> dict[str, ListColumn]:
-    """The fields of a data class, in their order; one without an annotation of ours is told by its
+    """The fields of a data class, in order; a field without our annotation is described by its
     name.
     """
     hints, extras = get_type_hints(row), get_type_hints(row, include_extras=True)
@@ -62,8 +62,8 @@ def columns_of(row: type) -> dict[str, ListColumn]:
 
 
 def row_of(row: type[Row], record: object) -> Row:
-    """A row of the attributes of a record. An attribute of what is None is "" where the row has a
-    text, otherwise None.
+    """A row of the attributes of a record. An attribute of None is "" if the row has a text,
+    otherwise None.
     """
     columns = columns_of(row)  # type: ignore[arg-type]  # a class is hashable
     return row(**{name: _read(record, one) for name, one in columns.items()})

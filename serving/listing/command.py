@@ -25,7 +25,7 @@ Options = Mapping[str, Any]
 def add_list_options(
     parser: ArgumentParser, rows: RowList[Any], *, endings: Collection[str] = ENDINGS
 ) -> None:
-    """The column that a list is sorted by, its filters, and those of `add_row_options`."""
+    """The options for a list's sort column and filters, and those of `add_row_options`."""
     if rows.first_sort:
         parser.add_argument(
             "--sort",
@@ -87,7 +87,8 @@ def show_list(
     endings: Collection[str] = ENDINGS,
 ) -> None:
     """Print the rows that the options of `add_list_options` ask for, or write the file that they
-    name. file: of a kind, with what is `wanted`. Raises CommandError, and what `ask` raises.
+    name. file: makes the file of a kind with the `wanted` rows. Raises CommandError, and the errors
+    of `ask`.
     """
     wanted = {one.name: options.get(one.name, "") for one in rows.filters}
     if options["export"]:
@@ -112,8 +113,8 @@ def print_rows(
 def export_rows(
     options: Options, file: Callable[[str], Download], *, endings: Collection[str] = ENDINGS
 ) -> str:
-    """Write the file that `--export` names and return what to print. file: of a kind, which the
-    ending of the name is. Raises CommandError, and what `file` raises.
+    """Write the file that `--export` names and return what to print. file: makes the file of a
+    kind, which is the suffix of the name. Raises CommandError, and the errors of `file`.
     """
     place: Path = options["export"]
     kind = place.suffix.removeprefix(".")

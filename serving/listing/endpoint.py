@@ -1,4 +1,4 @@
-"""The endpoint of a list: its parameters, its description and its answer, of what the list says."""
+"""The endpoint of a list: its parameters, its description and its answer, made from the list."""
 
 from __future__ import annotations
 

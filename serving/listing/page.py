@@ -24,7 +24,7 @@ class ListHead(NamedTuple):
 
 
 def asked_filters(request: HttpRequest, names: Iterable[str]) -> dict[str, str]:
-    """The values of each filter in a page's address; empty: none."""
+    """The values of each filter in a page's address; empty for none."""
     return {name: asked_text(request.GET, name, most=LONGEST_FILTER) for name in names}
 
 

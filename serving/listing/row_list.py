@@ -1,9 +1,8 @@
 """A list of rows of one table, by key: of pages, files, JSON and the command line. Pure: it makes
 queries, and others ask them.
 
-Rows are sorted by a column, the largest first, and among equal ones by their key; or by their key
-alone. A list continues behind the last row of the page before, so that a page costs the same
-wherever it is.
+Rows are sorted by a column, the largest first, and equal ones by their key; or only by their key. A
+list continues after the last row of the previous page, so every page costs the same.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class ListFilter:
     example: str = ""
     #: instead of a pattern: the values that it may have, of which the first stands for none
     choices: tuple[str, ...] = ()
-    #: in the help of the command line; empty: `meaning`
+    #: the help on the command line; empty for `meaning`
     words: str = ""
 
     @property
@@ -79,9 +78,9 @@ class RowList(Generic[Row]):
     #: columns on pages, in their order
     shown: tuple[str, ...]
     filters: tuple[ListFilter, ...] = ()
-    #: the column that it is sorted by unless another is asked for; empty: by the key alone
+    #: the default sort column; empty to sort only by the key
     first_sort: str = ""
-    #: gives the rows of a page what the table does not have, which is None until then
+    #: adds to the rows of a page the values that the table does not have, which are None until then
     complete: Callable[[list[Row]], list[Row]] = list
 
     @property

@@ -45,7 +45,7 @@ class QueryList(Generic[Row]):
     key: str = "pk"
     goes_by_number: bool = True
     is_oldest_first: bool = False
-    #: makes the rows of records; None: of their attributes
+    #: makes the rows from records; None to use their attributes
     read: Callable[[list[Any]], Iterable[Row]] | None = None
     filters: ClassVar = NO_FILTERS
     first_sort: ClassVar = ""
@@ -96,7 +96,7 @@ class FoundList(Generic[Row]):
         after: str = "",
         most: int,
     ) -> tuple[list[Row], Any]:
-        """Rows, and the key behind which more follow; what `source` raises."""
+        """Rows, and the key after which more follow. Raises the errors of `source`."""
         if not after:
             return source(most=most)
         return source(after=int(after) if self.goes_by_number else after, most=most)

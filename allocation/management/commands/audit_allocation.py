@@ -1,4 +1,4 @@
-"""Prove the whole past of the pools, or name what is wrong with it."""
+"""Prove the whole past of the pools, or name its faults."""
 
 from __future__ import annotations
 

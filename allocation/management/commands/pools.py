@@ -102,7 +102,7 @@ def _pool(name: str) -> Pool:
 
 
 def _units(entries: list[str]) -> dict[str, int]:
-    """Raises CommandError for what is not CLASS=UNITS."""
+    """The amounts of options. Raises CommandError unless they are CLASS=UNITS."""
     found = {}
     for entry in entries:
         key, _, units = entry.partition("=")

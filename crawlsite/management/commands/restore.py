@@ -1,4 +1,4 @@
-"""`manage.py restore DIR`: an empty installation becomes what a back-up was."""
+"""`manage.py restore DIR`: load a back-up into an empty installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py set_up`: what a new installation needs once. Running it again changes nothing."""
+"""`manage.py set_up`: the first set-up of a new installation. Running it again changes nothing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from crawlsite.administration.accounts import make_roles
 from crawlsite.administration.passwords import give_password
 
 DEMO_NOTE = "the demo web, and nothing else"
-#: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and
-#: the page of resources says why
+#: the share of the bandwidth that each demo crawl claims, so that two cannot work at once: one
+#: waits, and the page of resources says why
 DEMO_SHARE = 0.6
 
 

@@ -1,4 +1,4 @@
-"""How a benchmark is asked, and how figures are told."""
+"""The options of benchmarks, and the output of their figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHARES = (0.5, 0.95, 0.99)
 
 
 def options(about: str | None, *words: str, **usual: Any) -> argparse.Namespace:
-    """What the command line says: words, and an option for each of the usual values."""
+    """The command line: words, and an option for each of the default values."""
     reader = argparse.ArgumentParser(description=about)
     for name in words:
         reader.add_argument(name, nargs="*")
@@ -27,7 +27,7 @@ def options(about: str | None, *words: str, **usual: Any) -> argparse.Namespace:
 
 
 def in_words(seconds: Sequence[float]) -> str:
-    """How many, and how long half of them, nearly all and all took."""
+    """The number of values, and the time in which half, nearly all and all of them ended."""
     if not seconds:
         return "none"
     ordered = [1000 * each for each in sorted(seconds)]
@@ -39,7 +39,7 @@ def in_words(seconds: Sequence[float]) -> str:
 
 
 def figure(value: object) -> str:
-    """A number as a table has it: of three digits at least."""
+    """A number for a table, with at least three digits."""
     if isinstance(value, float) and value and math.isfinite(value):
         return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
     return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -30,7 +30,7 @@ Way = TypeVar("Way")
 
 @dataclass
 class Taken:
-    """What a block took; complete at its end."""
+    """The time of a block; complete at its end."""
 
     #: seconds
     clock: float = 0.0
@@ -77,7 +77,7 @@ def rounds_of(steps: Iterable[Step]) -> Iterator[Taken]:
 
 
 def least(step: Step, times: int = 3) -> Taken:
-    """Of some rounds, since a busy machine only ever adds."""
+    """The figure of some rounds, since a busy machine only ever adds time."""
     return chosen(min, rounds_of([step] * times))
 
 
@@ -117,8 +117,8 @@ def command(words: Sequence[str], out: IO[bytes], env: Mapping[str, str]) -> tup
 def await_change(
     condition: Callable[[], object], failure: str, *, seconds: float, every: float = 0.05
 ) -> float:
-    """Look until it is so, every so many seconds; says when that was after. Exits with `failure`
-    after `seconds`.
+    """Check a condition at intervals until it is true. Return the time that it took. Exits with
+    `failure` after `seconds`.
     """
     began = time.monotonic()
     while not condition():
@@ -152,7 +152,7 @@ def total_by(
 
 
 def seconds_of(process: psutil.Process) -> float:
-    """Of a processor, those of children that have ended included."""
+    """The seconds of processor time, including those of ended children."""
     return float(sum(process.cpu_times()[:4]))
 
 
@@ -198,14 +198,14 @@ def _server_process() -> Path | None:
 
 
 def _processor_seconds(server: Path | None) -> float:
-    """0: it is on another machine, or has ended."""
+    """0 if it is on another machine, or has ended."""
     with suppress(OSError):
         return int(server.read_text().split()[0]) / 1e9 if server else 0.0
     return 0.0
 
 
 def _memory(name: str) -> int:
-    """Bytes of this process; 0 where the kernel does not tell."""
+    """The bytes of this process; 0 if the kernel does not tell."""
     with suppress(OSError):
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))

@@ -72,7 +72,7 @@ def read(request: AuthenticatedRequest) -> HttpResponse:
         renew_feed(request.user)
         messages.success(request, "The feed has a new address; the old one opens nothing.")
     else:
-        with suppress(ValueError):  # nonsense marks nothing
+        with suppress(ValueError):  # an invalid time marks nothing
             until = datetime.fromisoformat(request.POST.get("until", ""))
             if until.tzinfo:
                 mark_read(request.user, until)

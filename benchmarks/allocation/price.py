@@ -61,7 +61,7 @@ class Scale(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Of a pair: milliseconds, and transactions a second, two a pair."""
+    """The milliseconds of a pair, and the transactions a second, two for each pair."""
 
     p50: float
     p99: float
@@ -98,7 +98,7 @@ def shifts(process: int, keys: Sequence[str]) -> Pair:
 
 
 def fill(scale: Scale) -> tuple[list[int], list[str]]:
-    """A pool with so many processes registered, of which some hold; returns the clients' processes
+    """A pool with `registered` processes, some of which hold units. Return the clients' processes
     and the classes.
     """
     keys = [f"c{j}" for j in range(scale.classes)]

@@ -69,7 +69,7 @@ def _job(random: Random, size: int) -> Job:
 
 @dataclass
 class Run:
-    """What came out of one simulated run."""
+    """The outcome of one simulated run."""
 
     stuck: int = 0
     makespan: float = 0.0
@@ -178,7 +178,7 @@ class Simulation:
 
 
 def runs(policy: str, load: Load, seeds: int) -> list[Run]:
-    """The outcomes for so many seeds."""
+    """The outcomes for a number of seeds."""
     return [Simulation(policy, load, seed).run() for seed in range(seeds)]
 
 
@@ -198,7 +198,7 @@ def main() -> None:
 
 
 def _figures(free: list[Run]) -> tuple[object, object, object]:
-    """Of the runs that did not get stuck, if any."""
+    """The mean over runs that did not get stuck, if any."""
     if not free:
         return "-", "-", "-"
     span, wait = mean(run.makespan for run in free), max(max(run.waits) for run in free)

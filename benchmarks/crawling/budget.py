@@ -106,7 +106,7 @@ def measure_scene(name: str, folder: Path) -> None:
 
 
 def run_step(state: str, *command: str, may_fail: bool = False) -> str:
-    """Run a command on servers and tables of its own; returns what it prints."""
+    """Run a command on servers and tables of its own. Return its output."""
     ended = on_own_servers(state, *command)
     if ended.returncode and not may_fail:
         sys.exit(f"{' '.join(command)} has failed:\n{ended.stdout}{ended.stderr}")

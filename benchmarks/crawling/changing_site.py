@@ -19,7 +19,7 @@ RATES = (0.01, 0.05, 0.2, 1.0, 3.0)
 #: the share of pages at the beginning that come later, and of those that are there the share that
 #: goes in a day
 SPARE, GONE_A_DAY = 0.05, 0.002
-#: One page of so many counts its visitors.
+#: One page in this many counts its visitors.
 COUNTER = 40
 PAGES_OF_A_SECTION = 100
 #: the links of a page to others
@@ -101,7 +101,7 @@ class ChangingSite:
         return path != HOME and self._numbers[path] % COUNTER == 0
 
     def stale(self) -> NDArray[np.bool_]:
-        """Of the pages that are there, whether the next visitor sees another text than the last."""
+        """Whether the next visitor of each existing page sees another text than the last."""
         there = [(self.paths[n], self.version[n]) for n in np.flatnonzero(self.is_there)]
         return np.array(
             [self.counts_visitors(path) or self.served.get(path) != its for path, its in there]

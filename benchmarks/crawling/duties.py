@@ -131,7 +131,9 @@ def main() -> None:
 
 
 def fill(waiting: int, ended: int) -> None:
-    """Make the rows of so many runs. Others hold all of the pool's workers, so none is served."""
+    """Make the rows of a number of runs. Others hold all of the pool's workers, so none is
+    served.
+    """
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))
     for number in range(capacity_of(pool)["worker"]):

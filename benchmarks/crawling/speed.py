@@ -117,7 +117,7 @@ def measure(
 
 
 def spending_of(run: Run, workers: int, *, with_stages: bool = False) -> Spending:
-    """Do the run's shifts by so many processes, and say what they spent."""
+    """Do the run's shifts by several processes, and report what they spent."""
     total, shifts, worked_at = Spending(), set[Future[Spending]](), time.monotonic()
     prepare = partial(set_up_worker, with_stages=with_stages)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare) as pool:

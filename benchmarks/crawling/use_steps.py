@@ -1,5 +1,5 @@
 """Uses of a crawl that have no command of their own, each as `benchmarks.crawling.uses` starts it:
-`python -m benchmarks.crawling.use_steps STEP CRAWL`. Prints what came of it.
+`python -m benchmarks.crawling.use_steps STEP CRAWL`. Prints the result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from crawling.uses.watches.models import Watch
 from crawling.uses.watches.watching import WatchFields, create_watch, remove_watch
 from crawling.web.addresses import read_address
 
-#: One page of so many is read again for the share of microformats.
+#: One page in this many is read again for the share of microformats.
 EVERY = 10
 SEARCHES = 300
 ITEMS = "crawling.datasets.microformats:MicroformatsReader.items"

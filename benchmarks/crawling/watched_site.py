@@ -58,7 +58,7 @@ LISTENER = "the watched site"
 
 @dataclass
 class Judged:
-    """How much was told of what was to be told, and how much that was not."""
+    """The counts of expected reports that came, of those that did not, and of unexpected ones."""
 
     found: int = 0
     missing: int = 0
@@ -129,7 +129,7 @@ class WatchedCrawl:
         return run
 
     def pass_day(self) -> set[tuple[str, str]]:
-        """Let a day pass, crawl, and judge what is told of it; returns what has changed."""
+        """Let a day pass, crawl, and judge the reports. Return the changes."""
         self.site.pass_days(1)
         pass_days(self.crawl, 1)
         run, state = self._crawled(), self.site.state()
@@ -166,7 +166,7 @@ class WatchedCrawl:
         return self.site.state().texts.keys()
 
     def _notices(self) -> set[tuple[str, str]]:
-        """What the server has got since it was asked last."""
+        """The notices that the server got since the last call."""
         at = len(self._hooks.log)
         with self.judgement.timed("notices"):
             while send_due():
@@ -203,7 +203,7 @@ class WatchedCrawl:
         return dict(RevisitPlan.objects.get(crawl=self.crawl).policies)
 
     def follow_plan(self, days: int) -> FollowedPlan:
-        """Crawl by the plan for so many days, after those that do not count."""
+        """Crawl by the plan for some days, after those that do not count."""
         policies: dict[str, Any] = {}
         fresh: list[float] = []
         requests, step = 0, 1 / RUNS_A_DAY / LOOKS
@@ -236,7 +236,7 @@ class WatchedCrawl:
 
 
 def pass_days(crawl: CrawlJob, days: float) -> None:
-    """Let everything that is stored of a crawl have happened so many days before."""
+    """Move all stored data of a crawl into the past by some days."""
     earlier = timedelta(days=days)
     Page.objects.filter(run__crawl=crawl).update(fetched_at=F("fetched_at") - earlier)
     PlannedRevisit.objects.filter(crawl=crawl).update(

@@ -86,7 +86,7 @@ def _print(rows: Sequence[Answered]) -> None:
 def _answer(
     client: Client, address: str, choose: Callable[[list[float]], float], note: str = ""
 ) -> list[Answered]:
-    """None: it is no address to look at, but one to post to."""
+    """None if it is no page to read, but an address for posts."""
     asked = [_ask(client, address)]
     if asked[0].status == 405:
         return []
@@ -106,7 +106,9 @@ def _jobs_answered() -> int:
 
 
 def _ask(client: Client, address: str, *, whole: bool = False) -> Answered:
-    """Of a long answer that is made while it is sent, up to its first piece, or the whole."""
+    """The time of a long answer that is made while it is sent, up to its first piece, or of the
+    whole.
+    """
     with timed() as taken:
         answer = with_room(client.get)(address)
         size = _size_of(answer, whole)

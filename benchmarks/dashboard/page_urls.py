@@ -117,7 +117,7 @@ def _routes(patterns: Any, prefix: str = "", path: str = "/") -> Iterator[tuple[
 
 
 def _crawls(route: str, filled: Filled) -> list[dict[str, Any]]:
-    """What is told of runs is asked of the crawls with two large ones and with many, too."""
+    """Facts about runs are also requested from the crawls with two large ones and with many."""
     crawls = (filled.crawl, filled.twice, filled.often) if RUNS.search(route) else (filled.crawl,)
     return [dict.fromkeys(("pk", "crawl", "crawl_id"), crawl) for crawl in crawls]
 

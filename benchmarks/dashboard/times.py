@@ -68,7 +68,7 @@ def filled_database(size: Size) -> Iterator[Filled]:
 
 @contextmanager
 def copy_of_snapshot(size: Size) -> Iterator[Filled]:
-    """It is filled first if there is none, and migrated if it is an old one."""
+    """The database; it is filled first if there is none, and migrated if it is an old one."""
     serve_pages()
     own = connection.settings_dict["NAME"]
     try:

@@ -172,7 +172,9 @@ def both(theirs: DnspythonResolver, name: str) -> None:
 
 
 def bytes_of_names(server: Server, names: int) -> None:
-    """Of dnspython's, of those that a new process takes over, and of those that it puts."""
+    """The bytes of dnspython's entries, of those that a new process takes over, and of those that
+    it puts.
+    """
     tell(FILL, given=[names])
     tell("ANALYZE dnscache_dnsentry")
     theirs, now = dnspython(server), time.time()

@@ -120,7 +120,7 @@ class NobodyAsks:
 def asking_first(
     theirs: DnspythonResolver,
 ) -> Callable[[Visit, FetchContext], UnreadAnswer | UrlOutcome | None]:
-    """What a fetch thread does that asks for the name of each fetch itself."""
+    """A fetch thread that itself looks up the name of each fetch."""
 
     def ask_and_step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
         status, found, error = DnsStatus.OK, tuple[str, ...](), ""
@@ -176,7 +176,7 @@ def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None
     long.
     """
     pages = Url.objects.filter(run__crawl=crawl, state="s")
-    with suppress(SystemExit):  # the caller tells what is missing
+    with suppress(SystemExit):  # the caller reports what is missing
         # the end is known to 50 ms of some ten seconds
         await_change(lambda: pages.count() >= wanted, "Pages are missing.", seconds=LIMIT_SECONDS)
         ended.append(time.perf_counter())

@@ -118,8 +118,8 @@ def false_positives(bits_per_item: float, hashes: int) -> float:
 
 
 class Bloom:
-    """Room for so many items, with so many bits for each (SEEDS B7). It may call seen what it was
-    never told, so a page's fate must never depend on it alone.
+    """A filter with room for a number of items, with a number of bits for each (SEEDS B7). It may
+    report an item as seen that was never added, so a page's fate must never depend on it alone.
     """
 
     def __init__(self, items: int, bits_per_item: int) -> None:

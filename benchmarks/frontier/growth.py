@@ -54,7 +54,7 @@ HOSTS, URLS, LINKS, NEW, SEEN = 32, 4, 10, 3, 2_000
 DEEPEST = 9
 #: the URLs in ten that have a page
 DONE = 6
-#: a page of which all copies have this text beside their number
+#: a page whose copies all have this text next to their number
 ABSTRACT = "Some words with which a page of usual length begins, as its abstract has them. " * 3
 
 IDS = "SELECT nextval('crawling_url_id_seq') FROM generate_series(1, %s)"

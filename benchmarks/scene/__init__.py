@@ -1,1 +1,1 @@
-"""What is measured: databases that are filled, sites, crawls, the product at work."""
+"""The scenes that are measured: filled databases, sites, crawls, the product at work."""

@@ -51,7 +51,7 @@ def begin(name: str, seeds: Sequence[str], **fields: object) -> Run:
 
 
 def granted_shifts() -> list[tuple[int, int]]:
-    """Ask for what is due, and return the shifts of runs that were granted since, as the scheduler
+    """Request due shifts, and return those of the runs that were granted since, as the scheduler
     would hand them out.
     """
     start_due_crawls()

@@ -1,4 +1,4 @@
-"""As much as a large installation has, by SQL where rows are many."""
+"""The data of a large installation, made by SQL if there are many rows."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def fill(size: Size) -> Filled:
 
 
 def run_of_pages(pages: int) -> Run:
-    """One that has so many, on few hosts, beside little else."""
+    """A crawl with many pages, on few hosts, and little else."""
     size = Size(crawls=20, live=2, pages=2 * pages, hosts=500, rows=100, links=0)
     return Run.objects.get(crawl=fill(size).crawl, is_latest=True)
 
@@ -188,7 +188,7 @@ def number_places(runs: Sequence[int]) -> None:
 
 
 def slices(count: int) -> Iterator[dict[str, int]]:
-    """The first and the last number of each part of so many."""
+    """The first and the last number of each part of a size."""
     for first in range(1, count + 1, SLICE):
         yield {"first": first, "last": min(first + SLICE - 1, count)}
 

@@ -23,7 +23,7 @@ PLACES = 72
 
 
 def fill_links(run_id: int, links: int, *, earlier: int | None = None) -> None:
-    """Give the run's first pages so many links, in parts as the product writes them.
+    """Give the run's first pages a number of links, in parts as the product writes them.
 
     earlier: the id of the run before, which has those links instead, some of them others.
     """

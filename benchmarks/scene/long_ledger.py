@@ -27,7 +27,7 @@ BATCH = 2000
 
 
 def long_ledger(events: int) -> int:
-    """The id of a pool with so many events, as the scheduler keeps it."""
+    """The id of a pool with a number of events, as the scheduler keeps it."""
     ledger = LongLedger("long")
     ledger.write(events)
     keep_checkpoints()

@@ -23,7 +23,7 @@ from zlib import crc32
 from crawling.machine.cpu_affinity import lower_session
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
-#: One page of so many has a microformat with a number, which is another one in each edition.
+#: One page in this many has a microformat with a number, which differs in each edition.
 EVERY = 10
 ENTRY = '<p class="h-entry"><span class="p-name">Edition {}</span></p>'
 

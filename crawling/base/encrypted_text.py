@@ -45,8 +45,8 @@ def _box(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def _derived(key: str) -> bytes:
-    """A key for this purpose alone: it says nothing about SECRET_KEY, nor of those made from it for
-    other purposes.
+    """A key only for this purpose: it reveals nothing about SECRET_KEY, nor about other keys made
+    from it.
     """
     return HKDF(
         algorithm=SHA256(), length=32, salt=None, info=b"crawlsite secrets of crawls"

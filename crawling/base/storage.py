@@ -1,4 +1,4 @@
-"""The one door to what is stored: the files of the archive, and what lies beside them.
+"""The single interface to stored files: those of the archive, and the files next to them.
 
 A name is `folder/file`. A directory of this machine stands behind the door; a bucket can.
 """
@@ -56,15 +56,17 @@ class Storage(Protocol):
         ...
 
     def put(self, name: str, pieces: Iterable[bytes]) -> int:
-        """Store a new file, which is there as a whole or not at all; returns its size."""
+        """Store a new file, which appears as a whole or not at all. Return its size."""
         ...
 
     def cut(self, name: str, length: int) -> None:
-        """Cut off what is behind the first bytes."""
+        """Cut a file off after its first bytes."""
         ...
 
     def path(self, name: str) -> Path:
-        """Where a program of this machine can open the file; a bucket makes a copy for that."""
+        """The path by which a program of this machine can open the file; a bucket makes a copy for
+        that.
+        """
         ...
 
     def workspace(self, folder: str) -> Path:
@@ -86,7 +88,7 @@ class Storage(Protocol):
         ...
 
     def delete(self, name: str) -> None:
-        """Delete a file, if there is one, and what a `put` of it that was killed has left."""
+        """Delete a file, if there is one, and the remains of a killed `put`."""
         ...
 
     def delete_folder(self, folder: str) -> None: ...
@@ -100,7 +102,7 @@ class DirectoryStorage:
         self._inside = os.path.join(os.path.realpath(root), "")
 
     def path(self, name: str) -> Path:
-        """Where a file is. Raises ArchiveTrouble if that is outside the directory."""
+        """The path of a file. Raises ArchiveTrouble if that is outside the directory."""
         place = self._root / name
         if not NAME.fullmatch(name) or not os.path.realpath(place).startswith(self._inside):
             raise ArchiveTrouble(f"{name} would be outside ARCHIVE_DIR; it is not touched.")

@@ -53,7 +53,7 @@ def uses() -> list[AppConfig]:
 
 
 def address_of(use: AppConfig) -> str:
-    """Empty: its pages are among those of crawls."""
+    """The address of its pages; empty if they are among those of crawls."""
     return use.address if isinstance(use, Use) else ""
 
 

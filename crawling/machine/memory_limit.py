@@ -24,7 +24,7 @@ STACK_BYTES = 2 * MIB
 #: be given back and taken again: 110 page faults and 0.3 ms a page of 96 KB. A page of 57 KB takes
 #: a piece of more than 256 KiB
 M_MMAP_THRESHOLD, LARGE_BYTES = -3, 512 * 1024
-#: so much free memory an arena keeps
+#: the free memory that an arena keeps
 M_TRIM_THRESHOLD, KEPT_BYTES = -1, 8 * MIB
 #: how many arenas threads may spread over
 M_ARENA_MAX, ARENAS = -8, 2

@@ -26,7 +26,7 @@ class StopEvent(threading.Event):
 
 
 def await_notice(connection: psycopg.Connection, ending: StopEvent, seconds: float) -> bool:
-    """Whether there was a notification, on a connection that listens, within so many seconds.
+    """Whether there was a notification, on a connection that listens, within `seconds`.
 
     psycopg's own `notifies` wakes up ten times a second. Raises psycopg.OperationalError when the
     connection breaks.

@@ -39,7 +39,7 @@ MOST_WORDS, MOST_ERRORS = 400, 64 * 1024
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
     memory_bytes: int
-    #: the limit of processor time, for each task where there are several. None: the time by the
+    #: the limit of processor time, for each task where there are several. None if the time by the
     #: clock is enough
     cpu_seconds: int | None
     #: by the clock; of tasks for each one, of which the first has the start of the program, too
@@ -66,7 +66,7 @@ class ProgramEnd:
 
     output: bytes = b""
     excess: ProgramLimit | None = None
-    #: why what it was given is refused, in its own words
+    #: why its input is refused, in its own words
     refusal: str = ""
     #: the end of what it said of a fault; strangers' bytes may have a part in it
     fault: str = ""
@@ -100,8 +100,8 @@ class ProgramSandbox:
         every_seconds: float,
         kept_open: Sequence[int] = (),
     ) -> ProgramEnd:
-        """Run it once, and pass each line of its output to `note`; where there is none for this
-        long, the last one again, or an empty one. An error that `note` raises ends the program.
+        """Run it once, and pass each line of its output to `note`; without a line for some time,
+        the last one again, or an empty one. An error that `note` raises ends the program.
         """
         until = time.monotonic() + self._limits.seconds
         with TemporaryFile() as errors:
@@ -163,7 +163,7 @@ class TaskSandbox:
     task starts it, and one that was too much for it is the last of its program.
 
     A task is a line of JSON and a document; the answer is a line with the size of the result, and
-    the result. A subclass says what is asked.
+    the result. A subclass defines the tasks.
     """
 
     def __init__(self, module: str, *arguments: str, limits: SandboxLimits) -> None:
@@ -185,7 +185,7 @@ class TaskSandbox:
         self._end()
 
     def answer(self, task: dict[str, Any], document: Iterable[bytes]) -> bytes | None:
-        """The result of a task, which says with `size` how long the document is; None: it is too
+        """The result of a task, which says with `size` how long the document is; None if it is too
         much for the program.
         """
         if self._program is None:

@@ -25,7 +25,7 @@ RESERVE_BYTES = 512 * 1024
 def sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
     """Run the main part of a program within the limits of its sandbox, with its arguments.
 
-    refusals: what the program was given is refused for these, with their text.
+    refusals: errors by which the program refuses its input, with their text.
     """
     limits = json.loads(sys.argv[1])
     stop_with_parent()

@@ -37,8 +37,8 @@ class DeadShift(NamedTuple):
 @contextmanager
 def hold(process_id: int, epoch: int, worker: str) -> Iterator[None]:
     """Show until the block ends that this process works on a shift; one that ends by an exception,
-    as PostgreSQL's death, may not be closed, and is found abandoned. Where no file can be kept,
-    only the lease shows it. The worker is the process above this one.
+    as PostgreSQL's death, may not be closed, and is found abandoned. If no file can be kept, only
+    the lease shows it. The worker is the process above this one.
     """
     path = _folder() / f"{process_id}-{epoch}"
     try:
@@ -61,7 +61,7 @@ def abandoned(but: str = "") -> Iterator[DeadShift]:
     """The shifts without a process whose worker is gone or is the caller, without those of the
     worker `but`.
 
-    Each file is taken away once the caller asks for the next one.
+    Each file is removed once the caller takes the next shift.
     """
     for path in sorted(_folder().glob("[0-9]*-*")):
         with suppress(FileNotFoundError, BlockingIOError):

@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 import psutil
 
-#: monotonic seconds of the last beat; whether the thread that beats waits for PostgreSQL
+#: monotonic seconds of the last beat; and whether the thread that beats waits for PostgreSQL
 HEAD = struct.Struct("<d?")
 #: monotonic seconds since which code of a package is called; 0: none is
 CALL = struct.Struct("<d")
 CALL_AT, SLOTS_AT = 16, 24
-#: a call that has not returned after this long is stuck
+#: a call that has not returned after this time is stuck
 STUCK_SECONDS = 5.0
 #: native id of the thread, id of its URL (0: none), seconds of processor that the thread had used
 #: before it
@@ -62,7 +62,7 @@ class Vitals:
 
     @contextmanager
     def shift(self) -> Iterator[None]:
-        """A shift is worked until the block ends."""
+        """Note that a shift is at work until the block ends."""
         self.in_shift = True
         try:
             yield
@@ -85,8 +85,8 @@ class Vitals:
 
     @contextmanager
     def in_hand(self, number: int, url_id: int) -> Iterator[None]:
-        """Thread `number` of the shift has a URL in hand until the block ends, and then again the
-        one that it had before: what the block took is not that one's.
+        """Note that thread `number` has a URL in hand until the block ends, and then again its
+        former one, to which the time of the block does not count.
         """
         if number >= MOST_SLOTS:
             yield
@@ -131,7 +131,7 @@ class KillReason:
 
 
 def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None:
-    """The fault of the process; None: none, or none yet.
+    """The fault of the process; None if it has none so far.
 
     A document may cost half a lease of processor time. Where the interpreter stands still, a third
     of a lease is enough for the one that uses the processor: the lease, which was renewed at most a

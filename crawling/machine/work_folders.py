@@ -1,4 +1,4 @@
-"""Where jobs keep what they need for a while: a folder of STATE_DIR, which its process holds.
+"""Work folders of jobs: folders of STATE_DIR, each held by its process.
 
 The kernel frees a folder when all processes that hold it are gone, however they ended. Then any
 process of the machine removes it.
@@ -27,7 +27,7 @@ class WorkFolder:
 
 @contextmanager
 def work_folder() -> Iterator[WorkFolder]:
-    """A new one, which is removed behind the block. Raises OSError."""
+    """A new folder, which is removed after the block. Raises OSError."""
     _place().mkdir(parents=True, exist_ok=True)
     folder = _held_folder()
     try:
@@ -51,7 +51,7 @@ def remove_abandoned_folders() -> None:
 
 
 def _held_folder() -> WorkFolder:
-    """One that `remove_abandoned_folders` has not taken for abandoned before it was held."""
+    """A folder that `remove_abandoned_folders` has not taken for abandoned before it was held."""
     while True:
         path = _place() / uuid4().hex
         path.mkdir(mode=0o700)

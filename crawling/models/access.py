@@ -164,7 +164,7 @@ class AllowedNetwork(AccessRow):
 
 
 class TrustedProxy(AccessRow):
-    """A proxy that may fetch plain HTTP for crawls, and then chooses the address by itself.
+    """A proxy that may fetch plain HTTP for crawls, and then chooses the address itself.
 
     Only administrators add rows.
     """

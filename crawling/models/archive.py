@@ -84,8 +84,9 @@ class ArchiveFile(models.Model):
 
     @property
     def path(self) -> Path:
-        """Where the file is on this machine. Raises ArchiveTrouble if that is outside
-        ARCHIVE_DIR."""
+        """The path of the file on this machine. Raises ArchiveTrouble if that is outside
+        ARCHIVE_DIR.
+        """
         return storage().path(self.stored_name)
 
 
@@ -97,7 +98,7 @@ def archive_disk() -> Path:
 
 
 def archive_folder(run: str) -> Path:
-    """Where the files of a run are on this machine; `run` as names of files begin."""
+    """The directory of a run's files on this machine; `run` is the prefix of their names."""
     return Path(settings.ARCHIVE_DIR) / run
 
 

@@ -15,7 +15,7 @@ NAME = r"^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$"
 
 
 def about(seconds: float) -> str:
-    """A time that is estimated, in words: beyond ten minutes or hours by fives."""
+    """An estimated time in words: beyond ten minutes or hours by fives."""
     if seconds < 60:
         return "less than a minute"
     unit, size = ("hour", 3600) if seconds >= 2 * 3600 else ("minute", 60)
@@ -131,7 +131,7 @@ class BackgroundJob(models.Model):
 
     @property
     def percent(self) -> int | None:
-        """How much is done; None: its kind does not count that, or nothing is known yet."""
+        """How much is done; None if its kind does not count that, or if nothing is known yet."""
         done, of = self.progress.get("done"), self.progress.get("of")
         return min(100 * done // of, 100) if of and done is not None else None
 

@@ -26,7 +26,7 @@ class DeletedKind(models.TextChoices):
 
 
 class DeletedItem(models.Model):
-    """Something small that was deleted, with what it takes to make it again."""
+    """A small deleted item, with the data to restore it."""
 
     kind = models.CharField(max_length=10, choices=DeletedKind.choices)
     name = models.CharField(max_length=600, help_text="as lists showed it")

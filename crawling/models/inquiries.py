@@ -59,7 +59,7 @@ class Inquiry(BackgroundJob):
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """None: there is none, or none yet."""
+        """The answer; None if there is none so far."""
         found: dict[str, Any] | None = self.result
         return found
 

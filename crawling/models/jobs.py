@@ -229,7 +229,7 @@ class CrawlJob(models.Model):
 
     @property
     def process_limit(self) -> int | None:
-        """How many processes a run of it has; None: one, and extra ones for idle workers."""
+        """How many processes a run of it has; None for one, and extra ones for idle workers."""
         return 1 if self.has_exact_order else self.processes or None
 
 

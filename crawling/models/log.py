@@ -19,7 +19,7 @@ class Level(models.IntegerChoices):
 
 
 class LogLine(models.Model):
-    """One line of a run's log; `url` where it is about one URL."""
+    """One line of a run's log; `url` is set if it is about one URL."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="log", db_index=False)
     at = models.DateTimeField(auto_now_add=True)

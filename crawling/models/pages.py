@@ -180,8 +180,8 @@ class Page(models.Model):
 
 
 class FurtherRecord(models.Model):
-    """A record of an import that the row of its URL's page does not tell: an earlier answer, one
-    to another method than GET, or what a crawler noted about the page.
+    """A record of an import that is not the page of its URL: an earlier answer, one to another
+    method than GET, or what a crawler noted about the page.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="further_records", db_index=False)
@@ -347,7 +347,7 @@ class ExtractedRow(models.Model):
 class HotPage(models.Model):
     """A page that a crawl wanted while another one's fetch was fresh.
 
-    `heat`: as `crawling.frontier.rules.hotspots` has it.
+    `heat`: see `crawling.frontier.rules.hotspots`.
     """
 
     fingerprint = models.BigIntegerField(unique=True)

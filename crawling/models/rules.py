@@ -86,8 +86,8 @@ class BlocklistEntry(models.Model):
 
 
 class RobotsException(models.Model):
-    """For a while a crawl may fetch what a host's robots.txt forbids, because an administrator says
-    why.
+    """For a while a crawl may fetch what a host's robots.txt forbids, for a reason that an
+    administrator gave.
     """
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="robots_exceptions")

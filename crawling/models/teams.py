@@ -12,7 +12,7 @@ NAME = RegexValidator(r"^[^\x00-\x1f\x7f]+$", "The name of a team is one line of
 
 
 class Team(models.Model):
-    """Users who work together. Its name never changes: crawls and shares of pools go by it."""
+    """Users who work together. Its name never changes: crawls and shares of pools refer to it."""
 
     name = models.CharField(max_length=80, unique=True, validators=[NAME])
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="teams", blank=True)

@@ -72,7 +72,7 @@ def _budgets(order: CrawlOrder) -> tuple[tuple[int, int | None], tuple[int, int 
 
 
 def _most(span: int, delay: float, limit: int | None) -> int | None:
-    """The most requests within `seconds`; None if nothing bounds them."""
+    """The most requests within `span` seconds; None if nothing bounds them."""
     by_delay = floor(span / delay) if delay else None
     bounds = [bound for bound in (by_delay, limit) if bound is not None]
     return max(1, min(bounds)) if bounds else None

@@ -179,7 +179,7 @@ class Ranking:
         return self.order in COUNTS_LINKS
 
     def weight(self, url: str, links: float) -> float:
-        """SEEDS B4's I(P) of a URL with `backlinks` links to it, whatever the order of visits."""
+        """SEEDS B4's I(P) of a URL with `links` links to it, whatever the order of visits."""
         return self.links_weight * links + self.url_weight * importance_of(
             url, self.importance or {}
         )

@@ -44,7 +44,7 @@ def ask(
 ) -> Inquiry:
     """Let a background job answer. It comes before jobs that no page waits for.
 
-    kind: by its name. run: of which it quotes pages. Raises InquiriesBusy when too many are open.
+    kind: its name. run: the run whose pages it quotes. Raises InquiriesBusy when too many are open.
     """
     still_open = Inquiry.objects.filter(ended_at=None, asked_at__gt=timezone.now() - LONGEST)
     if still_open.count() >= MOST_OPEN:
@@ -76,7 +76,7 @@ def ask_once(
 
 
 def ask_again(inquiry: Inquiry, *, by: User | None) -> Inquiry:
-    """Ask what was cancelled. Raises InquiriesBusy, SealBroken."""
+    """Ask a cancelled question again. Raises InquiriesBusy, SealBroken."""
     return ask(inquiry.kind, question_of(inquiry), by=by, key=inquiry.subject, run=inquiry.run)
 
 

@@ -37,7 +37,7 @@ def question_kind(
 ) -> JobKind:
     """Jobs that answer one kind of question.
 
-    scope: CRAWL if it quotes pages of one crawl; of several, the row cannot name them all.
+    scope: CRAWL if it quotes pages of one crawl; a row cannot name several.
     """
     QUESTIONS[name] = label
     return JobKind(
@@ -62,7 +62,7 @@ def question_kind(
 
 
 def _work(answer: Answer, job: RunningJob) -> JobResult:
-    # what reads documents is imported by those who need it
+    # readers of documents are imported only where they are needed
     from crawling.previews.inquiry_answers import answered
 
     return answered(answer, job)

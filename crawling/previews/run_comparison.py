@@ -152,7 +152,7 @@ class ChangeFilter:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of two runs so far; a job finds later what is None."""
+    """The comparison of two runs so far; a job fills in later what is None."""
 
     summary: ComparisonSummary | None
     rows: Sequence[PageDifference] | None

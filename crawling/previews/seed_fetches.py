@@ -250,7 +250,7 @@ class _TestFetchRound:
             return self._told(fetch, address, fetched)
 
     def _learn_robots(self, address: Address, dial: str, clock: TestFetchClock) -> bool:
-        """Fetch the origin's robots.txt if it is not known; False: the time is over."""
+        """Fetch the origin's robots.txt if it is not known; Return False if the time is over."""
         if address.origin in self._robots:
             return True
         if not clock.wait():

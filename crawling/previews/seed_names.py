@@ -28,8 +28,8 @@ LOOK_SECONDS = 0.1
 
 
 def request_name_lookups(seeds: Sequence[str], *, by: User | None) -> Inquiry | None:
-    """Let a background job look up the names whose addresses are not known; None: it need not, or
-    too many pages ask at this moment. seeds: in canonical form.
+    """Let a background job look up the names whose addresses are not known; return None if there
+    are none, or if too many pages ask at this moment. seeds: in canonical form.
     """
     names = unknown_names(seeds)
     if not names:

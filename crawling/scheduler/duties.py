@@ -178,7 +178,7 @@ def enroll_anew() -> Progress:
 def for_each(
     found: Sequence[T], do: Callable[[T], object], *, seconds: float = AT_A_TIME_SECONDS
 ) -> Progress:
-    """Do it for each of these, as far as there is time; what is not done is to be found again."""
+    """Do the duty for each of these, as far as there is time; the rest must be found again."""
     until = time.monotonic() + seconds
     for number, one in enumerate(found, 1):
         do(one)

@@ -61,7 +61,7 @@ class Leadership:
         return self._is_leader
 
     def wait(self, seconds: float, ending: StopEvent) -> bool:
-        """Whether the pool has granted something within so many seconds."""
+        """Whether the pool grants something within `seconds`."""
         assert self._connection is not None
         return await_notice(self._connection, ending, seconds)
 

@@ -56,7 +56,7 @@ def deliver_other_messages() -> None:
 def deliver(
     kinds: Collection[OutboxKind] = tuple(OutboxKind), *, seconds: float = math.inf
 ) -> Progress:
-    """Deliver what is undelivered of these kinds, each message at least once.
+    """Deliver undelivered messages of these kinds, each at least once.
 
     A message that fails stays to be delivered, and others do not wait for it: not those behind it,
     and not those of other runs for a lock that its run waits for. Raises the first failure at the
@@ -72,7 +72,7 @@ def deliver(
             _deliver(message)
             mark_sent(ids=[message.id])
         except RedisError:
-            raise  # none of them can be delivered now
+            raise  # no message can be delivered now
         # Whatever is wrong with one message, the others go first; it is raised below.
         except Exception as error:
             failures[run] = error

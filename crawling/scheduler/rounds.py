@@ -171,7 +171,7 @@ def _do_duties(leads: threading.Event, idle: IdleState, ending: StopEvent) -> No
 
 
 def make_round(rounds: list[Duty], now: float, *, is_idle: bool = False) -> Progress:
-    """Do each duty that is due; one that fails for a passing reason is tried again in its turn."""
+    """Do each due duty; a duty that fails for a temporary reason is tried again in its turn."""
     left = {Progress.DONE}
     for duty in rounds:
         if not duty.is_due(now, is_idle=is_idle):

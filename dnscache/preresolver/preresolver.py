@@ -100,7 +100,7 @@ class PreResolver:
 
     def turn(self, *, wait: float) -> None:
         """Read the due names, start lookups, and deliver known answers and new ones; if there is
-        nothing to do, wait for `seconds`.
+        nothing to do, wait for `wait` seconds.
         """
         now = self._resolver.clock()
         found = self._agenda.read(self._candidates(now + LOOK_AHEAD_SECONDS))

@@ -89,7 +89,7 @@ def page_of(
     most: int,
     among: Collection[int] | None = None,
 ) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
-    """Up to `limit` wanted crawls, and the id to continue after; None at the end.
+    """Up to `most` wanted crawls, and the id to continue after; None at the end.
 
     waiting: the runs that wait; among: all found ids, if they are known.
     """

@@ -82,7 +82,7 @@ def first_hosts(run: Run, most: int) -> list[HostQueue]:
 def hosts_page(
     run: Run, *, text: str, sort: str, after: int | None, most: int
 ) -> tuple[list[HostQueue], int | None]:
-    """Up to `limit` of these, from the present place of the queue with the id `after` on, and the
+    """Up to `most` of these, from the present place of the queue with the id `after` on, and the
     id to continue after. Their ids are read first, as above.
 
     In the order of finding, ids alone show where to continue, so that queue need not exist.

@@ -69,7 +69,7 @@ def shell(text: str) -> str:
 
 @register.filter
 def digits(number: float, most: int) -> str:
-    """A number of unknown size with at least `digits` digits, written out: 1,000 and 0.000012."""
+    """A number of unknown size with at most `most` digits, written out: 1,000 and 0.000012."""
     size = math.floor(math.log10(abs(number))) if number else 0
     places = max(0, most - 1 - size)
     return f"{number:,.{places}f}"

@@ -31,8 +31,8 @@ def example_urls(lines: Sequence[str]) -> list[str]:
 
 
 class OrderingPart(BaseModel):
-    """Of two URLs that wait, best-first takes the one of the greater links_weight x pages that link
-    to it + url_weight x importance; focused takes the one whose links are more like the topic.
+    """Best-first takes the waiting URL with the greatest links_weight x pages that link to it +
+    url_weight x importance; focused takes the one whose links are most like the topic.
     """
 
     exact_order: Annotated[

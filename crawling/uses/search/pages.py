@@ -68,7 +68,7 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _filter(query: QueryDict) -> SearchFilter:
-    """Nonsense counts as not given."""
+    """The filter that a URL's query asks for. Invalid values are ignored."""
     crawl = _number(query, "crawl")
     return SearchFilter(
         crawl=crawl,

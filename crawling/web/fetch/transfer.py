@@ -227,7 +227,7 @@ class Transfer:
     """The answer to one request; its receiver closes `body`.
 
     may_dial(address, port): whether a socket may connect there. received: called with the number of
-    received bytes. is_cut: whether everything must end. wants: called with the head; whether to
+    received bytes. is_cut: whether everything must end. wants: tells by the head whether to
     read the body.
     """
 

@@ -252,7 +252,7 @@ def _behind(last: DnsEntry, sort: str) -> Q:
     )
 
 
-def hard_counts() -> dict[str, int]:
+def failing_counts() -> dict[str, int]:
     """Return how many names are in the negative region, by status."""
     return dict(
         DnsEntry.objects.filter(region=Region.REVERSE)

@@ -137,7 +137,7 @@ def _list(request: AuthenticatedRequest) -> dict[str, Any]:
         asked_text(request.GET, name, most=LONGEST_NAME)
         for name in ("q", "status", "sort", "after")
     )
-    counts = selectors.hard_counts()
+    counts = selectors.failing_counts()
     labels = {
         value: (label, counts[value]) for value, label in DnsEntry.Status.choices if value in counts
     }

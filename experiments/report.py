@@ -113,7 +113,7 @@ class ExperimentView:
         return self.state in ENDED
 
     @property
-    def done(self) -> int:
+    def requests_done(self) -> int:
         """Requests whose first try has ended, over all policies."""
         return sum(column.requests_done for column in self.columns)
 

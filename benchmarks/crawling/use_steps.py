@@ -39,7 +39,7 @@ ITEMS = "crawling.datasets.microformats:MicroformatsReader.items"
 
 def tabs(crawl: CrawlJob) -> str:
     """The page of the link check with each kind of problem, as a browser gets it."""
-    client, times, broken_off, run = administrator(), {}, [], whole_run(crawl).number
+    client, times, broken_off, run = administrator(), {}, [], latest_reread_run(crawl).number
     for kind in ProblemKind:
         with timed() as taken:
             answer = client.get(f"/crawls/{crawl.pk}/links/?kind={kind}&run={run}")
@@ -55,7 +55,7 @@ def tabs(crawl: CrawlJob) -> str:
 
 
 def file(kind: str, crawl: CrawlJob) -> str:
-    return lines(f"/crawls/{crawl.pk}/link-check.{kind}?run={whole_run(crawl).number}")
+    return lines(f"/crawls/{crawl.pk}/link-check.{kind}?run={latest_reread_run(crawl).number}")
 
 
 def lines(path: str) -> str:
@@ -78,7 +78,7 @@ def plan(crawl: CrawlJob) -> str:
 def microformats(crawl: CrawlJob) -> str:
     """A tenth of the second reading, and the share of microformats in it."""
     spending.install({"items": [ITEMS]})
-    run, pages, items = whole_run(crawl), 0, 0
+    run, pages, items = latest_reread_run(crawl), 0, 0
     with timed() as taken, MicroformatsReader() as reader:
         for page in html_pages(run).order_by("pk").iterator():
             if page.pk % EVERY == 0:
@@ -95,7 +95,7 @@ def microformats(crawl: CrawlJob) -> str:
 def searches(crawl: CrawlJob) -> str:
     """For words of titles: one, two, both as a phrase, one of two."""
     dice, times = Random(1), list[float]()  # noqa: S311  # no secret
-    titles = Page.objects.filter(run=whole_run(crawl)).values_list("title", flat=True)
+    titles = Page.objects.filter(run=latest_reread_run(crawl)).values_list("title", flat=True)
     texts = [words for title in titles if len(words := re.findall(r"\w{3,}", title)) > 1]
     for number in range(SEARCHES):
         one, other = dice.sample(dice.choice(texts), 2)
@@ -139,7 +139,7 @@ def _latest(crawl: CrawlJob) -> Run:
     return crawl.runs.get(is_latest=True)
 
 
-def whole_run(crawl: CrawlJob) -> Run:
+def latest_reread_run(crawl: CrawlJob) -> Run:
     """The latest run whose pages have been read a second time, all of them."""
     return next(run for run in crawl.runs.order_by("-number") if not unread_parts(run))
 

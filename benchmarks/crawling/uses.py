@@ -22,7 +22,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import connection
 
-from benchmarks.crawling.use_steps import STEPS, whole_run
+from benchmarks.crawling.use_steps import STEPS, latest_reread_run
 from benchmarks.report import Table, options
 from benchmarks.scene.crawls import make_ready
 from benchmarks.scene.product import Product, environment_at_hand, running_product
@@ -92,7 +92,7 @@ def main() -> None:
     asked = options(__doc__, "folder", workers=2, only=[""])
     crawl_twice(Path(asked.folder[0]), asked.workers)
     table = new_table()
-    for name, words in uses(whole_run(latest_run().crawl).number).items():
+    for name, words in uses(latest_reread_run(latest_run().crawl).number).items():
         if any(text in name for text in asked.only):
             tell(table, name, words)
 

@@ -66,7 +66,7 @@ def foreign_payloads(*runs: Run) -> QuerySet[Page]:
     return pages.select_related("archive_file").order_by("archive_file", "archive_offset")
 
 
-def whole_run(
+def warc_of_run(
     files: Iterable[ArchiveFile], foreign: Iterable[Page], *, name: str, facts: Mapping[str, str]
 ) -> Iterator[bytes]:
     """The records with payloads that are in archives of other runs, and the committed bytes of each

@@ -53,7 +53,7 @@ def refused_acts(request: HttpRequest) -> str:
     return str(getattr(request, "refused_acts", ""))
 
 
-def reach_of(request: HttpRequest) -> str:
+def answer_scope_key(request: HttpRequest) -> str:
     """The part of an answer about many crawls that its user's permissions do not decide: whose
     crawls the user acts on; "" where permissions say it all.
     """

@@ -22,7 +22,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from crawlsite.middleware.crawl_permissions import reach_of
+from crawlsite.middleware.crawl_permissions import answer_scope_key
 from serving.list_choices import choices_of
 from serving.requests import is_common, wants_fragment
 
@@ -171,7 +171,7 @@ def _digest(request: HttpRequest) -> str:
         request.get_host(),
         timezone.get_current_timezone_name(),
         repr(choices_of(request)),
-        reach_of(request),
+        answer_scope_key(request),
         *sorted(request.user.get_all_permissions()),
     )
     return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()

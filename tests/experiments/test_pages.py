@@ -208,7 +208,7 @@ def test_an_operator_starts_an_experiment_and_the_background_worker_runs_it(tmp_
         LogEntry.objects.get(object_id=str(experiment.pk), content_type__model="experiment").user
         == experiment.job.by
     )
-    assert experiment_view(experiment).done == 6
+    assert experiment_view(experiment).requests_done == 6
 
 
 def test_an_operator_cancels_an_experiment_on_its_page_and_runs_it_again():

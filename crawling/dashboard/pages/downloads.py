@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from django.db.models import QuerySet
 
 from crawling.archive.reader import check_not_withdrawn
-from crawling.archive.selection import files_here, foreign_payloads, warc_of, whole_run
+from crawling.archive.selection import files_here, foreign_payloads, warc_of, warc_of_run
 from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.models import ExtractedRow, Page, Run
 from crawling.orders.ranking import Order, Ranking
@@ -167,7 +167,7 @@ def warc_file(run: Run, wanted: PageFilter) -> Download:
     if not wanted:
         check_not_withdrawn(files)
         foreign = foreign_payloads(run)
-        pieces = whole_run(files, foreign.iterator(), name=name, facts=_facts(run, wanted))
+        pieces = warc_of_run(files, foreign.iterator(), name=name, facts=_facts(run, wanted))
         size = sum(file.committed_length for file in files)
         return Download(name, WARC, pieces, None if foreign.exists() else size)
     return Download(

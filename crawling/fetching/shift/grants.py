@@ -278,7 +278,7 @@ class MemoryStage:
         self._grants = grants
         self._limit = MemoryLimit()
         self._share = memory_share(grants.claim)
-        self.budget = MemoryBudget(rest=self._rest(), most=self._most())
+        self.budget = MemoryBudget(rest=self._spare_bytes(), most=self._claimable_spare_bytes())
         self._is_asked = False
         self._looked_at = self._used_at = time.monotonic()
 
@@ -297,10 +297,10 @@ class MemoryStage:
         """The number of threads for which there are shares of the held memory."""
         return self._grants.held["memory"] * MIB // self._share
 
-    def _rest(self) -> int:
+    def _spare_bytes(self) -> int:
         return max(0, self._grants.held["memory"] - self._units_of_shares()) * MIB
 
-    def _most(self) -> int:
+    def _claimable_spare_bytes(self) -> int:
         return max(0, self._grants.claim["memory"] - self._units_of_shares()) * MIB
 
     def _units_of_shares(self) -> int:
@@ -323,7 +323,7 @@ class MemoryStage:
             self._is_asked = not self._grants.stage_is_over(give_up=not shortage)
         elif shortage:
             self._ask(shortage)
-        self.budget.set_rest(self._rest(), self._most())
+        self.budget.set_rest(self._spare_bytes(), self._claimable_spare_bytes())
         self._give_back_idle(now)
 
     def _ask(self, shortage: int) -> None:
@@ -332,7 +332,7 @@ class MemoryStage:
             self._is_asked = not self._grants.request_stage({"memory": units}, DEADLINE_SECONDS)
 
     def _give_back_idle(self, now: float) -> None:
-        units = self._rest() // MIB
+        units = self._spare_bytes() // MIB
         if self._is_asked or not units or not self.budget.is_idle:
             self._used_at = now
         elif now - self._used_at > IDLE_SECONDS and self.budget.clear():

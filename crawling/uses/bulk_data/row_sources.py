@@ -103,7 +103,7 @@ def page_rows(run: Run, place: BulkPlace) -> BulkRows:
     return _page_rows(run, in_time(Page.objects.filter(run=run), after=place.after))
 
 
-def page_sizes(run: Run) -> list[int]:
+def sampled_row_sizes(run: Run) -> list[int]:
     """The sizes of rows from all over the run, since the first pages of a site are seldom like the
     others.
     """

@@ -28,7 +28,7 @@ from crawling.uses.bulk_data.row_sources import (
     data_rows,
     link_rows,
     page_rows,
-    page_sizes,
+    sampled_row_sizes,
     text_rows,
     text_sizes,
 )
@@ -64,7 +64,7 @@ PAGES = BulkTable(
     "field.",
     page_rows,
     count_pages,
-    sizes=page_sizes,
+    sizes=sampled_row_sizes,
 )
 TEXT = BulkTable(
     "text",

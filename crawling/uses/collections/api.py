@@ -32,7 +32,7 @@ from crawling.uses.collections.members import (
     MemberRow,
     captures_in,
     figures_of,
-    hidden_members,
+    hidden_member_count,
     member_rows,
 )
 from crawling.uses.collections.models import Collection
@@ -141,7 +141,7 @@ def collection_row(found: Collection) -> dict[str, Any]:
 def collection_detail(collection: Collection) -> dict[str, Any]:
     rows = member_rows(collection)
     told = collection_row(listed_collections().get(pk=collection.pk))
-    hidden = hidden_members(collection, rows)
+    hidden = hidden_member_count(collection, rows)
     return {**told, "figures": asdict(figures_of(rows)), "hidden": hidden}
 
 

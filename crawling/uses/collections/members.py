@@ -159,7 +159,7 @@ def figures_of(rows: Sequence[MemberRow]) -> CollectionFigures:
     )
 
 
-def hidden_members(collection: Collection, rows: Sequence[MemberRow]) -> int:
+def hidden_member_count(collection: Collection, rows: Sequence[MemberRow]) -> int:
     """How many members are deleted or withdrawn for now."""
     return collection.members.count() - len(rows)
 

@@ -45,7 +45,7 @@ from crawling.uses.collections.members import (
     MemberRow,
     captures_in,
     figures_of,
-    hidden_members,
+    hidden_member_count,
     member_rows,
     sorted_rows,
 )
@@ -153,7 +153,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     here = head_facts(request, collection) | {
         "figures": figures_of(rows),
         "singles": sum(row.page is not None for row in rows),
-        "hidden": hidden_members(collection, rows),
+        "hidden": hidden_member_count(collection, rows),
         "rows": Paginator(found, ROWS).get_page(request.GET.get("page")),
         "heads": [
             (is_aside, column(key, label, is_number, now=sort, falls_first=falls))

@@ -86,10 +86,10 @@ def read_block(
     codings = answer.fields.get("transfer-encoding", "").lower()
     names = [name.partition(";")[0].strip() for name in codings.split(",")]
     if "chunked" in names:
-        _take_off(answer, _unchunked(answer.payload, answer.size, is_cut_off), answer.size)
+        _replace_payload(answer, _unchunked(answer.payload, answer.size, is_cut_off), answer.size)
     others = [name for name in names if name not in ("chunked", "identity", "")]
     if others:
-        _take_off(answer, _unpacked(answer, ", ".join(others)), MOST_DOCUMENT_BYTES)
+        _replace_payload(answer, _unpacked(answer, ", ".join(others)), MOST_DOCUMENT_BYTES)
     return answer
 
 
@@ -136,7 +136,7 @@ def _copied(
     return spool, size
 
 
-def _take_off(answer: HttpBlock, pieces: Iterator[bytes] | None, most: int) -> None:
+def _replace_payload(answer: HttpBlock, pieces: Iterator[bytes] | None, most: int) -> None:
     """Replace the payload by one without its coding, unless it has more than `most` bytes."""
     if pieces is None:
         return

@@ -20,7 +20,7 @@ from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
 from crawling.orders.seeds import in_short
 from crawling.runs.crawls.added_seeds import add_to_seeds
 from crawling.uses.seed_sources.feed_fetch import fetch_feed
-from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_done, waiting_files
+from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_read, waiting_files
 from crawling.uses.seed_sources.sources import folder_of
 from crawling.web.documents.json_feed import BadFeed
 
@@ -115,7 +115,7 @@ def _read_folder(source: SeedSource) -> SourceReading:
         added += additions.added
         refused += additions.sentences
         try:
-            move_to_done(file, additions.sentences)
+            move_to_read(file, additions.sentences)
         except SeedsUnreadable as error:
             refused.append(str(error))
     return SourceReading(added, refused)

@@ -81,7 +81,7 @@ def waiting_files(folder: Path) -> list[SeedFile]:
     return [SeedFile(folder / name) for name in names[:MOST_FILES]]
 
 
-def move_to_done(file: SeedFile, refused: Sequence[str]) -> None:
+def move_to_read(file: SeedFile, refused: Sequence[str]) -> None:
     """Move a read file into the folder `read`, named by the time, with the refusals.
 
     Raises SeedsUnreadable.

@@ -132,9 +132,9 @@ class StructuredDataReader:
         problems = [item.problem for item in items if item.problem]
         self._take(kind, (_item_row(kind, item) for item in items if not item.problem))
         for problem in problems[:MOST_PROBLEMS]:
-            self._say(kind, problem)
+            self._add_problem(kind, problem)
         if (more := len(problems) - MOST_PROBLEMS) > 0:
-            self._say(
+            self._add_problem(
                 kind, f"{more:,} more {'problem is' if more == 1 else 'problems are'} not told."
             )
 
@@ -153,12 +153,12 @@ class StructuredDataReader:
         for number, row in enumerate(map(_bounded, rows)):
             length = sum(map(len, (row.type, row.name, row.value)))
             if number >= MOST_ROWS or self._characters + length > MOST_CHARACTERS:
-                self._say(kind, f"Only the first {number:,} are kept.")
+                self._add_problem(kind, f"Only the first {number:,} are kept.")
                 return
             self._characters += length
             self.rows.append(row)
 
-    def _say(self, kind: DataKind, problem: str) -> None:
+    def _add_problem(self, kind: DataKind, problem: str) -> None:
         self.rows.append(_bounded(DataRow(DataKind.PROBLEM, type=kind, value=problem)))
 
 

@@ -107,7 +107,7 @@ def microdata_items(document: turbohtml.Document, base: str) -> Iterator[FoundIt
         yield FoundItem(problem="References of items that are properties were not followed.")
     # an element that several items refer to counts with each
     references = sum(len(_words(one, "itemref")) for one in document.select("[itemref]"))
-    size = (1 + references) * _size(document, ("itemprop",), _longest(document, base))
+    size = (1 + references) * _size(document, ("itemprop",), _longest_base(document, base))
     yield from _read(size, lambda: document.microdata(base))
 
 
@@ -115,11 +115,11 @@ def rdfa_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
     """The items that are no property of another; base: the base of relative URLs."""
     if not document.select_one("[typeof]"):
         return
-    size = _size(document, ("property", "typeof"), _longest(document, base))
+    size = _size(document, ("property", "typeof"), _longest_base(document, base))
     yield from _read(size, lambda: document.rdfa(base))
 
 
-def _longest(document: turbohtml.Document, base: str) -> int:
+def _longest_base(document: turbohtml.Document, base: str) -> int:
     """The longest base to which a name or a value may be joined."""
     stated = [attribute(one, name) for name in PREFIXES for one in document.select(f"[{name}]")]
     return max(

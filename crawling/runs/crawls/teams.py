@@ -15,6 +15,7 @@ from allocation.rules.shares import NO_LIMIT
 from allocation.wording import some
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, WrongState
+from crawling.base.use import offered
 from crawling.installation.permissions import ADMINISTER, STEER, acts_on_own_only
 from crawling.models import CrawlJob, Team, TeamRule
 from crawling.runs.crawls.creation import team_errors
@@ -36,8 +37,8 @@ def create_team(name: str, members: Sequence[str] = (), *, by: User | None = Non
 
 
 def rename_team(team: Team, name: str, *, by: User | None = None) -> None:
-    """Give a team another name. Crawls and shares of pools refer to a team by its name, so a team
-    that has either keeps its name. Raises BadOrder, WrongState.
+    """Give a team another name. Others refer to a team by its name, so that it keeps the name while
+    it is used (`uses_of`). Raises BadOrder, WrongState.
     """
     if uses := uses_of(team):
         raise WrongState(
@@ -81,9 +82,12 @@ def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
 
 
 def uses_of(team: Team) -> list[str]:
-    """The crawls and shares of pools that refer to a team, as sentences."""
+    """Phrases about all that refers to a team by its name: crawls, shares of pools, and items of
+    uses of crawls (`TEAM_USES` of their modules `pages`).
+    """
     crawls = list(CrawlJob.objects.filter(team=team.name).values_list("name", flat=True))
     used = [f"crawls {some(crawls)}"] if crawls else []
+    used += filter(None, (told(team) for told in offered("pages", "TEAM_USES")))
     for share in shares_of(team):
         has_terms = any(share.reserved) or any(limit != NO_LIMIT for limit in share.limits)
         if has_terms or share.processes.filter(state=ProcessState.ACTIVE).exists():

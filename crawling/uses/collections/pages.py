@@ -20,6 +20,7 @@ from django.urls import path, reverse
 from django.utils.http import urlencode
 from redis.exceptions import RedisError
 
+from allocation.wording import some
 from crawling.archive.packages.reading import read
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.columns import column
@@ -266,4 +267,12 @@ SHARED = (
         may_change,
     ),
 )
+
+
+def _of_team(team: Team) -> str:
+    names = list(Collection.objects.filter(team=team.name).values_list("name", flat=True))
+    return f"collections {some(names)}" if names else ""
+
+
+TEAM_USES = (_of_team,)
 BULK_PAGES = (BulkPage("collect", "Add to collection", "i-bookmark", _of_crawls),)

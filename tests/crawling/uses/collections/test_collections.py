@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 from crawling.base.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Page, Run, Team
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.crawls.teams import set_team_rule
+from crawling.runs.crawls.teams import create_team, delete_team, rename_team, set_team_rule
 from crawling.runs.housekeeping.deletion import delete_crawl, restore_crawl, restore_run
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
@@ -294,3 +294,13 @@ def test_members_that_are_removed_by_their_numbers_are_those_of_the_collection(r
 
     assert remove_members(collection, [added[0].pk], by=None) == []
     assert names(other) == ["Books"]
+
+
+def test_a_team_that_has_a_collection_keeps_its_name(db):
+    """Else another team that takes the name would have its collections."""
+    team = create_team("Press")
+    create_collection(CollectionFields("Town library", team="Press"), by=None)
+
+    for attempt in (lambda: rename_team(team, "Maps"), lambda: delete_team(team)):
+        with pytest.raises(WrongState, match="collections Town library"):
+            attempt()

@@ -56,7 +56,7 @@ class LongName(BadUrl):
     fault = f"has a host name of more than {MAX_NAME_LENGTH} characters"
 
 
-class PortZero(BadUrl):
+class BadPort(BadUrl):
     """It names port 0."""
 
     fault = "names port 0, which no server can have"
@@ -138,7 +138,7 @@ def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENG
     # port 0 cannot be listened on, and urllib3 would replace it by the scheme's own port, which was
     # not vetted
     if port == "0":
-        raise PortZero(f"{text[:200]!r}: port 0 cannot be connected to")
+        raise BadPort(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href, scheme, hostname, int(port or usual_port))
 
 

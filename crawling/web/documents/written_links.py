@@ -254,17 +254,13 @@ def _fill(
 
 
 class _Budget:
-    """The processor time for the links of a document; read only after that much time has passed by
-    the clock.
-    """
+    """The processor time for the links of a document; read once as much has passed by the clock."""
 
     def __init__(self) -> None:
         self._began, self._used = time.monotonic(), 0.0
 
     def is_spent(self, links: int) -> bool:
-        """Whether more time is used than `links` links may take; the limit is at most twice
-        MOST_SECONDS.
-        """
+        """Whether more time is used than this number of links may take, or at most twice that."""
         most = MOST_SECONDS + links * LINK_SECONDS
         if time.monotonic() - self._began < most:
             return False
@@ -294,9 +290,7 @@ class LinkPlacement:
         return [known.get(element, "") for element in elements] if known else []
 
     def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
-        """The place of each element, empty if it is in none; an empty list if no element is in
-        any.
-        """
+        """The place of each, empty if it is in none; an empty list if no element is in any."""
         if not self._is_any:
             return []
         if tag == "a":

@@ -49,8 +49,8 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     (
         "Order of visits",
         OrderingPart,
-        "Of two URLs that wait, best first takes the one of the greater links_weight × pages "
-        "that link to it\n+ url_weight × importance. Focused takes the one of the greater "
+        "Best first takes the waiting URL with the greatest links_weight × pages "
+        "that link to it\n+ url_weight × importance. Focused takes the one with the greatest "
         "expected\nsimilarity to the topic ([decision 93](decisions/0093-focused-crawl.md)). Known "
         "URLs are recognised\nexactly, however many there are: a Bloom filter\nbefore the lookup "
         "would save 18 µs on a new link and cost "

@@ -230,7 +230,7 @@ def deletions_held() -> Iterator[None]:
 
 @transaction.atomic
 def remove_abandoned() -> int:
-    """Remove the files of deleted runs that are on this machine, then their rows; returns how many.
+    """Remove the files of deleted runs that are on this machine, then their rows. Return how many.
 
     Safe to repeat.
 

@@ -58,7 +58,7 @@ ALTERNATE = "alternate"
 
 
 class PageContent(StyleContent, Protocol):
-    """As for its styles, and for links."""
+    """The content of a page's styles, and of its links."""
 
     def link(self, written: str) -> str: ...
 

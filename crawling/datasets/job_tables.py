@@ -111,7 +111,7 @@ class TablesState:
     trouble: str
     #: why no background job computes the tables, if one has reported it
     waits: str
-    #: None: there are none to be shown
+    #: None if there are none to show
     tables: JobTables | None
     #: pages that were fetched since; MOST_BEHIND means that many or more
     newer_pages: int
@@ -144,7 +144,7 @@ class TablesOfRun:
         return job_kinds()[self.name]
 
     def latest(self, run: Run) -> JobTables | None:
-        """None: there are none to be shown."""
+        """The latest tables; None if there are none to show."""
         job = jobs_of(self.kind, run).filter(ended_at__isnull=False, trouble="").first()
         return JobTables(self, job) if job else None
 

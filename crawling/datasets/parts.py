@@ -166,7 +166,7 @@ def pages_of_runs_behind(runs: Sequence[int], step: str) -> int:
     """How many pages of these runs have no links in the dataset yet.
 
     step: `written`, or those that are not yet `read` a second time, or `indexed` for the search.
-    MOST_BEHIND: so many or more.
+    MOST_BEHIND means that many or more.
     """
     with connection.cursor() as cursor:
         cursor.execute(BEHIND.format(step), {"runs": list(runs), "most": MOST_BEHIND})

@@ -29,8 +29,8 @@ def unread_parts(run: Run) -> QuerySet[LinksPart]:
 
 
 def part_read(part: LinksPart, *, is_whole: bool) -> bool:
-    """Note that a part was read again; in part, it stays unread. False: meanwhile the run was
-    deleted, its pages are to be read anew, or some were withdrawn.
+    """Note that a part was read again; in part, it stays unread. Return False if meanwhile the run
+    was deleted, its pages must be read again, or some were withdrawn.
     """
     same = LinksPart.objects.filter(pk=part.pk, run=part.run_id, name=part.name)
     return bool(same.update(read_at=Now() if is_whole else None, indexed_at=None))
@@ -47,7 +47,9 @@ def unindexed_parts() -> QuerySet[LinksPart]:
 
 
 def part_indexed(part: LinksPart) -> bool:
-    """Note that a part is in the search index. False: it was read again since, or is gone."""
+    """Note that a part is in the search index. Return False if it was read again since, or is
+    gone.
+    """
     same = LinksPart.objects.filter(pk=part.pk, name=part.name, read_at=part.read_at)
     return bool(same.update(indexed_at=Now()))
 

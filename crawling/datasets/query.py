@@ -96,7 +96,7 @@ def each_columns(
 ) -> Iterator[dict[str, np.ndarray]]:
     """Yield the columns of the query's rows, once for each set of values.
 
-    Raises LinkSearchTookTooLong if one of them takes this long.
+    Raises LinkSearchTookTooLong if a query takes longer than `seconds`.
     """
     with _links_of(run) as connection:
         for values in each:
@@ -144,8 +144,8 @@ def rows_in_time(
     *,
     at_a_time: int = ROWS,
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query, read while they are taken. Raises LinkSearchTookTooLong if so many at a
-    time take so long.
+    """The rows of a query, read while they are taken. Raises LinkSearchTookTooLong if a number of
+    them at a time take too long.
     """
     with limited(connection):
         found = connection.execute(query, dict(values or {}))
@@ -159,7 +159,7 @@ def rows_in_time(
 
 @contextmanager
 def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
-    """Break off what the connection does after this long. Raises LinkSearchTookTooLong."""
+    """Break off the connection's query after `seconds`. Raises LinkSearchTookTooLong."""
     timer = threading.Timer(seconds, connection.interrupt)
     timer.start()
     try:

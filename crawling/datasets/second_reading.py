@@ -102,10 +102,10 @@ def pages_read(run: Run) -> None:
 def read_part(
     run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda: True
 ) -> int | None:
-    """Read the pages of a part again, unless that was done meanwhile; returns how many were read,
-    None if another process is at it.
+    """Read the pages of a part again, unless that was done meanwhile. Return how many were read,
+    None if another process works on it.
 
-    goes_on: is asked after each page; if it does not, what was read is kept, and the part continues
+    goes_on: called after each page; if false, the read pages are stored, and the part continues
     there the next time.
     """
     with alone_at("read-again", part.pk) as is_alone:

@@ -21,7 +21,8 @@ CONTEXT_WORDS, CONTEXT_CHARACTERS = 8, 40
 #: words of long lines that are compared
 MOST_WORDS = 100_000
 CUT = "…"
-#: between lines that are unique, so many are compared each with each; of more, all have changed
+#: between unique lines, this many are compared each with each; if there are more, all count as
+#: changed
 MOST_EACH_WITH_EACH = 64
 Item = TypeVar("Item", bound=Hashable)
 

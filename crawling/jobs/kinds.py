@@ -116,7 +116,7 @@ class JobKind:
     within: timedelta | None = None
     #: the sentence of a job that is late
     late: str = ""
-    #: how long a job's row is kept after the request; None: as long as its run
+    #: how long a job's row is kept after the request; None for as long as its run
     kept: timedelta | None = None
     #: whether only the user who asked and administrators may cancel a job; otherwise all users who
     #: may act on the crawl

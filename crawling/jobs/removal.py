@@ -27,7 +27,7 @@ def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
     """Forget the jobs on which the event has that effect: they are not shown any more, and open
     ones are not done. `remove_forgotten` removes their files.
 
-    runs: ids; None: all runs.
+    runs: ids; None for all runs.
     """
     numbers = None if runs is None else list(runs)
     for kind in _affected(event, JobEffect.FORGET):

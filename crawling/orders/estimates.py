@@ -99,7 +99,7 @@ def _share(order: CrawlOrder, hosts: int) -> str:
 
 
 def _pages_of_a_host(order: CrawlOrder, hosts: int) -> int | None:
-    """None: nothing bounds them."""
+    """The pages of a host; None if nothing bounds them."""
     share = ceil(order.max_pages / hosts) if order.max_pages else None
     return min(filter(None, (order.host_max_pages, share)), default=None)
 

@@ -225,7 +225,9 @@ def asked_together(inquiry: BackgroundJob) -> set[int]:
 
 
 def _runs_asked_for(inquiry: BackgroundJob) -> dict[str, Any] | None:
-    """The two runs, each at a moment; None: no comparison, or its question cannot be read."""
+    """The two runs, each at a moment; None if it is no comparison, or its question cannot be
+    read.
+    """
     if inquiry.kind != InquiryKind.RUN_CHANGES:
         return None
     try:
@@ -239,7 +241,7 @@ def _read(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | N
 
 
 def moment_of(run: Run) -> str:
-    """As long as it is the same, so is the comparison. A run that continues after its end, since
+    """A value that changes when the comparison may. A run that continues after its end, since
     failures are tried again, ends at another moment.
     """
     if run.state in ENDED_STATES:

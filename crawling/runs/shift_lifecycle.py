@@ -37,7 +37,7 @@ ABORTED = (
     "Aborted by an operator; its pages and its queue are kept, and what was being fetched counts "
     "for nothing."
 )
-#: a shift ends after so many slices even if no process waits
+#: a shift ends after this many slices even if no process waits
 LONGEST_SLICES = 10
 logger = logging.getLogger(__name__)
 

@@ -207,7 +207,7 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
 def handle_all(
     run: Run, deed: UrlAction, wanted: FrontierFilter, *, by: User | None = None
 ) -> tuple[int, bool]:
-    """The same to all that is found, up to MOST; returns how many, and whether there are more.
+    """Apply an action to all found URLs, up to MOST. Return how many, and whether there are more.
 
     Raises SearchTookTooLong, too.
     """
@@ -236,7 +236,7 @@ def retry_failed(
     crawl: CrawlJob, *, by: User | None = None, status: int | None = None, url_id: int | None = None
 ) -> int:
     """Put the failed URLs of the latest run back into their queues, all, those of one status, or
-    one by its id; returns how many.
+    one by its id. Return how many.
 
     A run that had ended continues with them and whatever else it had queued; a paused one keeps
     them until it is resumed. Raises WrongState if it was never started, is stopping, has no such
@@ -257,8 +257,8 @@ def retry_failed(
 
 
 def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) -> tuple[int, int]:
-    """Put the first slice back, and let the run go on; returns how many URLs there are in all, and
-    in it.
+    """Put the first slice back, and let the run continue. Return the number of URLs in total, and
+    in the slice.
     """
     if run.state == RunState.STOPPING:
         raise WrongState(

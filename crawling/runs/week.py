@@ -40,7 +40,7 @@ class CrawlWeek:
     #: that ended in the week
     runs: int
     changes: Sequence[WeekChange]
-    #: fetched by the latest run of the week, and by the latest before it; None: there is none
+    #: fetched by the latest run of the week, and by the latest before it; None if there is none
     pages: int | None = None
     pages_before: int | None = None
 
@@ -64,7 +64,9 @@ class CrawlWeek:
 
 
 def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
-    """The last seven days of a crawl; None: none of its latest runs, `runs`, has ended in them."""
+    """The last seven days of a crawl; None if none of its latest runs, `runs`, has ended in
+    them.
+    """
     until = timezone.now()
     since = until - WEEK
     if not any(
@@ -91,7 +93,9 @@ class CrawlWeeks:
         self._weeks: dict[int, CrawlWeek] = {}
 
     def of(self, crawls: Collection[int] | None, *, most: int) -> tuple[Sequence[CrawlWeek], int]:
-        """Those with most news first, and how many others there are; crawls: only of these ids."""
+        """The crawls with most news first, and how many others there are; crawls: only these
+        ids.
+        """
         found = self._news.keys() if crawls is None else self._news.keys() & set(crawls)
         order = sorted(found, key=lambda pk: (-len(self._news[pk]), self._names[pk]))
         unread = {pk: self._names[pk] for pk in order[:most] if pk not in self._weeks}

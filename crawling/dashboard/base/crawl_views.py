@@ -35,10 +35,10 @@ class CrawlView:
     name: str
     seeds: Sequence[str]
     tags: Sequence[str]
-    #: the user who made it; empty: the command line, or a user who is gone
+    #: the user who made it; empty for the command line, or a deleted user
     owner: str
     team: str
-    #: empty: the default pool
+    #: empty for the default pool
     pool: str
     #: the run's number among the crawl's
     run: int | None
@@ -51,7 +51,7 @@ class CrawlView:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    #: when it starts by itself, in words; empty: it has no schedule, or that was not read
+    #: when it starts automatically, in words; empty if it has no schedule, or if that was not read
     schedule_text: str = ""
 
     @property

@@ -53,7 +53,7 @@ class Plan:
 
 
 def plan_of(crawl: CrawlJob) -> Plan | None:
-    """None: it starts by hand only."""
+    """The crawl's plan; None if it is only started by hand."""
     schedule = Schedule.objects.filter(crawl=crawl).first()
     return plan_in(schedule) if schedule else None
 

@@ -72,7 +72,7 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
             "sorts": SORTS_IN_WORDS,
             "kept": [(name, text) for name in FILTERS if (text := request.GET.get(name, ""))],
         }
-    # who may act on each crawl is a question of its owner and team
+    # whether a user may act on a crawl depends on its owner and team
     by_user = request.user.has_perm("crawling.change_crawljob")
     return render_live(
         request, "crawling/crawls.html", "crawling/_crawls.html", facts, depends_on_user=by_user

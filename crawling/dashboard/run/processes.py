@@ -20,7 +20,7 @@ from serving.listing.columns import Column
 @dataclass(frozen=True)
 class ResourceHolder:
     label: str
-    #: id of its crawl; None: no crawl, such as the DNS resolver
+    #: id of its crawl; None without a crawl, such as the DNS resolver
     crawl: int | None
 
 

@@ -135,7 +135,7 @@ class ReuseOffers:
         return found if found is None or archives else found.without_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
-        """Withdraw the offers for URLs that are done; returns the ids of URLs that had an offer of
+        """Withdraw the offers for URLs that are done; return the ids of URLs that had an offer of
         another crawl's page.
         """
         done = {
@@ -171,7 +171,7 @@ class CrawlPace:
             self.ending.wait(seconds)
 
     def address_gap(self, dial: str, configured_delay: float) -> float:
-        """Seconds between two requests to an address; 0: it has no clock.
+        """Seconds between two requests to an address; 0 if it has no clock.
 
         A host without a delay has none for its address either.
         """

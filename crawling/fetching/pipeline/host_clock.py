@@ -293,7 +293,7 @@ class HostAvailability:
             self.is_kept = False
 
     def seconds_to_wait(self, origin: str) -> float:
-        """The seconds until the origin may be asked again; 0: at once."""
+        """The seconds until the origin may be asked again; 0 if at once."""
         outage = self.origins.get(origin)
         return max(0.0, (outage.retry_at - datetime.now(UTC)).total_seconds()) if outage else 0.0
 

@@ -145,7 +145,7 @@ def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
 
 
 def _borrowed(hop: Address, context: FetchContext) -> BorrowedHost | None:
-    """The other host for one request; None: another shift leases it."""
+    """The other host for one request; None if another shift leases it."""
     asks = context.client.fetching
     seconds = SOON_SECONDS + AHEAD_SECONDS + asks.connect_seconds + asks.document_seconds
     found = context.port.ask(

@@ -57,7 +57,7 @@ class ShiftFacts:
 
 
 def reason_to_end(facts: ShiftFacts) -> str:
-    """Why the shift has to end; empty: it need not."""
+    """Why the shift has to end; empty if it need not."""
     if reason := _end_of_fetching(facts):
         return reason
     # an extra process gives way at once
@@ -86,7 +86,7 @@ def _end_of_fetching(facts: ShiftFacts) -> str:
 
 
 def reason_to_hurry(facts: ShiftFacts) -> str:
-    """Why fetches under way at the end are not awaited any longer; empty: they are."""
+    """Why fetches under way at the end are not awaited any longer; empty if they are."""
     if facts.is_lease_lost:
         return LEASE_LOST
     if facts.is_aborted:

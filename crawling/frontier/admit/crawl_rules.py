@@ -104,7 +104,7 @@ def blocklist_version() -> str:
 
 
 def revision_in(key: str) -> int:
-    """The revision of the order that a `rules_key` names; 0: none."""
+    """The revision of the order that a `rules_key` names; 0 if it names none."""
     number = key.partition(".")[0]
     return int(number) if number else 0
 

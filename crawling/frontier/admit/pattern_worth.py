@@ -45,8 +45,8 @@ MUCH_THE_SAME = 1.5
 MOST_TEXTS = 50_000
 #: the images of a pattern's pages that are remembered: 50 MB for all patterns
 MOST_SHOWN = 100
-#: a pattern becomes a row once a shift has fetched so many of its pages, or a site once so many
-#: of them were alike: most patterns have only one
+#: a pattern becomes a row once a shift has fetched this many of its pages, or a site once this many
+#: were alike: most patterns have only one
 WATCHED_FROM = 5
 
 
@@ -184,7 +184,7 @@ class KnownList:
         self._worths: dict[int, PatternWorth] = {}
 
     def count(self, patterns: Sequence[Pattern], page: ListPage) -> list[PatternWorth]:
-        """Count a page of these parameters; returns what they are worth."""
+        """Count a page of these parameters. Return their worths."""
         worths = [self._worth(pattern) for pattern in patterns]
         vain = [worth for worth in worths if worth.is_vain]
         for worth in vain or worths:

@@ -100,9 +100,9 @@ def requeue_failed(
     url_id: int | None = None,
     keeps_tries: bool = False,
 ) -> int:
-    """Queue some of a run's failed URLs again: of all, of those of one status, or one.
+    """Queue some of a run's failed URLs again: any, those of one status, or one.
 
-    Returns how many. The caller holds the run's lock.
+    Return how many. The caller holds the run's lock.
 
     keeps_tries: they have used as many tries as before.
 

@@ -145,7 +145,7 @@ def record(
     memory: RecordingState | None = None,
     lengths: Mapping[int, int] | None = None,
 ) -> Collection[int]:
-    """Write a batch; returns the ids that were still this shift's to settle.
+    """Write a batch. Return the ids that the shift still had.
 
     The others leave no trace at all.
 
@@ -215,7 +215,7 @@ def _write_pages(
     originals: Mapping[bytes, int],
     links_part: int | None,
 ) -> int:
-    """Write a row for each answer; returns how many are copies of others."""
+    """Write a row for each answer. Return how many are copies of others."""
     pages = [
         page_row(run_id, outcome, originals, links_part=links_part)
         for outcome in outcomes

@@ -118,7 +118,7 @@ def request_passages(
 
 
 def clusters_in(inquiry: Inquiry) -> Clusters | None:
-    """None: there is no answer yet."""
+    """The clusters of an answer; None if there is no answer yet."""
     return None if inquiry.answer is None else CLUSTERS.validate_python(inquiry.answer)
 
 

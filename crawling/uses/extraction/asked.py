@@ -30,7 +30,7 @@ def request_preview(
 
 
 def preview_in(inquiry: Inquiry) -> RulePreview | None:
-    """None: there is no answer yet."""
+    """The preview of an answer; None if there is no answer yet."""
     return None if inquiry.answer is None else PREVIEW.validate_python(inquiry.answer)
 
 
@@ -40,5 +40,5 @@ def request_tables(page: Page, *, by: User | None) -> Inquiry:
 
 
 def tables_in(inquiry: Inquiry) -> PageTables | None:
-    """None: there is no answer yet."""
+    """The tables of an answer; None if there is no answer yet."""
     return None if inquiry.answer is None else TABLES.validate_python(inquiry.answer)

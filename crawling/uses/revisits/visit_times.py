@@ -22,8 +22,8 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
     budget: visits a day, above 0. start: from when on it counts.
 
     Visits that are wanted first come first, equal ones in their order; none is before `start`.
-    Between any two moments are at most so many visits as the budget has for the days between them,
-    and one. O(n log n).
+    Between any two moments are at most as many visits as the budget has for the days between them,
+    plus one. O(n log n).
     """
     order = np.argsort(wanted, kind="stable")
     number = np.arange(len(wanted)) / budget

@@ -89,7 +89,7 @@ class TextFacts:
 
     @property
     def simhash(self) -> int | None:
-        """None: there is too little of it."""
+        """The simhash of the text; None if the text is too short."""
         self.compute()
         return self._simhash
 

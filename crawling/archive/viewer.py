@@ -25,9 +25,9 @@ def head_of(page: Page) -> tuple[str, str]:
 
 
 def document_of(page: Page) -> bytes:
-    """The document that a page's record has, with its codings taken off.
+    """The document in a page's record, without content codings.
 
-    It has the first 16 MiB at the most. Raises ArchiveTrouble.
+    Only its first 16 MiB are read. Raises ArchiveTrouble.
     """
     return _unpacked(page, DOCUMENTS)
 

@@ -174,12 +174,12 @@ def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator
 
 
 def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
-    """Do it to those of the URLs that it fits; returns how many.
+    """Apply an action to the URLs that it fits. Return how many.
 
-    A crawl at work goes by it with its next claim, and the scheduler asks for a shift if it had
-    none.
+    A crawl at work follows the change with its next claim, and the scheduler requests a shift if
+    it had none.
 
-    Raises WrongState if the run has ended: nothing of it is fetched any more.
+    Raises WrongState if the run has ended and fetches no more.
     """
     total = 0
     for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):

@@ -45,9 +45,9 @@ def read_date(text: str) -> datetime | None:
 
 
 def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    """Until when the answer counts as fresh: by `max-age`, which is stronger, or `Expires`.
+    """The time until which the answer counts as fresh; None if it states none.
 
-    None: nothing is said.
+    `max-age` takes precedence over `Expires`.
     """
     stated = MAX_AGE.search(headers.get("Cache-Control", ""))
     if stated:
@@ -57,12 +57,12 @@ def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
 
 
 def may_be_reused(answer: Mapping[str, str], request: bytes) -> bool:
-    """Whether nothing in the answer's headers or the request speaks against it.
+    """Whether nothing in the answer's headers or the request forbids its reuse.
 
-    That it is fresh is the caller's to see.
+    The caller checks that the answer is fresh.
 
-    `must-revalidate` forbids only what is stale, which an answer without a stated age may be: it is
-    taken at its strictest.
+    `must-revalidate` forbids only stale answers. An answer without a stated age may be stale, so
+    the directive counts in any case.
     """
     control = {
         part.partition("=")[0].strip().lower()

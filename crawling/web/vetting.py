@@ -73,11 +73,11 @@ def vet(
     allowed: Iterable[AllowedRange],
     forbidden: frozenset[tuple[str, int]],
 ) -> Vetted:
-    """Return those of the addresses that may be connected to on this port.
+    """Return the addresses to which connections on this port are allowed.
 
-    Results of the last moment are reused.
+    Recent results are reused.
 
-    `forbidden` are our own services as they listen, (address, port); one on 0.0.0.0 or :: closes
+    `forbidden` are our own services, as they listen, (address, port); one on 0.0.0.0 or :: closes
     its port on every address that is not public.
     """
     return _vet(tuple(addresses), port, tuple(allowed), forbidden)

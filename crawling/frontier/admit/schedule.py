@@ -113,12 +113,12 @@ def schedule_urls(
     state: UrlState = UrlState.QUEUED,
     gains: Mapping[str, float] | None = None,
 ) -> Scheduled:
-    """Queue what this run has not seen, or keep it in another state.
+    """Queue candidates that this run has not seen, or store them in another state.
 
     The caller holds the run's lock.
 
-    `numbers` are those of the run's processes, on which hosts are placed. `gains` are what the
-    links give, by URL (`crawling.frontier.admit.credits`).
+    `numbers` are those of the run's processes, to which hosts are assigned. `gains` are the gains
+    from the links, by URL (`crawling.frontier.admit.credits`).
     """
     gains = gains or {}
     if not candidates:

@@ -104,9 +104,9 @@ def requeue_failed(
 
     Return how many. The caller holds the run's lock.
 
-    keeps_tries: they have used as many tries as before.
+    keeps_tries: their used tries still count.
 
-    Shifts wait for that lock, and not for long: so many take a tenth of a second.
+    Shifts wait for that lock, but not for long: a batch takes a tenth of a second.
     """
     with connection.cursor() as cursor:
         values = {

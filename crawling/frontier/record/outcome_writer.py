@@ -149,8 +149,8 @@ def record(
 
     The others leave no trace at all.
 
-    lengths: of the archive's files with these pages, by id. They are committed without outcomes,
-    too, since a file may have records to which no row points.
+    lengths: those of the archive's files with these pages, by id. They are committed even without
+    outcomes, since a file may have records to which no row points.
     """
     if not outcomes:
         if lengths:

@@ -166,8 +166,8 @@ class ConnectionGate:
     def is_left_over(self) -> bool:
         """Whether the bytes came before the request.
 
-        TLS had read it with the end of the answer before, and nothing has come since but, perhaps,
-        the server's close, which the kernel counts as a byte.
+        TLS had read them with the end of the previous answer, and nothing has come since, except
+        perhaps the server's close, which the kernel counts as a byte.
         """
         return bool(
             self._before and not self._opened and _bytes_received(self._kept) - self._before <= 1
@@ -307,9 +307,9 @@ class Transfer:
         return call
 
     def _open(self, purpose: int, address: Any) -> socket:
-        """Only to a vetted address, and only once.
+        """Open a socket to a vetted address, and only once.
 
-        libcurl would send the request again where a kept connection has closed.
+        libcurl would send the request again if a kept connection has closed.
         """
         if self._is_asked and not self.head.status:
             raise StaleConnection("the kept connection was closed before the answer")

@@ -26,6 +26,12 @@ BEGINNING = r"(?:\A|(?<=[.!?:;]\s)|(?<=\n\n)|(?<=^- )|(?<=\| ))"
 REST = r"[^.!?|]*[.!?|]?"
 RIDDLE = re.compile(BEGINNING + RIDDLES + REST, re.MULTILINE)
 PRONOUN = re.compile(rf"\A{PRONOUNS}{REST}")
+#: phrases for which a sentence of its own, or a plain word, stands
+ROUNDABOUT = re.compile(
+    r";\s+whether\b|\bnonsense\b|\bhalves\s+of\s+characters\b|\bderived?\s+of\b", re.IGNORECASE
+)
+#: a docstring is read without the name of what it belongs to
+WITHOUT_NOUN = re.compile(r"\AOf\b(?! course)[^.:;]*")
 #: histories and measurements, which stay as they were written
 HISTORIES = ("CHANGELOG.md", "docs/decisions/", "docs/figures/", "benchmarks/")
 
@@ -112,6 +118,14 @@ def unclear(path: Path) -> Iterator[str]:
         yield from PRONOUN.findall(text)
 
 
+def roundabout(path: Path) -> Iterator[str]:
+    """The phrases of a module that tell a result, or what is invalid, in a roundabout way."""
+    for text in prose(path):
+        yield from ROUNDABOUT.findall(text)
+    for text in docstrings(path):
+        yield from WITHOUT_NOUN.findall(text)
+
+
 def files(*patterns: str) -> list[Path]:
     listed = subprocess.check_output(["git", "ls-files", *patterns], cwd=ROOT, text=True)
     return [Path(name) for name in listed.splitlines() if (ROOT / name).exists()]
@@ -140,6 +154,37 @@ def test_comments_begin_with_the_thing_that_they_are_about(room):
 
     assert places
     assert found == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_comments_tell_results_in_sentences_of_their_own(room):
+    places = [path for path in modules() if path.parts[0] == room]
+
+    found = [f"{path}: {text[:90]}" for path in places for text in roundabout(ROOT / path)]
+
+    assert places
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('def f():\n    """Write it; whether\n    it fits."""\n', ["; whether"]),
+        ('def f():\n    """Write it. Return whether it fits."""\n', []),
+        ('def f():\n    """Of the run. All of it."""\n', ["Of the run"]),
+        ("# Of two runs the later\n", []),
+        ("# nonsense counts as nothing\n", ["nonsense"]),
+        ("x = 1  # without halves of characters\n", ["halves of characters"]),
+        ("# data derived of pages\n", ["derived of"]),
+    ],
+)
+def test_a_roundabout_phrase_is_refused(source, expected, tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text(source)
+
+    found = [" ".join(text.split()) for text in roundabout(module)]
+
+    assert found == expected
 
 
 def test_documents_begin_sentences_with_the_thing_that_they_are_about():

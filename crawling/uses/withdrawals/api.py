@@ -106,7 +106,7 @@ def preview_withdrawal(
 def create_withdrawal(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[WithdrawalIn, Body()]
 ) -> Status[WithdrawalRow]:
-    """409 while a run is at work: pause it first."""
+    """409 while a run is running: pause it first."""
     crawl = get_crawl(crawl_id)
     run = get_run(crawl_id, asked.run) if asked.run else None
     facts = asked.model_dump(exclude={"run"})

@@ -280,7 +280,9 @@ def _check_at_rest(runs: Sequence[Run]) -> None:
 
 
 def _check_unchanged(pages: Sequence[int]) -> None:
-    """The pages with content; pages that a server called unchanged have none of their own."""
+    """Raise WrongState if another page needs one of these: a page that its server called unchanged
+    has no content of its own.
+    """
     unchanged = Page.objects.filter(payload_from__in=pages, status=NOT_MODIFIED_STATUS)
     other = unchanged.exclude(pk__in=pages).select_related("run").first()
     if other:

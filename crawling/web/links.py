@@ -34,6 +34,9 @@ PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-
 #: the most links whose addresses are remembered, and the most characters of such a link
 MOST_SHARED = 16_384
 LONGEST_SHARED = 300
+#: the bytes of directories and of the links of their pages that are remembered, and of a directory
+#: or a link without its texts
+MOST_REMEMBERED, ENTRY_BYTES = 8 * 1024 * 1024, 400
 #: a link that is empty or only a query leads to the document itself, whatever its directory
 BY_DOCUMENT = ("", "?")
 #: a document with more is a trap or a dump; further links are left out
@@ -167,7 +170,9 @@ class Links:
         """The address of one link with its fragment; an invalid link as written."""
         address, fragment = split_fragment(text.strip(BLANKS))
         joined = self.join(address)
-        return (f"{joined}#{fragment}" if "#" in text else joined) or text
+        if not joined:
+            return text
+        return f"{joined}#{fragment}" if "#" in text else joined
 
 
 def told_links(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str, int]:
@@ -225,8 +230,6 @@ class _Directory:
 
     def __init__(self, address: Address) -> None:
         self._address, self._origin = address, address.origin
-        #: its URL, and those of the directories above it that were needed
-        self._urls = [address.url]
         #: the addresses of its pages' links, by the link as it is written
         self.known: dict[str, Address] = {}
 
@@ -248,19 +251,23 @@ class _Directory:
         """The URL of the directory `levels` levels above this one; the root's parent is the
         root.
         """
-        urls = self._urls
-        while len(urls) <= levels:
-            end = urls[-1].rfind("/", 0, -1) + 1
-            urls.append(urls[-1][:end] if end > len(self._origin) else urls[-1])
-        return urls[levels]
+        url = self._address.url
+        for _ in range(levels):
+            end = url.rfind("/", 0, -1) + 1
+            if end <= len(self._origin):
+                break
+            url = url[:end]
+        return url
 
 
 class _Directories:
-    """The latest directories, with the addresses of at most MOST_SHARED links in total."""
+    """The latest directories and the links of their pages, up to MOST_REMEMBERED bytes. Threads
+    share them: what two of them do at once is done twice.
+    """
 
     def __init__(self) -> None:
         self._directories: dict[str, _Directory] = {}
-        self._links = 0
+        self._bytes = 0
 
     def of(self, base: str) -> _Directory | None:
         """The directory of a canonical URL; None if its scheme or length needs a parser."""
@@ -270,6 +277,7 @@ class _Directories:
         address = canonical_address(url)
         if address.scheme not in WEB or len(url) > MAX_URL_LENGTH - LONGEST_SHARED:
             return None
+        self._count(ENTRY_BYTES + len(url))
         found = self._directories[url] = _Directory(address)
         return found
 
@@ -279,11 +287,15 @@ class _Directories:
         # a query is written in the document's character set
         if not address or address is TOO_LONG or ("?" in text and not text.isascii()):
             return address
-        self._links += 1
-        if self._links > MOST_SHARED:
-            self._directories, self._links = {}, 0
+        self._count(ENTRY_BYTES + len(text) + len(address.url))
         directory.known[text] = address
         return address
+
+    def _count(self, size: int) -> None:
+        """Begin anew where there would be too much."""
+        self._bytes += size
+        if self._bytes > MOST_REMEMBERED:
+            self._directories, self._bytes = {}, size
 
 
 _directories = _Directories()

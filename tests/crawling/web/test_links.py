@@ -1,5 +1,6 @@
 """The links, title and character set of an HTML document (SEEDS B5, W9)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from html import escape
 
@@ -8,6 +9,7 @@ from bs4 import BeautifulSoup
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from crawling.web import links as links_module
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
@@ -338,3 +340,35 @@ def test_links_of_more_directories_than_are_remembered_stay_right():
         assert {address.url for address in page.found} == {
             f"http://a.test/{number}" for number in range(100)
         }
+
+
+def test_what_is_remembered_of_directories_has_a_bound():
+    """Most pages of some sites are each in a directory of its own, and all their links absolute."""
+    for number in range(60_000):
+        page = Links(f"http://a.test/{number}/", charset="")
+        page.add_all([f"http://a.test/{number + 1}/", "x.html"])
+
+    assert len(links_module._directories._directories) < 20_000
+
+
+def test_directories_above_are_found_by_threads_at_once():
+    page = "http://a.test/a/b/c/d/"
+
+    def ask(level: int) -> list[str]:
+        found = Links(page)
+        found.add_all(f"{'../' * level}{number}" for number in range(200))
+        return [address.url for address in found.found]
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(ask, [*range(1, 7)] * 40))
+
+    for level, found in zip([*range(1, 7)] * 40, answers, strict=True):
+        above = "http://a.test/" + "".join(f"{part}/" for part in "abcd"[: max(0, 4 - level)])
+        assert found == [f"{above}{number}" for number in range(200)]
+
+
+@pytest.mark.parametrize(
+    "text", ["data:image/svg+xml,<svg fill='#fff'>", "mailto:a@b.test#c", "javascript:void(0)#"]
+)
+def test_an_address_that_cannot_be_followed_stays_as_it_is_written(text):
+    assert Links("http://a.test/").whole(text) == text

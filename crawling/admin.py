@@ -25,6 +25,7 @@ from crawling.models import (
     TrustedProxy,
     Url,
 )
+from crawling.runs.crawls.teams import uses_of
 from serving.paging import BoundedPaginator
 
 
@@ -84,6 +85,10 @@ class TeamAdmin(admin.ModelAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Team | None = None) -> list[str]:
         return ["name"] if obj else []
+
+    def has_delete_permission(self, request: HttpRequest, obj: Team | None = None) -> bool:
+        """Whether the team may be deleted by itself: nothing uses it. Several at once may not."""
+        return obj is not None and not uses_of(obj) and super().has_delete_permission(request, obj)
 
 
 @admin.register(CrawlJob)

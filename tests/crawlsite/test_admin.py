@@ -11,6 +11,10 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.urls import reverse
 
+from crawling.models import Team
+from crawling.runs.crawls.teams import create_team
+from crawling.uses.collections.changes import CollectionFields, create_collection
+from crawling.uses.collections.models import Collection
 from serving import paging
 from serving.listing.sources import QueryList
 from tests.crawling.pages import browser
@@ -103,6 +107,17 @@ def test_audit_log_and_users_are_for_administrators(entry, role):
 
     for name in (AUDIT, "admin:auth_user_changelist", "admin:auth_group_changelist"):
         assert client.get(reverse(name)).status_code == 403
+
+
+def test_a_team_that_is_used_cannot_be_deleted_here_either():
+    client, team = log_in("administrator"), create_team("Press")
+    create_collection(CollectionFields("Town library", team="Press"), by=None)
+    page = reverse("admin:crawling_team_delete", args=[team.pk])
+
+    assert client.post(page, {"post": "yes"}).status_code == 403
+    Collection.objects.all().delete()
+    assert client.post(page, {"post": "yes"}).status_code == 302
+    assert not Team.objects.exists()
 
 
 def test_administrators_give_roles_but_no_powers_beyond_them():

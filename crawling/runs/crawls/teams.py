@@ -85,7 +85,7 @@ def uses_of(team: Team) -> list[str]:
     """Phrases about all that refers to a team by its name: crawls, shares of pools, and items of
     uses of crawls (`TEAM_USES` of their modules `pages`).
     """
-    crawls = list(CrawlJob.objects.filter(team=team.name).values_list("name", flat=True))
+    crawls = list(CrawlJob.all_objects.filter(team=team.name).values_list("name", flat=True))
     used = [f"crawls {some(crawls)}"] if crawls else []
     used += filter(None, (told(team) for told in offered("pages", "TEAM_USES")))
     for share in shares_of(team):

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -51,11 +52,13 @@ class Field:
 
 
 def rules_state(run: Run) -> str:
-    """A text that changes when pages are read again for other rules, or when types of rules
-    change.
+    """A text that changes when pages are read again for other rules, page by page, or when types
+    of rules change.
     """
-    last = ExtractedRow.objects.filter(run=run).order_by("-pk").values_list("pk", flat=True).first()
-    return f"{last} {json.dumps(rules_of(run).rules, sort_keys=True)}"
+    found = rules_of(run)
+    job = found.job and [found.job.pk, found.job.progress.get("done", 0)]
+    told = {"rules": found.rules, "job": job, "since": found.since}
+    return json.dumps(told, default=datetime.isoformat, sort_keys=True)
 
 
 def types_of(run: Run) -> dict[str, str]:

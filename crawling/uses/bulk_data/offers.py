@@ -142,7 +142,7 @@ def _some(rows: Iterator[Cells]) -> Generator[Cells]:
     yield from islice(rows, SAMPLED)
 
 
-def _state(run: Run, table: BulkTable) -> str:
+def state_of_data(run: Run, table: BulkTable) -> str:
     """A text that changes when the rows may have changed."""
     pages = Page.objects.filter(run=run).aggregate(Max("fetched_at"))["fetched_at__max"]
     parts = LinksPart.objects.filter(run=run).aggregate(
@@ -161,7 +161,7 @@ def _usable(run: Run, table: BulkTable) -> JobTables | None:
 def _is_current(made: JobTables) -> bool:
     job = made.job
     table = next(one for one in TABLES if one.job_name == job.kind)
-    return job.run is not None and job.spec.get("state") == _state(job.run, table)
+    return job.run is not None and made.counts.get("state") == state_of_data(job.run, table)
 
 
 def made_of(run: Run, table: BulkTable) -> JobTables:
@@ -177,9 +177,9 @@ def made_of(run: Run, table: BulkTable) -> JobTables:
 
 def request_file(run: Run, table: BulkTable, *, by: User | None) -> BackgroundJob:
     """Let a background job make the Parquet file, unless one is about to."""
-    return request_job(table.made.kind, run, {"state": _state(run, table)}, by=by)
+    return request_job(table.made.kind, run, by=by)
 
 
 def open_file(run: Run, table: BulkTable) -> BackgroundJob:
     """Begin the file for a command that makes it itself."""
-    return open_job(table.made.kind, run, {"state": _state(run, table)}, by=None)
+    return open_job(table.made.kind, run, by=None)

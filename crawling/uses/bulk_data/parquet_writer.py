@@ -49,6 +49,12 @@ class ParquetWriter:
         self._rows, self._characters = [], 0
         self.slices += 1
 
+    def begin_anew(self) -> None:
+        """Remove all slices. Raises OSError."""
+        for number in range(self.slices):
+            storage().delete(self._slice(number))
+        self.slices = 0
+
     def finish(self, facts: Mapping[str, object]) -> int:
         """Make the table of all slices, which go; returns its bytes. facts: what the file tells of
         itself. Raises OSError.
@@ -58,8 +64,7 @@ class ParquetWriter:
         nothing = ", ".join(f'NULL::{one.kind} AS "{_quoted(one.name)}"' for one in self._columns)
         rows, file = source_of(paths, nothing), self._of.file("rows")
         size = put_query(file, rows, NOTHING, reads=paths, row_group=self._group, facts=facts)[1]
-        for number in range(self.slices):
-            storage().delete(self._slice(number))
+        self.begin_anew()
         return size
 
     def _slice(self, number: int) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import duckdb
 
@@ -12,9 +14,9 @@ from crawling.datasets.job_tables import JobTables
 from crawling.datasets.stored_documents import html_pages
 from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import RunningJob
-from crawling.uses.bulk_data.bulk_table import BulkPlace, BulkTable
+from crawling.uses.bulk_data.bulk_table import START, BulkColumn, BulkPlace, BulkTable
 from crawling.uses.bulk_data.cell_reading import pages_behind_key, rows_of_tables
-from crawling.uses.bulk_data.offers import facts_of
+from crawling.uses.bulk_data.offers import facts_of, state_of_data
 from crawling.uses.bulk_data.parquet_writer import ParquetWriter
 from crawling.uses.bulk_data.tables import CELL_COLUMNS, CELLS
 
@@ -33,15 +35,53 @@ def _turn(job: RunningJob) -> Callable[[], bool]:
     return lambda: time.monotonic() < until or job.goes_on()
 
 
-def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
-    """The job's bookmark is the place behind the last rows that are in a slice. It gives way after
-    a page, or a part of a dataset, which takes some seconds. Raises ArchiveTrouble, JobGone.
+class SlicedFile:
+    """The file of a job so far. The job's bookmark is the place behind the last rows that are in a
+    slice, with what they depend on besides the run's pages and datasets: if that has changed since,
+    the job begins anew, or the file would have rows of two kinds.
     """
-    known = {"rows": 0, "slices": 0, "of": table.count(job.run)} | job.progress
-    place = BulkPlace(job.row.bookmark, {name: known[name] for name in known.keys() - OWN})
-    found, rows, turn = table.rows(job.run, place), known["rows"], _turn(job)
-    writer = ParquetWriter(JobTables(table.made, job.row), found.columns, slices=known["slices"])
+
+    def __init__(self, table: BulkTable, job: RunningJob, columns: Sequence[BulkColumn]) -> None:
+        """Raises OSError, JobGone."""
+        basis = json.dumps([columns, table.depends_on(job.run)])
+        slices = job.progress.get("slices", 0)
+        self.writer = ParquetWriter(JobTables(table.made, job.row), columns, slices=slices)
+        self._job, self._kept = job, {"basis": basis, "state": state_of_data(job.run, table)}
+        if (held := job.row.bookmark) is None:
+            return
+        if held["basis"] == basis:
+            self._kept = held
+        else:
+            self.writer.begin_anew()
+            job.progress.clear()
+            job.bookmark(None)
+
+    @property
+    def place(self) -> Any:
+        return self._kept.get("place")
+
+    @property
+    def state(self) -> str:
+        """The state of the data when the first of its rows were read."""
+        return str(self._kept["state"])
+
+    def write_slice(self, place: Any, **counts: float) -> None:
+        """place: that behind its last row. Raises OSError, JobGone."""
+        self.writer.write_slice()
+        self._kept["place"] = place
+        self._job.bookmark(self._kept, **counts | {"slices": self.writer.slices})
+
+
+def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
+    """It gives way after a page, or a part of a dataset, which takes some seconds. Raises
+    ArchiveTrouble, JobGone.
+    """
     try:
+        file = SlicedFile(table, job, table.rows(job.run, START).columns)
+        known = {"rows": 0, "of": table.count(job.run)} | job.progress
+        place = BulkPlace(file.place, {name: known[name] for name in known.keys() - OWN})
+        found, rows, turn = table.rows(job.run, place), known["rows"], _turn(job)
+        writer = file.writer
         for some in found.steps:
             for row in some.rows:
                 writer.add(row)
@@ -50,29 +90,28 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
                     writer.write_slice()
             goes_on = turn()
             if writer.is_full or table.is_by_parts or not goes_on:
-                writer.write_slice()
-                told = {"rows": rows, "slices": writer.slices, "of": known["of"]}
-                done = min(rows, known["of"])
-                job.bookmark(some.place, done=done, **told, **found.counts)
+                told = {"rows": rows, "of": known["of"], "done": min(rows, known["of"])}
+                file.write_slice(some.place, **told, **found.counts)
             if not goes_on:
                 return None
         facts = facts_of(job.run, table)
         size = writer.finish(facts)
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
-    return {"rows": rows, "bytes": size, "behind": facts["behind"], **found.counts}
+    told = {"rows": rows, "bytes": size, "behind": facts["behind"], "state": file.state}
+    return {**told, **found.counts}
 
 
 def read_cells(job: RunningJob) -> JobResult:
-    """The job's bookmark is the id of the last page whose tables are in a slice. Raises
-    ArchiveTrouble, JobGone.
+    """A place is the id of the last page whose tables are in a slice. Raises ArchiveTrouble,
+    JobGone.
     """
-    counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0, "slices": 0}
-    counts |= {"of": html_pages(job.run).count()} | job.progress
-    writer = ParquetWriter(JobTables(CELLS.made, job.row), CELL_COLUMNS, slices=counts["slices"])
-    last, turn = job.row.bookmark or 0, _turn(job)
+    counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0}
     try:
-        for page in pages_behind_key(job.run, last):
+        file, turn = SlicedFile(CELLS, job, CELL_COLUMNS), _turn(job)
+        counts |= {"of": html_pages(job.run).count()} | job.progress
+        writer = file.writer
+        for page in pages_behind_key(job.run, file.place or 0):
             found = rows_of_tables(job.run, page)
             counts["done"] += 1
             counts["unreadable"] += found is None
@@ -83,8 +122,7 @@ def read_cells(job: RunningJob) -> JobResult:
                 writer.add(row)
             goes_on = turn()
             if writer.is_full or not goes_on:
-                writer.write_slice()
-                job.bookmark(page.pk, **counts | {"slices": writer.slices})
+                file.write_slice(page.pk, **counts)
             elif counts["done"] % PAGES_NOTED == 0:
                 job.note(done=counts["done"])
             if not goes_on:
@@ -93,4 +131,4 @@ def read_cells(job: RunningJob) -> JobResult:
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
     told = ("pages", "tables", "rows", "unreadable")
-    return {**{name: counts[name] for name in told}, "bytes": size}
+    return {**{name: counts[name] for name in told}, "bytes": size, "state": file.state}

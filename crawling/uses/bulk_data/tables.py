@@ -65,6 +65,7 @@ PAGES = BulkTable(
     page_rows,
     count_pages,
     sizes=sampled_row_sizes,
+    depends_on=rules_state,
 )
 TEXT = BulkTable(
     "text",

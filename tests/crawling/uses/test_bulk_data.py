@@ -82,6 +82,21 @@ def make(operator, run, background, name):
     run_job(BackgroundJob.objects.latest("pk").pk)
 
 
+def begin(operator, run, background, name):
+    operator.post(f"/crawls/{run.crawl_id}/download/", {"file": f"{name}.parquet"})
+    background.empty()
+    return BackgroundJob.objects.get(kind=f"bulk-{name}", ended_at=None)
+
+
+def pause(job, monkeypatch):
+    """Let the job make its first piece, behind which it gives way."""
+    with monkeypatch.context() as patched:
+        patched.setattr(IdleTurn, "goes_on", lambda turn: False)
+        patched.setattr(table_job, "LEAST_SECONDS", 0)
+        assert run_job(job.pk) == "others wait"
+    job.refresh_from_db()
+
+
 def body(client, run, file):
     answer = client.get(f"/crawls/{run.crawl_id}/download/{file}")
     assert answer.status_code == 200, answer
@@ -162,6 +177,37 @@ def test_a_job_gives_way_after_each_piece_and_goes_on_behind_it(
     assert set(said[:turns]) == {"others wait"}
     assert turns >= (1 if BY_NAME[kind].is_by_parts else 2)
     assert parquet(operator, run, kind, tmp_path) == whole
+
+
+OTHER_NAMES = {"part": ".price", "title": "title"}
+OTHER_SELECTORS = {**RULES, "h1": "title"}
+
+
+@pytest.mark.parametrize("rules", [OTHER_NAMES, OTHER_SELECTORS], ids=["names", "selectors"])
+@pytest.mark.parametrize("kind", ["pages", "fields"])
+def test_a_job_begins_anew_if_pages_are_read_by_other_rules_while_it_gives_way(
+    run, operator, background, tmp_path, monkeypatch, kind, rules
+):
+    job = begin(operator, run, background, kind)
+    pause(job, monkeypatch)
+    given = [f"{name}={rule}" for name, rule in rules.items()]
+    call_command("crawl", "extract", str(run.crawl_id), *given)
+
+    assert run_job(job.pk) == "made"
+
+    rows = parquet(operator, run, kind, tmp_path)
+    make(operator, run, background, kind)
+    assert rows == parquet(operator, run, kind, tmp_path)
+    assert ("field.tags" in rows[0] or "tags" in rows[0]) == (rules is OTHER_SELECTORS)
+
+
+def test_a_file_of_pages_is_outdated_once_they_are_read_by_other_rules(run, operator, background):
+    make(operator, run, background, "pages")
+    body(operator, run, "pages.parquet")
+
+    call_command("crawl", "extract", str(run.crawl_id), "title=title")
+
+    assert operator.get(f"/crawls/{run.crawl_id}/download/pages.parquet").status_code == 302
 
 
 def test_a_file_that_lacks_pages_says_so_in_its_name_its_header_and_in_itself(

@@ -34,6 +34,12 @@ class ParquetWriter:
     def is_full(self) -> bool:
         return len(self._rows) >= MOST_ROWS or self._characters >= MOST_CHARACTERS
 
+    @property
+    def has_slices(self) -> bool:
+        """Whether all that were written are there; they go before the result of a job is stored."""
+        names = map(self._slice, range(self.slices))
+        return all(storage().size(name) is not None for name in names)
+
     def add(self, row: Cells) -> None:
         self._rows.append(row)
         self._characters += sum(map(_size, row))

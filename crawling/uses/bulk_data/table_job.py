@@ -38,7 +38,8 @@ def _turn(job: RunningJob) -> Callable[[], bool]:
 class SlicedFile:
     """The file of a job so far. The job's bookmark is the place behind the last rows that are in a
     slice, with what they depend on besides the run's pages and datasets: if that has changed since,
-    the job begins anew, or the file would have rows of two kinds.
+    the job begins anew, or the file would have rows of two kinds. It does so, too, if it was killed
+    while the slices went.
     """
 
     def __init__(self, table: BulkTable, job: RunningJob, columns: Sequence[BulkColumn]) -> None:
@@ -49,7 +50,7 @@ class SlicedFile:
         self._job, self._kept = job, {"basis": basis, "state": state_of_data(job.run, table)}
         if (held := job.row.bookmark) is None:
             return
-        if held["basis"] == basis:
+        if held["basis"] == basis and self.writer.has_slices:
             self._kept = held
         else:
             self.writer.begin_anew()

@@ -18,6 +18,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
 from crawling.jobs.removal import remove_forgotten
 from crawling.jobs.running import run_job
+from crawling.jobs.running_job import RunningJob
 from crawling.jobs.turns import IdleTurn
 from crawling.models import BackgroundJob, LinksPart, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
@@ -208,6 +209,21 @@ def test_a_file_of_pages_is_outdated_once_they_are_read_by_other_rules(run, oper
     call_command("crawl", "extract", str(run.crawl_id), "title=title")
 
     assert operator.get(f"/crawls/{run.crawl_id}/download/pages.parquet").status_code == 302
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in TABLES])
+def test_a_job_that_is_killed_before_its_file_is_noted_makes_it_anew(
+    run, operator, background, tmp_path, monkeypatch, kind
+):
+    make(operator, run, background, kind)
+    whole = parquet(operator, run, kind, tmp_path)
+    job = begin(operator, run, background, kind)
+    pause(job, monkeypatch)
+    BY_NAME[kind].made.kind.work(RunningJob(job, lambda: True))  # its result is lost
+
+    assert run_job(job.pk) == "made"
+
+    assert parquet(operator, run, kind, tmp_path) == whole
 
 
 def test_a_file_that_lacks_pages_says_so_in_its_name_its_header_and_in_itself(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
@@ -93,24 +94,22 @@ def asked_pages(request: HttpRequest) -> PageFilter:
     )
 
 
-def in_time(pages: QuerySet[Page], *, after: int | None = None) -> Iterator[Page]:
+def in_time(pages: QuerySet[Page], *, after: tuple[datetime, int] | None = None) -> Iterator[Page]:
     """All of them in the order of their fetches, so many at a time in memory, each with its URL and
-    archive file. after: the id of a page behind which they begin.
+    archive file. after: when a page was fetched, and its id, behind which they begin, whether it is
+    still there or not.
 
     They are read by keys, so that a slow client keeps neither a transaction nor a cursor open.
     """
     ordered = pages.select_related("url", "run__crawl", "archive_file").order_by(
         "fetched_at", "url_id"
     )
-    last = Page.objects.filter(pk=after).first() if after else None
-    chunk = list((ordered.filter(_behind(last)) if last else ordered)[:FIRST_CHUNK])
+    chunk = list((ordered.filter(_behind(*after)) if after else ordered)[:FIRST_CHUNK])
     while chunk:
         yield from chunk
-        chunk = list(ordered.filter(_behind(chunk[-1]))[:CHUNK])
+        chunk = list(ordered.filter(_behind(chunk[-1].fetched_at, chunk[-1].pk))[:CHUNK])
 
 
-def _behind(last: Page) -> Q:
+def _behind(fetched_at: datetime, url_id: int) -> Q:
     """The first condition is what the index can begin at."""
-    return Q(fetched_at__gte=last.fetched_at) & (
-        Q(fetched_at__gt=last.fetched_at) | Q(url_id__gt=last.pk)
-    )
+    return Q(fetched_at__gte=fetched_at) & (Q(fetched_at__gt=fetched_at) | Q(url_id__gt=url_id))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
+from crawling.dashboard.pages.filter import in_time
 from crawling.datasets.job_tables import TablesOfRun
 from crawling.datasets.lag import STEPS
-from crawling.models import Run
+from crawling.models import Page, Run
 
 TEXT, NUMBER, FRACTION, TRUTH, TEXTS = "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"
 #: with an offset; in files of text in ISO 8601
@@ -33,6 +35,20 @@ class BulkPlace(NamedTuple):
 
 
 START = BulkPlace()
+
+
+def pages_in_time(run: Run, place: BulkPlace) -> Iterator[Page]:
+    """The run's pages in the order of their fetches, behind a `place_in_time`."""
+    after: tuple[datetime, int] | None = None
+    if place.after:
+        fetched_at, url_id = place.after
+        after = datetime.fromisoformat(fetched_at), url_id
+    return in_time(Page.objects.filter(run=run), after=after)
+
+
+def place_in_time(fetched_at: datetime, url_id: int) -> tuple[str, int]:
+    """The place behind a page, as JSON. It stays if the page is removed to be fetched again."""
+    return fetched_at.isoformat(), url_id
 
 
 class BulkStep(NamedTuple):

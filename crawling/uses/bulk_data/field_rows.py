@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Any
 
 from crawling.dashboard.pages.downloads import as_cell, field_names, fields_of
-from crawling.dashboard.pages.filter import in_time
 from crawling.datasets.extracted_fields import rules_of
 from crawling.models import ExtractedRow, Page, Run
 from crawling.uses.bulk_data.bulk_table import (
@@ -26,6 +25,8 @@ from crawling.uses.bulk_data.bulk_table import (
     BulkPlace,
     BulkRows,
     BulkStep,
+    pages_in_time,
+    place_in_time,
 )
 
 #: pages whose fields are read at once
@@ -109,14 +110,14 @@ def field_rows(run: Run, place: BulkPlace) -> BulkRows:
 def _rows(
     run: Run, place: BulkPlace, wanted: list[Field], counts: Counter[str]
 ) -> Iterator[BulkStep]:
-    pages, dates = in_time(Page.objects.filter(run=run), after=place.after), DateReader(counts)
+    pages, dates = pages_in_time(run, place), DateReader(counts)
     while some := list(islice(pages, PAGES_AT_A_TIME)):
         found = fields_of(run, [page.pk for page in some])
         for page in some:
             if page.pk in found:
                 cells = [cell for one in wanted for cell in _cells(one, found, page, counts, dates)]
                 row = (page.pk, page.url.url, page.fetched_at, *cells)
-                yield BulkStep(page.pk, (row,))
+                yield BulkStep(place_in_time(page.fetched_at, page.pk), (row,))
 
 
 def _cells(

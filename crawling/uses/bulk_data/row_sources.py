@@ -11,7 +11,6 @@ import numpy as np
 from django.db.models import Max, Min
 
 from crawling.dashboard.pages.downloads import as_cell, rows_with_fields
-from crawling.dashboard.pages.filter import in_time
 from crawling.datasets.query import each_row
 from crawling.datasets.reading_query import bytes_of_reading, each_of_reading, query_reading
 from crawling.models import LinksPart, Page, Run, Url, WithdrawnPage
@@ -26,6 +25,8 @@ from crawling.uses.bulk_data.bulk_table import (
     BulkRows,
     BulkStep,
     Cells,
+    pages_in_time,
+    place_in_time,
     size_of,
 )
 
@@ -100,7 +101,7 @@ SELECT page_id, page, position + 1, kind, type, name, value, nullif(width, 0), n
 
 def page_rows(run: Run, place: BulkPlace) -> BulkRows:
     """With what extraction rules found, a column a rule."""
-    return _page_rows(run, in_time(Page.objects.filter(run=run), after=place.after))
+    return _page_rows(run, pages_in_time(run, place))
 
 
 def sampled_row_sizes(run: Run) -> list[int]:
@@ -121,8 +122,11 @@ def _windows(run: Run) -> Iterator[Page]:
 def _page_rows(run: Run, pages: Iterator[Page]) -> BulkRows:
     names, rows = rows_with_fields(run, pages, as_cell)
     columns = [BulkColumn(name, KINDS_OF_FACTS.get(name, TEXT)) for name in names]
-    found = (tuple(row.values()) for row in rows)
-    return BulkRows(columns, (BulkStep(row[0], (row,)) for row in found))
+    steps = (
+        BulkStep(place_in_time(row["fetched_at"], row["id"]), (tuple(row.values()),))
+        for row in rows
+    )
+    return BulkRows(columns, steps)
 
 
 def count_pages(run: Run) -> int:

@@ -16,11 +16,12 @@ from django.core.management import call_command
 from crawling.base.storage import storage
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
+from crawling.frontier.change.manual_order import requeue_failed
 from crawling.jobs.removal import remove_forgotten
 from crawling.jobs.running import run_job
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.turns import IdleTurn
-from crawling.models import BackgroundJob, LinksPart, Run
+from crawling.models import BackgroundJob, LinksPart, Run, Url, UrlState
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.uses.bulk_data import field_rows, files, table_job
 from crawling.uses.bulk_data.field_values import as_number
@@ -224,6 +225,27 @@ def test_a_job_that_is_killed_before_its_file_is_noted_makes_it_anew(
     assert run_job(job.pk) == "made"
 
     assert parquet(operator, run, kind, tmp_path) == whole
+
+
+@pytest.mark.parametrize("kind", ["pages", "fields"])
+def test_a_job_goes_on_behind_its_last_page_when_that_is_fetched_again(
+    run, operator, background, tmp_path, monkeypatch, kind
+):
+    make(operator, run, background, kind)
+    whole = parquet(operator, run, kind, tmp_path)
+    job = begin(operator, run, background, kind)
+    pause(job, monkeypatch)
+    pause(job, monkeypatch)
+    last = next(iter(whole[1].values()))
+    Url.objects.filter(pk=last).update(state=UrlState.FAILED)
+    assert requeue_failed(run.pk, url_id=last) == 1
+
+    assert run_job(job.pk) == "made"
+
+    job.refresh_from_db()
+    place = storage().path(job.file("rows.parquet"))
+    urls = [url for (url,) in duckdb.sql(f"SELECT url FROM '{place}'").fetchall()]
+    assert urls == [row["url"] for row in whole]
 
 
 def test_a_file_that_lacks_pages_says_so_in_its_name_its_header_and_in_itself(

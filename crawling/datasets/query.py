@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+from django.db.models import QuerySet
 
 from crawling.base.errors import CrawlError
 from crawling.base.storage import storage
@@ -43,9 +44,12 @@ class LinkSearchTookTooLong(CrawlError):
 
 def parts_of(run: Run, part: LinksPart | None = None) -> list[str]:
     """The paths of the parts of a run, or of one of them, that are on this machine."""
-    parts = LinksPart.objects.filter(run=run, written_at__isnull=False, links__gt=0)
-    parts = parts.filter(pk=part.pk) if part else parts
-    return _stored(parts.order_by("pk").values_list("name", flat=True))
+    return _stored(_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
+
+
+def _parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
+    found = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
+    return found.filter(pk=part.pk) if part else found
 
 
 def _stored(names: Iterable[str]) -> list[str]:
@@ -83,7 +87,7 @@ def each_row(
     columns, read while they are taken. Raises LinkSearchTookTooLong if so many at a time take so
     long.
 
-    part: only its links are read.
+    part: only its links and findings are read.
     """
     with _links_of(run, before, part) as connection:
         if wanted:
@@ -114,7 +118,7 @@ def _links_of(
 
     Neither has rows of withdrawn pages; links to those are in it.
     """
-    paths, findings = parts_of(run, part), _findings_of(run)
+    paths, findings = parts_of(run, part), _findings_of(run, part)
     earlier = parts_of(before) if before else []
     with engine(reads=[*paths, *findings, *earlier]) as connection:
         but = without_withdrawn(connection, [run, before] if before else [run])
@@ -132,9 +136,8 @@ def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]
     return " ANTI JOIN withdrawn USING (page_id)" if gone else ""
 
 
-def _findings_of(run: Run) -> list[str]:
-    parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
-    return _stored(part.findings_name for part in parts)
+def _findings_of(run: Run, part: LinksPart | None) -> list[str]:
+    return _stored(one.findings_name for one in _parts(run, part))
 
 
 def rows_in_time(

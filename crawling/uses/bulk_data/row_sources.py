@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
-from django.db.models import Max, Min
+from django.db.models import Exists, Max, Min, OuterRef
 
 from crawling.dashboard.pages.downloads import as_cell, rows_with_fields
 from crawling.datasets.query import each_row
@@ -81,6 +81,9 @@ SELECT page_id, page, CASE WHEN links.fragment = '' THEN target ELSE target || '
 FROM links LEFT JOIN wanted ON wanted.fingerprint = target_fingerprint
 WHERE wanted.withdrawn IS NOT TRUE
 """
+TARGETS = "SELECT DISTINCT target_fingerprint FROM links"
+#: the number of targets that are looked up at a time
+TARGETS_AT_A_TIME = 10_000
 DATA_COLUMNS = (
     BulkColumn("page_id", NUMBER),
     BulkColumn("url"),
@@ -165,25 +168,31 @@ def count_texts(run: Run) -> int:
 
 def link_rows(run: Run, place: BulkPlace) -> BulkRows:
     """With the status of each target that the run has tried."""
-    targets = cache(partial(_targets, run))
-    rows = _by_parts(run, place, lambda part: each_row(run, LINK_ROWS, targets(), part=part))
-    return BulkRows(LINK_COLUMNS, rows)
+    return BulkRows(LINK_COLUMNS, _by_parts(run, place, partial(_links, run)))
 
 
-def _targets(run: Run) -> dict[str, np.ndarray]:
-    """The run's addresses, by fingerprint, each with its last status, 0 for none."""
-    urls = Url.objects.filter(run=run).values_list("fingerprint", "status")
+def _links(run: Run, part: LinksPart) -> Iterator[Cells]:
+    yield from each_row(run, LINK_ROWS, _targets(run, part), part=part)
+
+
+def _targets(run: Run, part: LinksPart) -> dict[str, np.ndarray]:
+    """The addresses of the run to which links of the part lead, by fingerprint, each with its last
+    status, 0 for none.
+    """
+    marks = [mark for (mark,) in each_row(run, TARGETS, part=part)]
+    starts = range(0, len(marks), TARGETS_AT_A_TIME)
     told = np.fromiter(
-        ((mark, status or 0) for mark, status in urls.iterator(chunk_size=10_000)),
-        dtype=np.dtype([("fingerprint", np.int64), ("status", np.int64)]),
+        (url for at in starts for url in _tried(run, marks[at : at + TARGETS_AT_A_TIME])),
+        dtype=np.dtype([("fingerprint", np.int64), ("status", np.int64), ("withdrawn", np.bool_)]),
     )
-    gone = WithdrawnPage.objects.filter(run=run).values_list("url__fingerprint", flat=True)
-    withdrawn = np.isin(told["fingerprint"], np.array(list(gone), dtype=np.int64))
-    return {
-        "fingerprint": np.ascontiguousarray(told["fingerprint"]),
-        "status": np.ascontiguousarray(told["status"]),
-        "withdrawn": withdrawn,
-    }
+    return {name: np.ascontiguousarray(told[name]) for name in told.dtype.names or ()}
+
+
+def _tried(run: Run, fingerprints: Sequence[int]) -> Iterator[tuple[int, int, bool]]:
+    urls = Url.objects.filter(run=run, fingerprint__in=fingerprints)
+    withdrawn = Exists(WithdrawnPage.objects.filter(run=run, url=OuterRef("pk")))
+    for mark, status, is_gone in urls.values_list("fingerprint", "status", withdrawn):
+        yield mark, status or 0, is_gone
 
 
 def data_rows(run: Run, place: BulkPlace) -> BulkRows:

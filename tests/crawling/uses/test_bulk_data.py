@@ -7,14 +7,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import uuid
 import zipfile
 
 import duckdb
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from crawling.base.storage import storage
+from crawling.base.storage import pieces_of, storage
 from crawling.datasets.catch_up import catch_up
+from crawling.datasets.query import each_row
 from crawling.datasets.second_reading import read_again
 from crawling.frontier.change.manual_order import requeue_failed
 from crawling.jobs.removal import remove_forgotten
@@ -24,6 +28,7 @@ from crawling.jobs.turns import IdleTurn
 from crawling.models import BackgroundJob, LinksPart, Run, Url, UrlState
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.uses.bulk_data import field_rows, files, table_job
+from crawling.uses.bulk_data.bulk_table import START
 from crawling.uses.bulk_data.field_values import as_number
 from crawling.uses.bulk_data.tables import BY_NAME, TABLES
 from crawling.uses.withdrawals.withdrawing import withdraw
@@ -351,6 +356,26 @@ def test_links_have_the_status_of_their_target(run, operator, site):
         "next",
         "200",
     )
+
+
+def test_the_links_of_a_part_take_no_more_than_that_part_and_its_targets(run):
+    (part,) = LinksPart.objects.filter(run=run, links__gt=0)
+    folder = part.name.partition("/")[0]
+    for _ in range(3):
+        other = LinksPart.objects.get(pk=part.pk)
+        other.pk, other.name = None, f"{folder}/{uuid.uuid4().hex}.parquet"
+        for old, new in ((part.name, other.name), (part.findings_name, other.findings_name)):
+            storage().put(new, pieces_of(storage().open(old)))
+        other.save()
+
+    files = "SELECT len(current_setting('allowed_paths'))"
+    assert list(each_row(run, files, part=part)) == [(2,)]
+    with CaptureQueriesContext(connection) as asked:
+        rows = list(BY_NAME["links"].rows(run, START).rows)
+    assert len(rows) == 4 * part.links
+    of_urls = [one["sql"] for one in asked if one["sql"].startswith('SELECT "crawling_url"')]
+    assert len(of_urls) == 4
+    assert all('"fingerprint" IN' in sql for sql in of_urls)
 
 
 def test_files_never_have_what_was_withdrawn(run, operator, background):

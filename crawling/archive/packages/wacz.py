@@ -135,7 +135,9 @@ class WaczPackage:
         self.layout.withdrawals = pending_withdrawals(concerned)
 
     def _singles(self) -> list[Copied]:
-        """The single pages, each after the page whose record has its payload."""
+        """The single pages, each after the page whose record has its payload, unless that is of a
+        deleted run.
+        """
         runs, places = {run.pk for run in self.runs}, set()
         wanted = {page.pk: page for page in self.singles if page.run_id not in runs}
         found = list[Copied]()
@@ -143,7 +145,9 @@ class WaczPackage:
             place = original.archive_file_id, original.archive_offset
             # a further record of an import is no row, and has the id of its URL's page
             comes_itself = original.pk in wanted and not original._state.adding
-            if not comes_itself and original.run_id not in runs and place not in places:
+            is_kept = original.run.removal_asked_at is None
+            is_in_whole = comes_itself or original.run_id in runs
+            if is_kept and not is_in_whole and place not in places:
                 places.add(place)
                 found.append((original, False))
             found.append((wanted[pk], True))

@@ -110,6 +110,9 @@ class CollectionFile:
     collection: Collection
     #: the file that can be given out
     file: StoredPackage | None = None
+    #: the runs of the members that are in it. Crawls that agreed to share payloads may have some in
+    #: the archives of others, as in any file of a run.
+    reads: Numbers[int] = ()
     #: whether members were added or removed since the request, or a crawl has archived more
     is_outdated: bool = False
     under_way: BackgroundJob | None = None
@@ -135,6 +138,7 @@ def file_of(collection: Collection) -> CollectionFile:
     return CollectionFile(
         collection,
         file,
+        made.spec["reads"] if made else (),
         is_outdated=bool(made and file and _is_outdated(collection, made, file)),
         under_way=latest if latest.is_open else None,
         trouble=trouble,
@@ -179,7 +183,7 @@ def _permitted(collection: Collection, by: User | None) -> dict[str, Any]:
 
 
 def readable_file(collection: Collection, *, by: User | None) -> CollectionFile:
-    """The state with the file, for a user who may act on each crawl in it.
+    """The state with the file, for a user who may act on each crawl of its members.
 
     Raises ArchiveTrouble if there is none, and PermissionDenied.
     """
@@ -187,7 +191,7 @@ def readable_file(collection: Collection, *, by: User | None) -> CollectionFile:
     state = file_of(collection)
     if state.file is None:
         raise ArchiveTrouble(state.trouble or "The file of this collection is not created yet.")
-    _require_runs(by, state.file.layout.runs)
+    _require_runs(by, state.reads)
     return state
 
 

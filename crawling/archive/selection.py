@@ -66,6 +66,10 @@ def foreign_payloads(*runs: Run) -> QuerySet[Page]:
     return pages.select_related("archive_file").order_by("archive_file", "archive_offset")
 
 
+def runs_with(payloads: QuerySet[Page]) -> list[int]:
+    return sorted(set(payloads.order_by().values_list("run", flat=True)))
+
+
 def warc_of_run(
     files: Iterable[ArchiveFile], foreign: Iterable[Page], *, name: str, facts: Mapping[str, str]
 ) -> Iterator[bytes]:

@@ -146,7 +146,7 @@ class JobKind:
     #: whether a job's result may still be given out; for JobEffect.CHECK
     is_valid: Callable[[BackgroundJob], bool] = lambda job: True
     #: the condition on jobs that have read one of these runs, by ids, for kinds whose jobs read
-    #: several runs; None if a job reads its run or its crawl
+    #: others than their run or its crawl; None if there are none
     has_read: Callable[[Collection[int]], Q] | None = None
     #: the jobs that the scheduler asks for now; None if users ask
     due: Callable[[], Iterable[DueJob]] | None = None

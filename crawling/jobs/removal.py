@@ -44,13 +44,12 @@ def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
     """The condition on jobs that may have read what the event changes in these runs."""
     if runs is None:
         return Q()
-    if kind.has_read:
-        return Q(run__in=runs) | kind.has_read(runs)
+    of_runs, others = Q(run__in=runs), kind.has_read(runs) if kind.has_read else Q()
     if kind.scope is JobScope.RUN or (event is JobEvent.DELETED and not kind.is_of_asker):
-        return Q(run__in=runs)
+        return of_runs | others
     if kind.scope is JobScope.CRAWL:
-        return Q(run__crawl__in=Run.all_objects.filter(pk__in=runs).values("crawl"))
-    return Q()
+        return Q(run__crawl__in=Run.all_objects.filter(pk__in=runs).values("crawl")) | others
+    return of_runs | others if kind.has_read else Q()
 
 
 def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
@@ -65,7 +64,7 @@ def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
         whose = Q(run__crawl=crawl_id)
         if kind.has_read:
             runs = Run.all_objects.filter(crawl=crawl_id).values_list("pk", flat=True)
-            whose = kind.has_read(list(runs))
+            whose |= kind.has_read(list(runs))
         jobs = BackgroundJob.objects.filter(whose, kind=kind.name, trouble="")
         done = jobs.filter(is_forgotten=False, ended_at__isnull=False).select_related("run__crawl")
         left += [job.name or str(job) for job in done if not _checked(kind, job)]

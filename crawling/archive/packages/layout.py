@@ -31,6 +31,8 @@ class Layout:
     missing: int = 0
     #: ids of the runs whose pages it has
     runs: list[int] = field(default_factory=list)
+    #: ids of other runs, whose archives have payloads of these
+    payload_runs: list[int] = field(default_factory=list)
     #: source, offset there, and length of each segment
     segments: list[list[int]] = field(default_factory=list)
 

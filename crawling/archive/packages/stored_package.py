@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
+
+from django.db.models import Q
 
 from crawling.archive.files import deletions_held
 from crawling.archive.packages.layout import Layout, pending_withdrawals
@@ -91,6 +93,19 @@ def store_package(package: Package, job: BackgroundJob) -> Mapping[str, Any]:
     except OSError as error:
         raise ArchiveTrouble(f"The file cannot be written: {error.strerror}.") from error
     return {"pages": package.pages, "bytes": package.size, "layout": package.layout.as_json()}
+
+
+def with_payloads_of(kind: str, runs: Collection[int]) -> Q:
+    """The jobs of a kind whose packages have payloads of the archives of these runs, which are not
+    their own.
+    """
+    wanted = set(runs)
+    made = BackgroundJob.objects.filter(kind=kind, is_forgotten=False, result__isnull=False)
+    lent = made.filter(result__layout__has_key="payload_runs").exclude(
+        result__layout__payload_runs=[]
+    )
+    found = lent.values_list("pk", "result__layout__payload_runs")
+    return Q(pk__in=[pk for pk, ids in found if wanted.intersection(ids)])
 
 
 def stored_file(job: BackgroundJob) -> str:

@@ -40,7 +40,13 @@ from crawling.archive.reader import (
 )
 from crawling.archive.records import packed, warcinfo
 from crawling.archive.rewriting import joined, ranges_of
-from crawling.archive.selection import FOREIGN, exchange_of, files_here, foreign_payloads
+from crawling.archive.selection import (
+    FOREIGN,
+    exchange_of,
+    files_here,
+    foreign_payloads,
+    runs_with,
+)
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
 
@@ -130,6 +136,7 @@ class WaczPackage:
         self.layout.runs = sorted(
             {run.pk for run in self.runs} | {one.run_id for one, _ in singles}
         )
+        self.layout.payload_runs = runs_with(foreign)
         self.layout.files = {str(pk): row.name for pk, row in concerned.items()}
         self.layout.lengths = {str(row.pk): row.committed_length for row in files}
         self.layout.withdrawals = pending_withdrawals(concerned)

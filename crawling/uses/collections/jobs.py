@@ -14,7 +14,11 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from crawling.archive.packages.stored_package import StoredPackage, store_package
+from crawling.archive.packages.stored_package import (
+    StoredPackage,
+    store_package,
+    with_payloads_of,
+)
 from crawling.base.errors import ArchiveTrouble
 from crawling.installation.permissions import acted_on
 from crawling.jobs.enqueue import open_job, request_job
@@ -72,11 +76,14 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def _has_read(runs: Numbers[int]) -> Q:
-    """The latest files of collections. Only the latest of each is kept, so they are few."""
+    """The latest files of collections with something of these runs, be it only a payload. Only the
+    latest of each is kept, so they are few.
+    """
     wanted = set(runs)
     jobs = BackgroundJob.objects.filter(kind=NAME, is_forgotten=False)
-    read = jobs.values_list("pk", "spec__reads")
-    return Q(pk__in=[pk for pk, ids in read if wanted.intersection(ids or ())])
+    read = jobs.values_list("pk", "spec__reads", "result__layout__runs")
+    found = [pk for pk, *both in read if any(wanted.intersection(ids or ()) for ids in both)]
+    return Q(pk__in=found) | with_payloads_of(NAME, runs)
 
 
 COLLECTION_WACZ = JobKind(

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from crawling.archive.packages.stored_package import Package, store_package
+from crawling.archive.packages.stored_package import Package, store_package, with_payloads_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
@@ -54,6 +54,7 @@ def export_kind(
         has_files=True,
         keeps_latest_only=True,
         is_valid=lambda job: RunExport.of(job).is_readable,
+        has_read=partial(with_payloads_of, name),
     )
 
 

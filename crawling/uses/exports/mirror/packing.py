@@ -21,7 +21,7 @@ from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from crawling.archive.packages.layout import Layout, LayoutWriter, pending_withdrawals
-from crawling.archive.selection import files_here, foreign_payloads
+from crawling.archive.selection import files_here, foreign_payloads, runs_with
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.stored_documents import stored_document
 from crawling.machine.work_folders import work_folder
@@ -110,13 +110,15 @@ class MirrorPackage:
 
     def pieces(self) -> Iterator[bytes]:
         """Raises ArchiveTrouble, OSError."""
-        files, owners = list[ArchiveFile](), list[ArchiveFile]()
+        files, owners, lenders = list[ArchiveFile](), list[ArchiveFile](), set[int]()
         for run in self.runs:
             files += files_here(run)
             foreign = foreign_payloads(run).order_by()
             owners += ArchiveFile.objects.filter(pk__in=foreign.values("archive_file"))
+            lenders.update(runs_with(foreign))
         concerned = {row.pk: row for row in chain(files, owners)}
         self.layout.runs = [run.pk for run in self.runs]
+        self.layout.payload_runs = sorted(lenders - set(self.layout.runs))
         self.layout.files = {str(pk): row.name for pk, row in concerned.items()}
         self.layout.lengths = {str(row.pk): row.committed_length for row in files}
         self.layout.withdrawals = pending_withdrawals(concerned)

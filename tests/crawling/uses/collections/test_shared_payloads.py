@@ -9,11 +9,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils.timezone import now
 
+from crawling.base.storage import storage
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import forget_jobs
 from crawling.jobs.running import run_job
-from crawling.models import CrawlJob, Page, Run
+from crawling.models import BackgroundJob, CrawlJob, Page, Run
 from crawling.runs.crawls.teams import set_team_rule
 from crawling.uses.collections.changes import CollectionFields, add_members, create_collection
 from crawling.uses.collections.jobs import file_of, readable_file, request_file
+from crawling.uses.exports.jobs import MIRROR, WACZ
+from crawling.uses.exports.state import readable_export, request_export
+from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser
 from tests.crawling.uses.exports.wacz.test_wacz_file import index_of, opened, records_of
 
@@ -76,3 +82,41 @@ def test_a_page_is_packed_without_a_payload_that_is_deleted(sharing, collection)
 
     assert LONG.encode() not in records_of(package)
     assert [facts["mime"] for _, facts in index_of(package)] == ["warc/revisit"]
+
+
+def take_down_page_of(run):
+    text = Page.objects.get(run=run).url.url
+    withdraw(run.crawl, run, kind="page", text=text, reason="asked", by=None)
+
+
+def test_a_payload_that_is_taken_down_leaves_no_copy_in_the_file(sharing, collection):
+    made(collection)
+    assert list(storage().list("collection-wacz0"))
+
+    take_down_page_of(sharing[0])
+
+    assert list(storage().list("collection-wacz0")) == []
+    assert "taken down" in file_of(collection).trouble
+    assert LONG.encode() not in records_of(opened(made(collection)))
+
+
+def test_a_payload_that_is_deleted_for_good_ends_the_file(sharing, collection):
+    file = made(collection)
+
+    forget_jobs(JobEvent.DELETED, [sharing[0].pk])
+
+    assert BackgroundJob.objects.get(pk=file.id).is_forgotten
+
+
+@pytest.mark.parametrize("kind", [WACZ, MIRROR])
+def test_a_payload_that_is_taken_down_leaves_no_copy_in_the_export_of_another_run(sharing, kind):
+    first, second = sharing
+    run_job(request_export(second, kind).pk)
+    folder = f"{kind.name}{second.pk}"
+    assert readable_export(second, kind)
+    assert list(storage().list(folder))
+
+    take_down_page_of(first)
+
+    assert list(storage().list(folder)) == []
+    assert readable_export(second, kind) is None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from crawling.archive.files import deletions_held
 from crawling.archive.packages.layout import Layout, pending_withdrawals
@@ -62,8 +62,8 @@ class StoredPackage:
             and storage().size(self.name) is not None
         )
 
-    def is_outdated(self, runs: Iterable[Run]) -> bool:
-        newer = ArchiveFile.objects.filter(run__in=list(runs), committed_length__gt=0)
+    def is_outdated(self, runs: QuerySet[Run] | Sequence[Run]) -> bool:
+        newer = ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0)
         lengths = dict(newer.values_list("pk", "committed_length"))
         known = self.layout.lengths
         return any(known.get(str(pk), 0) < length for pk, length in lengths.items())

@@ -120,7 +120,8 @@ class CollectionFile:
     #: the runs of the members that are in it. Crawls that agreed to share payloads may have some in
     #: the archives of others, as in any file of a run.
     reads: Numbers[int] = ()
-    #: whether members were added or removed since the request, or a crawl has archived more
+    #: whether members were added or removed since the request, or a crawl has archived more; not
+    #: looked up while the next file is under way, for a page asks every second
     is_outdated: bool = False
     under_way: BackgroundJob | None = None
     #: why the last one is not there
@@ -146,7 +147,9 @@ def file_of(collection: Collection) -> CollectionFile:
         collection,
         file,
         made.spec["reads"] if made else (),
-        is_outdated=bool(made and file and _is_outdated(collection, made, file)),
+        is_outdated=bool(
+            made and file and not latest.is_open and _is_outdated(collection, made, file)
+        ),
         under_way=latest if latest.is_open else None,
         trouble=trouble,
         cancelled=latest if latest.cancelled_at else None,
@@ -154,8 +157,10 @@ def file_of(collection: Collection) -> CollectionFile:
 
 
 def _is_outdated(collection: Collection, made: BackgroundJob, file: StoredPackage) -> bool:
-    now, runs = _spec(collection), list(runs_in(collection))
-    return any(now[name] != made.spec[name] for name in now) or file.is_outdated(runs)
+    now = _spec(collection)
+    return any(now[name] != made.spec[name] for name in now) or file.is_outdated(
+        runs_in(collection)
+    )
 
 
 def _spec(collection: Collection) -> dict[str, Any]:

@@ -14,6 +14,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.base.errors import ArchiveTrouble
@@ -173,6 +175,19 @@ def test_the_file_is_old_once_members_come_or_go_and_a_new_one_takes_its_place(r
     second = made(collection)
     assert not BackgroundJob.objects.filter(pk=first.id).exists()
     assert (second.pages, len(rest_files())) == (1, 1)
+
+
+def test_a_page_that_waits_for_the_file_looks_up_no_members_and_none_has_rows_of_runs(collection):
+    made(collection)
+    with CaptureQueriesContext(connection) as asked:
+        assert not file_of(collection).is_outdated
+    assert not [one["sql"] for one in asked if '"crawling_run"."state"' in one["sql"]]
+    request_file(collection, by=None)
+
+    with CaptureQueriesContext(connection) as asked:
+        assert file_of(collection).under_way
+
+    assert not [one["sql"] for one in asked if "collectionmember" in one["sql"]]
 
 
 @pytest.mark.parametrize("of", ["crawl", "single"])

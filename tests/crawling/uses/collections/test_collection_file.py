@@ -11,17 +11,18 @@ from io import BytesIO, StringIO
 from random import Random
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.jobs.running import run_job
-from crawling.models import BackgroundJob, CrawlJob, Page, Run
+from crawling.models import BackgroundJob, CrawlJob, Page, Run, Team
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.teams import set_team_rule
 from crawling.runs.housekeeping.run_removal import remove_run
@@ -36,7 +37,7 @@ from crawling.uses.collections.changes import (
 from crawling.uses.collections.jobs import file_of, readable_file, request_file
 from crawling.uses.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.conftest import do_shifts, order_of
-from tests.crawling.pages import browser, soup
+from tests.crawling.pages import browser, log_in, soup
 from tests.crawling.uses.exports.wacz.test_wacz_file import (
     index_of,
     listed,
@@ -307,3 +308,25 @@ def test_a_deleted_collection_leaves_no_file(collection):
     call_command("crawl", "list", stdout=StringIO())
 
     assert not BackgroundJob.objects.filter(kind="collection-wacz", is_forgotten=False).exists()
+
+
+def test_a_file_under_way_has_a_button_for_those_who_may_cancel_it_and_no_others(run, collection):
+    set_team_rule(own_crawls_only=True)
+    clients = {role: browser(role) for role in ("operator", "administrator")}
+    ada, group = User.objects.get(username="operator"), Group.objects.get(name="operator")
+    eve, clients["eve"] = User.objects.create_user("eve"), Client()
+    eve.groups.add(group)
+    log_in(clients["eve"], eve)
+    Team.objects.create(name="Press").members.add(ada, eve)
+    CrawlJob.objects.update(team="Press")
+    type(collection).objects.update(created_by=ada, team="Press")
+    address, button = f"/collections/{collection.pk}/wacz/", "button[formaction$='/cancel/']"
+
+    clients["operator"].post(address)
+
+    offered = {who for who, one in clients.items() if soup(one.get(address)).select(button)}
+    assert offered == {"operator", "administrator"}
+    place = soup(clients["operator"].get(address)).select_one(button)["formaction"]
+    assert clients["eve"].post(place).status_code == 403
+    clients["operator"].post(place)
+    assert file_of(collection).cancelled

@@ -68,7 +68,7 @@ class PageFilter:
         found = Page.objects.filter(self.span.of("fetched_at"), run=run)
         found = found.exclude(unread="") if self.is_unread else found
         if self.has_fields:
-            found = found.filter(Exists(ExtractedRow.objects.filter(url=OuterRef("pk"))))
+            found = found.filter(Exists(ExtractedRow.objects.filter(run=run, url=OuterRef("pk"))))
         found = (
             found.alias(its_kind=kind_of_page()).filter(its_kind=self.kind) if self.kind else found
         )

@@ -9,6 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from crawling.dashboard.pages.filter import PageFilter
+from crawling.dashboard.run.pages import pages_of
 from crawling.datasets.extracted_fields import rules_of
 from crawling.datasets.lag import Derived, lag_of
 from crawling.jobs.running import run_job
@@ -24,6 +26,25 @@ NUMBERS = range(1, 6)
 HOME = "<title>Home</title>" + "".join(f"<a href=/{n}>{n}</a>" for n in NUMBERS)
 PART = "<title>Part {0}</title><b>{0} €</b><i>red {0}</i><i>blue</i>"
 RULES = {"price": "b", "colour": "i"}
+ADD_PAGES = """
+WITH urls AS (
+    INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, state)
+    SELECT %(run)s, 0, n, 'http://more.test/' || n, 1, 1, 's' FROM generate_series(1, %(pages)s) n
+    RETURNING id, fingerprint, url
+)
+INSERT INTO crawling_page (url_id, run_id, status, final_url, content_type, charset, title, address,
+    bytes, fingerprint, fetched_at, fetch_seconds)
+SELECT id, %(run)s, 200, url, '', '', '', '127.0.0.1', 9, fingerprint,
+    now() - fingerprint * interval '1 s', 0.1
+FROM urls
+"""
+ADD_FIELDS = """
+INSERT INTO crawling_extractedrow (run_id, url_id, name, value)
+SELECT run_id, url_id, 'price', n FROM crawling_page, generate_series(1, 3) n WHERE run_id = %(run)s
+"""
+READ = """
+SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = 'crawling_page'
+"""
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +146,25 @@ def test_fields_take_no_query_for_each_page(run, viewer):
 
     assert len(many) == len(few)
     assert sum("extractedrow" in one["sql"] for one in many.captured_queries) == 1
+
+
+def test_few_fields_of_a_large_run_are_found_however_many_others_have(run):
+    other = Run.objects.get(pk=run.pk)
+    other.pk, other.number, other.is_latest = None, 2, False
+    other.save()
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_PAGES, {"run": run.pk, "pages": 20_000})
+        cursor.execute(ADD_PAGES, {"run": other.pk, "pages": 20_000})
+        cursor.execute(ADD_FIELDS, {"run": other.pk})
+        cursor.execute("ANALYZE crawling_page, crawling_url, crawling_extractedrow")
+        cursor.execute(READ)
+        (before,) = cursor.fetchone()
+        found = pages_of(run, PageFilter(has_fields=True), most=100, sort="fetched").pages
+        cursor.execute(READ)
+        (read,) = cursor.fetchone()
+
+    assert len(found) == 5
+    assert read - before < 100
 
 
 def test_values_are_shown_to_their_beginning(run, viewer):

@@ -35,7 +35,7 @@ def _turn(job: RunningJob) -> Callable[[], bool]:
     return lambda: time.monotonic() < until or job.goes_on()
 
 
-class SlicedFile:
+class JobFile:
     """The file of a job so far. The job's bookmark is the place behind the last rows that are in a
     slice, with what they depend on besides the run's pages and datasets: if that has changed since,
     the job begins anew, or the file would have rows of two kinds. It does so, too, if it was killed
@@ -74,11 +74,11 @@ class SlicedFile:
 
 
 def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
-    """It gives way after a page, or a part of a dataset, which takes some seconds. Raises
+    """The job gives way after a page, or a part of a dataset, which takes some seconds. Raises
     ArchiveTrouble, JobGone.
     """
     try:
-        file = SlicedFile(table, job, table.rows(job.run, START).columns)
+        file = JobFile(table, job, table.rows(job.run, START).columns)
         known = {"rows": 0, "of": table.count(job.run)} | job.progress
         place = BulkPlace(file.place, {name: known[name] for name in known.keys() - OWN})
         found, rows, turn = table.rows(job.run, place), known["rows"], _turn(job)
@@ -109,7 +109,7 @@ def read_cells(job: RunningJob) -> JobResult:
     """
     counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0}
     try:
-        file, turn = SlicedFile(CELLS, job, CELL_COLUMNS), _turn(job)
+        file, turn = JobFile(CELLS, job, CELL_COLUMNS), _turn(job)
         counts |= {"of": html_pages(job.run).count()} | job.progress
         writer = file.writer
         for page in pages_behind_key(job.run, file.place or 0):

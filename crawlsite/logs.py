@@ -5,12 +5,13 @@ part of an address is in none of them.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import structlog
 
 from crawlsite.middleware.request_ids import add_request_id
-from crawlsite.middleware.secret_addresses import hide_secrets
+from crawlsite.middleware.secret_addresses import hiding, processor_of
 
 
 class RefusalLogFilter(logging.Filter):
@@ -22,8 +23,11 @@ class RefusalLogFilter(logging.Filter):
         return not getattr(getattr(record, "request", None), "is_refused", False)
 
 
-def logging_setting(*, level: str, style: str) -> dict[str, Any]:
-    """Return Django's LOGGING; both styles show the caller's `extra` beside the message."""
+def logging_setting(*, level: str, style: str, own_hosts: Sequence[str] = ()) -> dict[str, Any]:
+    """Return Django's LOGGING; both styles show the caller's `extra` beside the message.
+
+    own_hosts: whose addresses may have secret parts, besides those of this machine.
+    """
     # Rich tracebacks, the default, would print what local variables hold (passwords, tokens), and
     # take a tenth of a second each.
     for_people = structlog.dev.ConsoleRenderer(
@@ -47,7 +51,7 @@ def logging_setting(*, level: str, style: str) -> dict[str, Any]:
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     renderer,
-                    hide_secrets,
+                    processor_of(hiding(own_hosts)),
                 ],
             }
         },

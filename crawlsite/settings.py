@@ -227,7 +227,14 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-LOGGING = logging_setting(level=ENVIRONMENT.log_level, style=ENVIRONMENT.log_format)
+#: the hosts of our addresses, as in ALLOWED_HOSTS; each run has its replay on a name below
+OWN_HOSTS = [
+    *([_public.hostname] if _public.hostname else []),
+    *([f".{_replay}"] if (_replay := urlsplit(ENVIRONMENT.replay_url).hostname) else []),
+]
+LOGGING = logging_setting(
+    level=ENVIRONMENT.log_level, style=ENVIRONMENT.log_format, own_hosts=OWN_HOSTS
+)
 
 # -- our own
 #   ----------------------------------------------------------------------------------------

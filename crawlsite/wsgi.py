@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
 
@@ -20,9 +21,9 @@ SWITCH_SECONDS = 0.001
 KEPT_SECONDS = 60
 
 keep_private()
-keep_secrets_of_gunicorn()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
 application = with_room(RequestBufferMiddleware(get_wsgi_application()).__call__)
+keep_secrets_of_gunicorn(settings.OWN_HOSTS)
 import_pages()
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)

@@ -32,9 +32,9 @@ EXPORTS = "crawling.uses.exports"
 
 def make_application() -> Callable[..., Iterable[bytes]]:
     keep_private()
-    keep_secrets_of_gunicorn()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()
+    keep_secrets_of_gunicorn(settings.OWN_HOSTS)
     if not apps.is_installed(EXPORTS):
         return answer_nothing
     answers = part(apps.get_app_config("exports"), "replay.answers")

@@ -12,13 +12,15 @@ from django.test import Client, RequestFactory
 from django.urls import URLResolver, get_resolver
 
 from crawlsite.logs import logging_setting
-from crawlsite.middleware.secret_addresses import SecretAddressFilter, without_secrets
+from crawlsite.middleware.secret_addresses import SecretAddressFilter, hiding
 
+hides = hiding(["crawls.example.org", ".replay.example.org"])
 SECRET = "eyJhIjoxfQ:1abc-DEF_:xyz"
 
 
 def line_of(record, style="json"):
-    options = dict(logging_setting(level="INFO", style=style)["formatters"]["line"])
+    options = logging_setting(level="INFO", style=style, own_hosts=["crawls.example.org"])
+    options = dict(options["formatters"]["line"])
     return options.pop("()")(**options).format(record)
 
 
@@ -65,15 +67,40 @@ def test_the_routes_with_secrets_are_all_known():
         f"Error handling request GET /open/{SECRET}",
         f"see https://crawls.example.org/watches/{SECRET}/feed.atom",
         f"/news/{SECRET}/feed.atom",
+        f"http://127.0.0.1:8000/stored/{SECRET}/3/",
+        f"http://r5-1.localhost:8020/open/{SECRET}",
+        f"https://r5.Replay.example.org/open/{SECRET}",
     ],
 )
 def test_no_form_of_an_address_has_its_secret(text):
-    assert SECRET not in without_secrets(text)
+    assert SECRET not in hides(text)
 
 
 @pytest.mark.parametrize("text", ["/crawls/1/watches/5/", "stored/1", "/crawls/1/shared/2/"])
 def test_other_addresses_stay_as_they_are(text):
-    assert without_secrets(f"Not Found: {text}") == f"Not Found: {text}"
+    assert hides(f"Not Found: {text}") == f"Not Found: {text}"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://bbc.example/news/12345",
+        "https://www.crawls.example.org/open/5",
+        "https://crawls.example.org.evil.example/shared/5",
+        "http://127.0.0.10/stored/5",
+        "https://example.org/?next=https://bbc.example/watches/5",
+    ],
+)
+def test_addresses_of_crawled_sites_are_logged_whole(url):
+    assert hides(f"cannot fetch {url}: refused") == f"cannot fetch {url}: refused"
+
+
+def test_the_hosts_of_the_installation_are_known_to_its_log():
+    record = logging.LogRecord(
+        "a", 40, "f", 1, f"https://crawls.example.org/open/{SECRET}", None, None
+    )
+    for style in ("json", "people"):
+        assert SECRET not in line_of(record, style)
 
 
 def test_tracebacks_and_facts_beside_a_message_have_none(rf: RequestFactory):
@@ -98,5 +125,18 @@ def test_the_web_servers_own_lines_have_none():
         ("GET", f"/open/{SECRET}"),
         None,
     )
-    assert SecretAddressFilter().filter(record)
+    assert SecretAddressFilter(hides).filter(record)
     assert record.getMessage() == "Error handling request GET /open/…"
+
+
+def test_tracebacks_of_the_web_server_have_none():
+    try:
+        raise ValueError(f"bad: /stored/{SECRET}/3/")
+    except ValueError:
+        record = logging.LogRecord("a", 40, "f", 1, "Error handling", None, sys.exc_info())
+
+    SecretAddressFilter(hides).filter(record)
+
+    line = logging.Formatter().format(record)
+    assert SECRET not in line
+    assert "ValueError: bad: /stored/…/3/" in line

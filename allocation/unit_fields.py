@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from allocation.wording import UnitWords
@@ -15,6 +18,29 @@ from allocation.wording import UnitWords
 MOST_UNITS = 2**31 - 2
 NO_NUMBER = "This must be a whole number of units, like 64; leave it as it was to change nothing."
 NO_SIZE = "This must be a size, like 60 or 1.5 GB; leave it as it was to change nothing."
+COMMA = (
+    "A comma stands only before three digits, as in 1,024; write decimals with a point, as in 1.5."
+)
+
+
+class UnitInput(forms.TextInput):
+    """Sends the unit that the page shows along: until the form comes back, the capacity may have
+    come to be shown in another.
+    """
+
+    def __init__(self, unit: str, attrs: dict[str, Any]) -> None:
+        super().__init__(attrs)
+        self.unit = unit
+
+    def render(self, name: str, value: Any, *args: Any, **kwargs: Any) -> SafeString:
+        shown = super().render(name, value, *args, **kwargs)
+        hidden = '{}<input type="hidden" name="{}.unit" value="{}">'
+        return format_html(hidden, shown, name, self.unit)
+
+    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
+        value, unit = super().value_from_datadict(data, files, name), data.get(f"{name}.unit")
+        is_bare = isinstance(value, str) and value.strip()[-1:].isdigit()
+        return f"{value} {unit}" if is_bare and unit and unit != self.unit else value
 
 
 class UnitsField(forms.Field):
@@ -34,17 +60,18 @@ class UnitsField(forms.Field):
     ) -> None:
         """like: an amount that has the unit of the field; name: the beginning of the label."""
         self.measure, self.now, self.like = measure, now, like
-        invalid = NO_SIZE if measure.is_size else NO_NUMBER
+        invalid, unit = NO_SIZE if measure.is_size else NO_NUMBER, measure.unit_of(like)
+        # A browser would throw away what was typed into a field of numbers, and turn it when the
+        # wheel is.
+        typed = {"inputmode": "decimal", "autocomplete": "off"}
         super().__init__(
             required=required,
             initial=now,
-            label=f"{capfirst(name or measure.name)} ({measure.unit_of(like)})",
+            label=f"{capfirst(name or measure.name)} ({unit})",
             help_text=help_text,
             error_messages={"invalid": invalid, "required": invalid},
             validators=[MinValueValidator(0), MaxValueValidator(MOST_UNITS)],
-            # A browser would throw away what was typed into a field of numbers, and turn it when
-            # the wheel is.
-            widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+            widget=UnitInput(unit, typed) if measure.is_size else forms.TextInput(typed),
         )
 
     def prepare_value(self, value: Any) -> Any:
@@ -58,5 +85,6 @@ class UnitsField(forms.Field):
             return self.now  # what is shown is rounded
         units = self.measure.read(text, like=self.like)
         if units is None:
-            raise ValidationError(self.error_messages["invalid"], code="invalid")
+            told = COMMA if "," in text else self.error_messages["invalid"]
+            raise ValidationError(told, code="invalid")
         return units

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,8 @@ from functools import lru_cache
 NAMES_AT_MOST = 5
 #: words of keys that are written in capitals
 ACRONYMS = {"dns": "DNS"}
+#: commas only before groups of three digits
+GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 #: units of sizes, each 1,024 of the one before: as pools count, and as people say
 COUNTED, SAID = ("KiB", "MiB", "GiB", "TiB"), ("KB", "MB", "GB", "TB")
 
@@ -61,10 +64,13 @@ class UnitWords:
 
     def read(self, text: str, *, like: int) -> int | None:
         """The units of an amount as users write it: `60`, `1,024`, `1.5 GB`; without a unit, in
-        that of another amount. None if it is no amount.
+        that of another amount. None if it is no amount: `1,5` may be meant as 1.5 or as 15.
         """
         digits = len(text) - len(text.lstrip("0123456789.,"))
-        number, unit = text[:digits].replace(",", ""), text[digits:].strip().upper()
+        number, unit = text[:digits], text[digits:].strip().upper()
+        if "," in number and not GROUPED.fullmatch(number):
+            return None
+        number = number.replace(",", "")
         if self._size is None:
             return None if unit else whole_number(number, most_digits=10)
         unit = unit.removesuffix("/S").replace("I", "") or self._said(like)

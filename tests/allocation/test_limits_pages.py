@@ -11,7 +11,14 @@ from django.urls import reverse
 
 from allocation.models import Event, Share
 from allocation.rules.shares import NO_LIMIT
-from allocation.services import NewClass, create_pool, register_process, request_resources
+from allocation.services import (
+    NewClass,
+    PoolLimits,
+    change_limits,
+    create_pool,
+    register_process,
+    request_resources,
+)
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser, soup
 
@@ -137,6 +144,24 @@ def test_a_size_is_asked_for_in_the_unit_of_pages_and_stays_exact(sizes, adminis
     assert cells == ["bandwidth", "99.9 MB/s", "512 MB/s"]
     wrong = soup(administrator.post(edit(sizes), shown | {"bandwidth": "much", "preview": "1"}))
     assert "a size, like 60 or 1.5 GB" in wrong.select_one(".field .error").get_text()
+
+
+def test_a_comma_before_decimals_is_refused_with_the_remedy(sizes, administrator):
+    page = soup(administrator.post(edit(sizes), {"bandwidth": "1,5 GB", "fetch_slots": "64"}))
+
+    assert "write decimals with a point, as in 1.5" in page.select_one(".field .error").get_text()
+
+
+def test_a_number_is_read_in_the_unit_that_its_page_showed(sizes, administrator):
+    form = soup(administrator.get(edit(sizes))).select_one("form.limits")
+    shown = {one["name"]: one["value"] for one in form.select(".field input")}
+    change_limits(pool=sizes.pk, limits=PoolLimits(capacity={"bandwidth": 3 * 1_024**2}))
+
+    page = administrator.post(edit(sizes), shown | {"bandwidth": "500", "confirm": "1"})
+
+    assert page.status_code == 302
+    sizes.refresh_from_db()
+    assert sizes.capacity[0] == 500 * 1_024
 
 
 def test_a_refusal_names_what_is_in_use_in_the_unit_of_its_field(sizes, administrator):

@@ -37,12 +37,13 @@ from crawling.uses.link_check.page_problems import (
     find_slow,
     find_unread,
 )
-from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
+from crawling.uses.link_check.problem_kinds import CONDITIONS, Found, LinkProblem, ProblemKind
 from crawling.uses.link_check.reading_problems import (
     find_malformed,
     find_markup_errors,
     find_missing_fragments,
 )
+from crawling.uses.link_check.tried_again import not_tried
 
 #: seconds of an answer
 SLOW_SECONDS = 3.0
@@ -174,7 +175,7 @@ def list_changed(
     old: Run, new: Run, kind: ProblemKind, change: ProblemChange, *, after: str = "", most: int
 ) -> Found:
     """Problems of a kind that only the new run has, or only the old one, by their addresses, with
-    the first links to each. An address that the new run did not meet counts as corrected.
+    the first links to each. An address that the other run did not try is neither.
 
     Reads all problems of the kind of both runs. Raises BadOrder for an invalid key, TooManyProblems
     and LinkSearchTookTooLong.
@@ -182,6 +183,9 @@ def list_changed(
     has, lacks = (new, old) if change is ProblemChange.NEW else (old, new)
     known = {problem.url for problem in _all(lacks, kind)}
     changed = [problem for problem in _all(has, kind) if problem.url not in known]
+    if kind not in CONDITIONS:  # those are known by the pages that link
+        unknown = not_tried(has, lacks, {problem.url for problem in changed})
+        changed = [problem for problem in changed if problem.url not in unknown]
     begin = _number(after)
     shown, end = changed[begin : begin + most], begin + most
     return with_sources(has, kind, shown), str(end) if len(changed) > end else None

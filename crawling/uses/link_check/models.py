@@ -21,6 +21,14 @@ class BrokenLinks(models.Model):
     broken = models.PositiveIntegerField()
     new = models.PositiveIntegerField(default=0, help_text="of them, those that did not fail then")
     fixed = models.PositiveIntegerField(default=0, help_text="failed then, and not in this run")
+    not_tried = models.PositiveIntegerField(
+        db_default=0, default=0, help_text="failed then, and not tried in this run"
+    )
+    not_tried_before = models.PositiveIntegerField(
+        db_default=0,
+        default=0,
+        help_text="of the broken, those that the run before had not tried",
+    )
     found_at = models.DateTimeField()
 
     class Meta:
@@ -39,4 +47,4 @@ class BrokenLinks(models.Model):
 
     @property
     def still(self) -> int:
-        return self.broken - self.new
+        return self.broken - self.new - self.not_tried_before

@@ -20,6 +20,7 @@ from crawling.installation.news import counted
 from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.models import BrokenLinks
+from crawling.uses.link_check.tried_again import JOINED, KNOWN
 from crawling.web.secret_headers import masked_url
 from serving.listing.columns import Column
 
@@ -29,15 +30,16 @@ MOST_RUNS = 12
 HEIGHT, BAR, STEP = 60, 16, 24
 #: of a message
 URLS_TOLD, MOST_URLS = 5, 100
-FAILED = f"run_id = %(run)s AND state = '{UrlState.FAILED}'"
-NOT_FAILED_IN = f"""NOT EXISTS (SELECT FROM crawling_url AS other
-    WHERE other.run_id = %(other)s AND other.fingerprint = crawling_url.fingerprint
-      AND other.url = crawling_url.url AND other.state = '{UrlState.FAILED}')"""
+FAILED = f"url.run_id = %(run)s AND url.state = '{UrlState.FAILED}'"
+NOT_FAILED = f"(met.id IS NULL OR met.state <> '{UrlState.FAILED}')"
 COUNT = f"""
-SELECT count(*), count(*) FILTER (WHERE {NOT_FAILED_IN}) FROM crawling_url WHERE {FAILED}
+SELECT count(*), count(*) FILTER (WHERE {NOT_FAILED} AND {KNOWN}),
+    count(*) FILTER (WHERE NOT {KNOWN})
+FROM {JOINED} WHERE {FAILED}
 """  # noqa: S608  # constants
 FIRST = f"""
-SELECT url FROM crawling_url WHERE {FAILED} AND {NOT_FAILED_IN} ORDER BY id LIMIT %(most)s
+SELECT url.url FROM {JOINED}
+WHERE {FAILED} AND {NOT_FAILED} AND {KNOWN} ORDER BY url.id LIMIT %(most)s
 """  # noqa: S608  # constants
 LINKS_PAGE = "/crawls/{}/links/?run={}&kind=broken&change={}&against={}"
 
@@ -50,9 +52,11 @@ class BrokenTrend:
     against: Annotated[int | None, Column("number of the run before it; null: there is none")]
     ended_at: datetime
     broken: Annotated[int, Column("addresses that failed")]
-    new: Annotated[int, Column("of them, those that did not fail in the run before")]
-    fixed: Annotated[int, Column("failed in the run before, and not in this one")]
+    new: Annotated[int, Column("of them, those that the run before tried, or had no link to")]
+    fixed: Annotated[int, Column("failed in the run before; answered in this one, or not linked")]
     still: Annotated[int, Column("failed in both")]
+    not_tried: Annotated[int, Column("failed in the run before, and not tried in this one")]
+    not_tried_before: Annotated[int, Column("of the broken, those that it had not tried")]
 
 
 def count_broken(run: Run) -> BrokenLinks | None:
@@ -60,9 +64,10 @@ def count_broken(run: Run) -> BrokenLinks | None:
     fixed ones. Safe to repeat. Return None if the run was deleted, or goes on.
     """
     old = _run_before(run)
-    broken, new = _counts(run, old)
-    _, fixed = _counts(old, run) if old else (0, 0)
+    broken, new, not_tried_before = _counts(run, old)
+    _, fixed, not_tried = _counts(old, run) if old else (0, 0, 0)
     facts = {"against": old, "broken": broken, "new": new if old else 0, "fixed": fixed}
+    facts |= {"not_tried": not_tried, "not_tried_before": not_tried_before}
     with transaction.atomic():
         same = Run.objects.select_for_update(no_key=True).filter(pk=run.pk)
         if not same.filter(state__in=ENDED_STATES, removal_asked_at=None).exists():
@@ -102,7 +107,8 @@ def trend_of(crawl: CrawlJob) -> QuerySet[BrokenLinks]:
 def trend_row(row: BrokenLinks) -> BrokenTrend:
     old, ended = row.against, row.run.finished_at or row.found_at
     number = old.number if old else None
-    return BrokenTrend(row.run.number, number, ended, row.broken, row.new, row.fixed, row.still)
+    told = (row.broken, row.new, row.fixed, row.still, row.not_tried, row.not_tried_before)
+    return BrokenTrend(row.run.number, number, ended, *told)
 
 
 class TrendBar(NamedTuple):
@@ -144,11 +150,14 @@ def _run_before(run: Run) -> Run | None:
     return earlier.filter(removal_asked_at=None).order_by("-number").first()
 
 
-def _counts(run: Run, other: Run | None) -> tuple[int, int]:
+def _counts(run: Run, other: Run | None) -> tuple[int, int, int]:
+    """The failed URLs of a run; of them, those that did not fail in the other one; and those that
+    it did not try.
+    """
     with connection.cursor() as cursor:
         cursor.execute(COUNT, {"run": run.pk, "other": other.pk if other else None})
-        failed, only = cursor.fetchone()
-    return failed, only
+        failed, only, not_tried = cursor.fetchone()
+    return failed, only, not_tried
 
 
 def _tell(run: Run, row: BrokenLinks) -> None:

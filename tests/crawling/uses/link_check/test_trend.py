@@ -69,7 +69,7 @@ def test_each_run_says_which_broken_links_are_new_fixed_and_still_there(viewer, 
     assert trend(viewer, crawl) == [(3, 2, 3, 0, 0, 3), (2, 1, 3, 2, 1, 1), (1, None, 2, 0, 0, 2)]
     page = soup(viewer.get(f"/crawls/{crawl.pk}/"))
     rows = [row.get_text(" ", strip=True) for row in page.select("#broken-links tbody tr")]
-    assert rows == ["3 3 0 0 3", "2 3 2 1 1", "1 2 – – –"]
+    assert rows == ["3 3 0 0 3 0", "2 3 2 1 1 0", "1 2 – – – –"]
     assert len(page.select("#broken-links svg rect.new")) == 1
     assert soup(viewer.get(f"/crawls/{crawl.pk}/links/")).select("#broken-links")
 
@@ -123,3 +123,24 @@ def test_a_run_that_was_stopped_is_compared_with_by_none(viewer, crawl, site, ag
     again(crawl)
 
     assert trend(viewer, crawl)[0] == (3, 1, 3, 2, 1, 1)
+
+
+def test_what_a_limit_left_untried_is_neither_fixed_nor_new(viewer, site, crawl_to_the_end, again):
+    """Run 2 ends before it has tried what run 1 found broken; run 3 tries all again."""
+    site.pages["/"] = "".join(f"<a href='/{name}'>{name}</a>" for name in ("lost", "gone", "off"))
+    crawl = count(crawl_to_the_end(f"{site.url}/", max_pages=4)).crawl
+    crawl.max_pages = 2
+    crawl.save()
+    again(crawl)
+    listed = f"/crawls/{crawl.pk}/links/?run=2&against=1&kind=broken&change=mended"
+    fixed = soup(viewer.get(listed)).get_text(" ", strip=True)
+    page = soup(viewer.get(f"/crawls/{crawl.pk}/links/?run=2&kind=broken"))
+    crawl.max_pages = 4
+    crawl.save()
+    again(crawl)
+
+    assert trend(viewer, crawl) == [(3, 2, 3, 0, 0, 1), (2, 1, 1, 0, 0, 1), (1, None, 3, 0, 0, 3)]
+    assert (told(), latest_news(most=9)) == ([], ([], None))
+    assert f"{site.url}/gone" not in fixed
+    shown = " ".join(page.select_one("#broken-links .sub:last-child").get_text().split())
+    assert shown == "2 links broken in run 1 were not checked in run 2: it did not try them."

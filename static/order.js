@@ -35,9 +35,17 @@
     Object.entries(found.told).forEach(([key, text]) => sum(key, text));
     const closed = document.getElementById("closed-addresses");
     if (closed && found.closed !== undefined && closed.innerHTML.trim() !== found.closed) closed.innerHTML = found.closed; // our own template
+    showFirst(closed);
     if (found.is_resolving) timer = setTimeout(check, NAMES_MS); // what names of seeds resolve to is told then
     else trySeeds(found);
     document.getElementById("estimate").innerHTML = found.estimate; // our own template
+  }
+
+  // While addresses are not allowed, Save and start would be refused: the button that allows them comes first.
+  function showFirst(closed) {
+    const start = document.getElementById("save-and-start"), isRefused = Boolean(closed?.querySelector("[name=start]"));
+    start?.classList.toggle("primary", !isRefused);
+    start?.classList.toggle("secondary", isRefused);
   }
 
   // Once we have said who we are, seeds that are fit to be fetched are tried as soon as they are typed.

@@ -192,3 +192,19 @@ def test_a_button_in_a_warning_looks_enabled(browse, pool, scheme):
     words, line, opacity = page.get_by_role("button", name="Allow 10.0.0.7").evaluate(CONTRASTS)
 
     assert (words > 7, line > 3, opacity) == (True, True, 1), (words, line)
+
+
+def test_addresses_are_allowed_by_the_first_button_until_they_are(browse, pool):
+    page = browse("administrator", "/crawls/new/")
+    save = page.get_by_role("button", name="Save and start")
+    page.get_by_label("Start URLs").fill("http://10.0.0.7/")
+    page.get_by_label("Start URLs").press("Tab")
+
+    expect(page.get_by_role("button", name="Allow and start")).to_have_class("primary")
+    expect(save).to_have_class("secondary")
+
+    page.get_by_label("Start URLs").fill("")
+    page.get_by_label("Start URLs").press("Tab")
+
+    expect(page.get_by_role("button", name="Allow and start")).to_have_count(0)
+    expect(save).to_have_class("primary")

@@ -48,7 +48,7 @@ def test_an_administrator_allows_an_address_beside_the_seeds(administrator):
 
 def test_all_addresses_are_allowed_and_the_crawl_started_by_one_button(administrator):
     refused = soup(administrator.post(reverse("crawling:new"), {**FORM, "start": "1"}))
-    [button] = refused.select("#closed-addresses button[name=start]")
+    [button] = refused.select("#closed-addresses .message.warning button.primary[name=start]")
 
     page = administrator.post(button["formaction"], {**FORM, "start": "1"}, follow=True)
 
@@ -60,6 +60,19 @@ def test_all_addresses_are_allowed_and_the_crawl_started_by_one_button(administr
         ("127.0.0.1", 8900),
         ("10.0.0.7", 443),
     }
+
+
+def test_a_button_that_would_be_refused_is_not_the_first(administrator):
+    def of_first_rank(address, sent):
+        page = soup(administrator.post(reverse(address), sent))
+        buttons = page.select("form.order button.primary")
+        return [" ".join(button.get_text().split()) for button in buttons]
+
+    refused = of_first_rank("crawling:new", {**FORM, "start": "1"})
+    public = {**FORM, "seeds": "https://example.org/", "name": ""}
+
+    assert refused == ["Allow all 2 and start"]
+    assert of_first_rank("crawling:allow-address", {**public, "allow": "x"}) == ["Save and start"]
 
 
 def test_what_is_no_address_is_not_allowed(administrator):

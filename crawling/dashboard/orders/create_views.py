@@ -300,7 +300,8 @@ def form_page(
     key = request.POST.get("key") or uuid4().hex
     schedule = facts.setdefault("schedule", ScheduleForm(initial=schedule_typed(request)))
     purpose = read_purpose(str(form["purpose"].value() or ""))
-    unfolded = {*request.POST.getlist("unfolded"), card_of(purpose).opens, opens}
+    first = card_of(purpose).opens
+    sections = sections_of(form, unfolded={*request.POST.getlist("unfolded"), first, opens})
     facts |= {
         "cards": CARDS,
         "purpose": purpose.value,
@@ -309,7 +310,8 @@ def form_page(
         "who": who,
         "asks_who": not who.contact_url,
         "key": key,
-        "sections": sections_of(form, unfolded=unfolded),
+        "first": sections.pop(first, None),
+        "sections": sections,
         "templates": OrderTemplate.objects.all()[:TEMPLATES],
     }
     return render(request, "crawling/new.html", facts)

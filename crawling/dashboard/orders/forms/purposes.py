@@ -19,7 +19,7 @@ class PurposeCard:
     title: str
     icon: str
     sentence: str
-    #: the key of the section that is open
+    #: the key of the section that is open, and right under the start URLs
     opens: str = ""
 
 

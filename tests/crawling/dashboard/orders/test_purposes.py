@@ -87,6 +87,17 @@ def test_a_purpose_sets_the_form(operator, purpose, assets, external, repeat, is
         assert pressed["value"] == purpose
 
 
+@pytest.mark.parametrize("purpose", ["data", ""])
+def test_the_rules_come_right_after_the_start_urls_where_data_are_collected(operator, purpose):
+    page = soup(operator.get(reverse(NEW), {"for": purpose}))
+    typed = page.select("form.order :is(input, textarea, select)[id^=id_]")
+    ids = [one["id"].removeprefix("id_") for one in typed]
+    [section] = page.select("details[data-section=reading]")
+    first = section.select_one(":is(input, textarea, select)")["id"].removeprefix("id_")
+
+    assert (ids[ids.index(first) - 1] == "seeds") is (purpose == "data")
+
+
 def test_what_was_changed_stays_when_another_purpose_is_chosen(operator):
     answers = answers_of(soup(operator.get(reverse(NEW), {"for": "archive"})))
     del answers["requisites"]

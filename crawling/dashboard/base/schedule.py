@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -29,6 +29,15 @@ class NextStarts:
     own_zone: str
     #: in the one zone and in the other
     times: Sequence[tuple[datetime, datetime]]
+    #: minutes over which the starts of several crawls are spread
+    over_minutes: int = 0
+
+    @property
+    def rows(self) -> list[list[tuple[datetime, datetime]]]:
+        """For each start the first and the last time of all crawls, in the zones that are shown."""
+        span = timedelta(minutes=self.over_minutes)
+        shown = 2 if self.own_zone else 1
+        return [[(time, time + span) for time in pair[:shown]] for pair in self.times]
 
     @classmethod
     def of(cls, timing: ScheduleTiming, times: Sequence[datetime]) -> NextStarts:
@@ -87,13 +96,16 @@ def schedule_text(stored: Mapping[str, Any]) -> str:
     return timing.in_words if timing.is_on else f"{timing.in_words} (disabled)"
 
 
-def previewed(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, NextStarts | None]:
+def previewed(
+    fields: Mapping[str, Any], *, over_minutes: int = 0
+) -> tuple[ScheduleTiming | None, NextStarts | None]:
     """A schedule that is not saved, with its next starts if it were; None if it is invalid."""
     timing, _ = read_timing(fields)
     if timing is None:
         return None, None
     now = timezone.now()
-    return timing, NextStarts.of(timing, timing.upcoming(now, now, PREVIEWED))
+    starts = NextStarts.of(timing, timing.upcoming(now, now, PREVIEWED))
+    return timing, replace(starts, over_minutes=over_minutes)
 
 
 @dataclass(frozen=True)

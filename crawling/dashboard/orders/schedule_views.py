@@ -15,7 +15,7 @@ from crawling.dashboard.base.trouble import blame
 from crawling.dashboard.base.undo import tell_deleted
 from crawling.dashboard.orders.forms.schedule import ScheduleForm, schedule_answers
 from crawling.models import CrawlJob
-from crawling.runs.crawls.schedules import remove_schedule, set_schedule
+from crawling.runs.crawls.schedules import LONGEST_SPREAD, remove_schedule, set_schedule
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 #: schedules on a page, and the furthest that the list goes
@@ -68,7 +68,8 @@ def foreseen(form: ScheduleForm) -> dict[str, Any] | None:
         form = ScheduleForm({**usual, "is_on": True})
     if not form.is_valid() or form.is_never:
         return None
-    timing, starts = previewed(form.as_timing())
+    over = min(whole_number(str(form.data.get("over_minutes", ""))) or 0, LONGEST_SPREAD)
+    timing, starts = previewed(form.as_timing(), over_minutes=over)
     return {"words": timing.repeats, "starts": starts} if timing else None
 
 

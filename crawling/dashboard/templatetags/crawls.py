@@ -123,6 +123,12 @@ def moment(at: datetime) -> str:
 
 
 @register.filter
+def clock_from(at: datetime, earlier: datetime) -> str:
+    """The time behind an earlier one: of the same day the clock alone."""
+    return f"{at:%H:%M}" if at.date() == earlier.date() else moment(at)
+
+
+@register.filter
 def ahead(at: datetime) -> str:
     """How far ahead a time is, next to its date: `in 7 days`; days are rounded."""
     hours = max(0, round((at - timezone.now()).total_seconds() / 3600))

@@ -191,6 +191,24 @@ def test_the_next_three_dates_are_told_before_a_schedule_is_saved(crawl):
     assert not Schedule.objects.exists()
 
 
+def test_starts_that_are_spread_are_told_from_the_first_to_the_last(order):
+    made = [create_crawl(order(f"http://127.0.0.1:8900/{n}", name=f"crawl {n}")) for n in "ab"]
+    operator, page = browser("operator"), reverse("crawling:schedule-many")
+    answers = {"repeat": "week", "weekdays": "1", "at": "03:00", "time_zone": "UTC", "is_on": "on"}
+
+    def told(over):
+        shown = soup(operator.get(reverse("crawling:schedule-dates"), {**answers, **over}))
+        return shown.p.get_text(), [cell.get_text().split(" ", 2)[2] for cell in shown.select("td")]
+
+    words, cells = told({"over_minutes": "60"})
+    assert cells == ["03:00 to 04:00"] * 3
+    assert "all others within 60 minutes of it" in words
+    assert told({"over_minutes": "0"})[1] == told({})[1] == ["03:00"] * 3
+    # as the form comes, too: it begins with an hour
+    first = soup(operator.get(page, {"crawl": [crawl.pk for crawl in made]}))
+    assert first.select_one(".next-starts td").get_text().endswith("03:00 to 04:00")
+
+
 def test_schedules_of_many_crawls_are_set_changed_and_removed_at_once(order):
     made = [create_crawl(order(f"http://127.0.0.1:8900/{n}", name=f"crawl {n}")) for n in "abcd"]
     operator, page = browser("operator"), reverse("crawling:schedule-many")

@@ -24,7 +24,8 @@ compares it.
 A field that is not given has its default. *none* as a limit means that there is no limit. Names in
 italics are the labels on the form; the form takes megabytes for bytes and minutes for seconds where
 its label says so. Fields without an option are given by a file ([orders in a
-file](command-line.md#orders-in-a-file)).
+file](command-line.md#orders-in-a-file)). A file and the API also take `tags`,
+a list of words to find the crawl by, which are no part of the order.
 """
 TABLE_HEAD = "| field | default | form, option | meaning |\n|---|---|---|---|\n"
 #: defaults that a crawl is given as it is made

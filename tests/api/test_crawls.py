@@ -52,6 +52,28 @@ def test_each_mistake_is_told_as_everywhere_else(operator, fields, field, senten
     assert not CrawlJob.objects.exists()
 
 
+def test_a_new_crawl_takes_the_tags_that_it_is_shown_with(operator):
+    tagged = {**ORDER, "tags": ["old", " June  2026", "old"]}
+
+    status, crawl = operator("POST", "crawls", tagged, **{"Idempotency-Key": "k"})
+    again = operator("POST", "crawls", tagged, **{"Idempotency-Key": "k"})
+    other = {**ORDER, "tags": ["new"]}
+    refused, _ = operator("POST", "crawls", other, **{"Idempotency-Key": "k"})
+
+    assert (status, crawl["tags"]) == (201, ["June 2026", "old"])
+    assert "tags" not in crawl["order"]
+    assert (again[0], again[1]["id"], refused) == (200, crawl["id"], 409)
+
+
+@pytest.mark.parametrize("tags", ["old", [1], ["x" * 1000], [f"tag {n}" for n in range(1000)]])
+def test_wrong_tags_of_a_new_crawl_are_told_with_the_other_mistakes(operator, tags):
+    status, problem = operator("POST", "crawls", {**ORDER, "tags": tags, "max_pages": 0})
+
+    assert (status, set(problem["errors"])) == (422, {"tags", "max_pages"})
+    assert operator("POST", "crawls", {**ORDER, "tags": tags})[0] == 422
+    assert not CrawlJob.objects.exists()
+
+
 def test_a_taken_name_is_told_together_with_the_other_mistakes(operator):
     operator("POST", "crawls", ORDER)
     _, problem = operator("POST", "crawls", {**ORDER, "max_pages": 0})

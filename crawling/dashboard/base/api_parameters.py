@@ -71,6 +71,12 @@ KeepSeconds = Annotated[
 ]
 
 ORDER = CrawlOrder.model_json_schema()
+TAGS = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "words to find the crawl by; they are no part of the order",
+}
+WITH_TAGS = {**ORDER, "properties": {**ORDER["properties"], "tags": TAGS}}
 EXAMPLE = {
     "name": "Manuals",
     "seeds": ["https://example.org/manual/"],
@@ -101,7 +107,7 @@ CHANGES = {
 
 #: read by `crawling.orders.order`, as every door does, so that all mistakes are reported at once
 #: and in the same words
-Order = Annotated[dict[str, Any], WithJsonSchema({**ORDER, "examples": [EXAMPLE]})]
+Order = Annotated[dict[str, Any], WithJsonSchema({**WITH_TAGS, "examples": [EXAMPLE]})]
 Changes = Annotated[dict[str, Any], WithJsonSchema(CHANGES)]
 
 

@@ -21,7 +21,7 @@ from crawling.models.jobs import NAMES_DIFFER
 from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.sections.fetching import masked_in, without_secrets
-from crawling.orders.seeds import read_typed
+from crawling.orders.seeds import BadTags, read_tags, read_typed
 from crawling.runs.crawls.extractor_rules import restored, with_named_rules
 from crawling.runs.crawls.fetching_section import (
     Granted,
@@ -93,7 +93,7 @@ def create_crawl(
     has_ended: bool = False,
     given_for: Granted | None = None,
 ) -> CrawlJob:
-    """Create a crawl from an order's fields.
+    """Create a crawl from an order's fields, and `tags`, a list, if they are among them.
 
     own_pool: the pool of an experiment, which no order can name. is_restored: the order comes from
     a checkpoint. has_ended: the run of that checkpoint has ended. given_for: the origins for which
@@ -101,10 +101,18 @@ def create_crawl(
 
     Raises BadOrder as `check_order` does; then nothing is made.
     """
-    order, claim = check_order(
-        fields, by=by, own_pool=own_pool, is_restored=is_restored, has_ended=has_ended
-    )
+    tags, wrong_tags = _read_given_tags(fields)
+    ordered = {name: value for name, value in fields.items() if name != "tags"}
+    try:
+        order, claim = check_order(
+            ordered, by=by, own_pool=own_pool, is_restored=is_restored, has_ended=has_ended
+        )
+    except BadOrder as error:
+        raise BadOrder({**error.errors, **wrong_tags}) from error
+    if wrong_tags:
+        raise BadOrder(wrong_tags)
     crawl = row_of(order, claim, given_for)
+    crawl.tags = tags
     crawl.pool = own_pool.name if own_pool else crawl.pool
     crawl.created_by, crawl.idempotency_key = by, idempotency_key
     crawl.idempotency_digest = digest_of(fields) if idempotency_key else ""
@@ -117,6 +125,17 @@ def create_crawl(
         if NAMES_DIFFER not in str(error):
             raise
         raise BadOrder(name_is_taken(order.name)) from error
+
+
+def _read_given_tags(fields: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """The tags that come with an order, and the mistake in them."""
+    given = fields.get("tags", [])
+    if not isinstance(given, list) or not all(isinstance(tag, str) for tag in given):
+        return [], {"tags": "must be a list of words"}
+    try:
+        return read_tags(",".join(given)), {}
+    except BadTags as error:
+        return [], {"tags": str(error)}
 
 
 def row_of(order: CrawlOrder, claim: dict[str, int], given_for: Granted | None = None) -> CrawlJob:

@@ -19,7 +19,6 @@ from crawling.orders.sections.fetching import SECRET_FIELDS
 from crawling.orders.sections.reading import Name
 from crawling.runs.crawls.creation import create_crawl, order_of, row_of
 from crawling.runs.crawls.deleted_items import keep_deleted
-from crawling.runs.crawls.tags import set_tags
 
 #: without its fields, which are secret, a login is useless
 LEFT_OUT = {"name", "login_url", *SECRET_FIELDS}
@@ -85,11 +84,10 @@ def templates_for(user: User) -> list[tuple[OrderTemplate, bool]]:
 def crawl_from(
     template: OrderTemplate, fields: Mapping[str, Any], *, by: User | None = None
 ) -> CrawlJob:
-    """Make a crawl from the template's order, with these fields changed, including the name. Raises
-    BadOrder.
+    """Make a crawl from the template's order and tags, with these fields changed, including the
+    name. Raises BadOrder.
     """
-    with transaction.atomic():
-        return set_tags(create_crawl({**template.order, **fields}, by=by), template.tags, by=by)
+    return create_crawl({"tags": template.tags, **template.order, **fields}, by=by)
 
 
 def as_crawl(template: OrderTemplate) -> CrawlJob:

@@ -87,8 +87,10 @@ ROUTES_OF_PAGES = sorted(
     and not route.startswith("admin/")
 )
 #: what else than a crawl a page is about, by the beginning of its address
-OWNERS = ("collections", "experiments", "alerts", "hosts", "resources", "deleted", "teams", "users")
-OWNERS = ("extractors", "experiments", "alerts", "hosts", "resources", "deleted", "teams", "users")
+OWNERS = (
+    *("alerts", "collections", "deleted", "experiments", "extractors", "hosts", "resources"),
+    *("teams", "users"),
+)
 #: what else a page shows when it is asked for something
 ASKED = {
     "crawls/": ["?state=paused", "?q=nothing+like+it", "?sort=-failed"],

@@ -224,7 +224,9 @@ def test_names_are_resolved_for_who_fetches_and_for_the_front_of_the_line(
 
 
 def test_a_small_crawl_takes_few_statements_and_one_connection(order, make_site, work_off):
-    """The crawl took 152, and three connections: more of the processor than its pages."""
+    """The crawl took 152 without the job for its links, and three connections: more of the
+    processor than its pages.
+    """
     links = '<a href="/a">a</a> <a href="/b">b</a>'
     site = make_site({"/": links, "/a": "one", "/b": "two"})
     run = start_run(create_crawl(order(f"{site.url}/")))
@@ -243,5 +245,5 @@ def test_a_small_crawl_takes_few_statements_and_one_connection(order, make_site,
     run.refresh_from_db()
     assert run.state == "finished"
     assert set(opened) <= {"MainThread"}
-    # 140 were seen on a busy machine
-    assert len(asked) <= 145
+    # 165 were seen on a busy machine; the job for its links takes 13, which no later round does now
+    assert len(asked) <= 170

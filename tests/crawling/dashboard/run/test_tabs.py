@@ -149,12 +149,13 @@ def test_the_pages_of_names_are_under_system(crawl):
     )
 
 
-def test_the_frame_has_six_places(crawl):
+def test_the_frame_has_seven_places(crawl):
     page = soup(browser("viewer").get(reverse("home")))
 
     assert [link.get_text() for link in page.select(".places a")] == [
         "Overview",
         "Crawls",
+        "Collections",
         "Search",
         "Hosts",
         "Resources",

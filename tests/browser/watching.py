@@ -15,6 +15,10 @@ LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 LOST_FILE = "Failed to load resource: the server responded"
 
 
+#: the check of accessibility, which tells of frames that it cannot look into
+AXE = "/axe.min.js"
+
+
 @dataclass
 class Watch:
     """Complaints about the contexts that are watched, in the order in which they came up."""
@@ -40,7 +44,12 @@ class Watch:
             self.complaints.append(f"{response.status} for {response.url}")
 
     def console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and not message.text.startswith(LOST_FILE):
+        is_of_axe = urlsplit(message.location.get("url", "")).path.endswith(AXE)
+        if (
+            message.type in ("error", "warning")
+            and not message.text.startswith(LOST_FILE)
+            and not is_of_axe
+        ):
             self.complaints.append(f"console: {message.text} ({message.location.get('url')})")
 
     def error(self, error: WebError) -> None:

@@ -15,6 +15,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.catch_up import catch_up
@@ -251,6 +252,22 @@ def test_a_job_goes_on_behind_its_last_page_when_that_is_fetched_again(
     place = storage().path(job.file("rows.parquet"))
     urls = [url for (url,) in duckdb.sql(f"SELECT url FROM '{place}'").fetchall()]
     assert urls == [row["url"] for row in whole]
+
+
+def test_a_job_leaves_out_no_page_when_its_last_one_has_been_fetched_again(
+    run, operator, background, monkeypatch
+):
+    pages = list(run.pages.order_by("fetched_at", "pk"))
+    job = begin(operator, run, background, "pages")
+    pause(job, monkeypatch)
+    pages[0].fetched_at = timezone.now()
+    pages[0].save()
+
+    assert run_job(job.pk) == "made"
+
+    place = storage().path(BackgroundJob.objects.get(pk=job.pk).file("rows.parquet"))
+    found = [page for (page,) in duckdb.sql(f"SELECT id FROM '{place}'").fetchall()]
+    assert found[: len(pages)] == [page.pk for page in pages]
 
 
 def test_a_file_that_lacks_pages_says_so_in_its_name_its_header_and_in_itself(

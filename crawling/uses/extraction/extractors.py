@@ -102,8 +102,8 @@ def crawls_of(extractor: Extractor) -> QuerySet[CrawlJob]:
 
 
 def save_extractor(name: str, rules: Mapping[str, str], *, by: User | None) -> Extractor:
-    """Keep rules under a name; that of a deleted one goes on with its next revision. Raises
-    BadOrder.
+    """Keep rules under a name; that of a deleted one goes on with its next revision, for those who
+    may restore it. Raises BadOrder.
     """
     try:
         name = TypeAdapter(Name).validate_python(name.strip())
@@ -127,6 +127,12 @@ def save_extractor(name: str, rules: Mapping[str, str], *, by: User | None) -> E
         made = Extractor.objects.select_for_update().get(pk=made.pk)
         if made.removed_at is None:
             told = f"there is an extractor named {name!r} already; edit it, or choose another name"
+            raise BadOrder({"name": told})
+        if not may_edit(made, by):
+            told = (
+                f"{made.created_by} has deleted an extractor of this name and may restore it; "
+                "choose another name, or ask that user or an administrator"
+            )
             raise BadOrder({"name": told})
         made.removed_at, made.created_by = None, by
         return _saved(made, rules, by, "created")

@@ -13,6 +13,7 @@ from django.core.management import call_command
 from crawling.models import CrawlJob, ExtractedRow, OrderRevision, Run
 from crawling.runs.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
+from crawling.runs.crawls.teams import set_team_rule
 from crawling.runs.crawls.templates import crawl_from, save_template
 from crawling.uses.extraction.extractors import (
     edit_extractor,
@@ -225,6 +226,21 @@ def test_one_button_gives_its_crawls_the_newest_revision(using, texts):
         "Texts@2",
         {"italic": "i", "own": "h1"},
     )
+
+
+def test_the_name_of_a_deleted_one_is_kept_for_its_maker(db):
+    set_team_rule(own_crawls_only=True)
+    operator, other = browser("operator"), User.objects.create_user("ada")
+    hers = save_extractor("Hers", {"b": "b"}, by=other)
+    remove_extractor(hers, by=other)
+
+    taken = operator.post(EXTRACTORS, {"name": "Hers", "rules": {"a": "a"}}, JSON)
+
+    assert taken.status_code == 422
+    assert "ada has deleted an extractor of this name" in taken.content.decode()
+    hers.refresh_from_db()
+    assert (hers.created_by, hers.rules) == (other, {"b": "b"})
+    assert save_extractor("Hers", {"c": "c"}, by=other).revision == 2
 
 
 def test_a_deletion_says_what_uses_it_and_the_message_takes_it_back(using, texts):

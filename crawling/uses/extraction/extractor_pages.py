@@ -138,7 +138,7 @@ def give(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     with errors_told(request, BadOrder):
         done, refused = give_newest(one, by=request.user)
         if done or not refused:
-            more = f", {MOST_CRAWLS} at a time" if done + len(refused) >= MOST_CRAWLS else ""
+            more = f", {MOST_CRAWLS} at a time" if done >= MOST_CRAWLS else ""
             told = f"{done:,} crawl{'s' * (done != 1)}{more}"
             said = (
                 f"Revision {one.revision} is used by {told}. Runs that are over stay as they are."

@@ -211,16 +211,21 @@ def require_edit(extractor: Extractor, by: User | None) -> None:
 
 def give_newest(extractor: Extractor, *, by: User | None) -> tuple[int, list[str]]:
     """Let crawls that have rules of an older revision have those of the newest; returns how many
-    do, and the sentences of those that could not be edited. A user edits the own ones.
+    do, MOST_CRAWLS at a time, and the sentences of those that could not be edited. A user edits
+    the own ones.
     """
-    mine = crawls_of(extractor).filter(within_reach(by))
-    done, refused = 0, []
-    for crawl in mine.exclude(extractor=extractor.reference).order_by("pk")[:MOST_CRAWLS]:
-        try:
-            edit_crawl(crawl, {"extractor": extractor.name}, by=by)
-            done += 1
-        except CrawlError as error:
-            refused.append(f"{crawl.name}: {error}")
+    mine = crawls_of(extractor).filter(within_reach(by)).exclude(extractor=extractor.reference)
+    done, refused, behind = 0, list[str](), 0
+    while done < MOST_CRAWLS and (
+        some := mine.filter(pk__gt=behind).order_by("pk")[: MOST_CRAWLS - done]
+    ):
+        for crawl in some:
+            behind = crawl.pk
+            try:
+                edit_crawl(crawl, {"extractor": extractor.name}, by=by)
+                done += 1
+            except CrawlError as error:
+                refused.append(f"{crawl.name}: {error}")
     return done, refused
 
 

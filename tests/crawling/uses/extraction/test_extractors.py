@@ -15,9 +15,11 @@ from crawling.runs.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
 from crawling.runs.crawls.teams import set_team_rule
 from crawling.runs.crawls.templates import crawl_from, save_template
+from crawling.uses.extraction import extractors
 from crawling.uses.extraction.extractors import (
     edit_extractor,
     find,
+    give_newest,
     remove_extractor,
     save_extractor,
 )
@@ -226,6 +228,19 @@ def test_one_button_gives_its_crawls_the_newest_revision(using, texts):
         "Texts@2",
         {"italic": "i", "own": "h1"},
     )
+
+
+def test_crawls_that_cannot_have_it_keep_no_others_from_it(order, using, texts, monkeypatch):
+    monkeypatch.setattr(extractors, "MOST_CRAWLS", 1)
+    later = create_crawl(order("http://127.0.0.1:8900/", name="Later", extractor="Texts"))
+    CrawlJob.objects.filter(pk=using.pk).update(extract={"own": "h1["})
+    edit_extractor(texts, {"italic": "i"}, by=None)
+    texts.refresh_from_db()
+
+    done, refused = give_newest(texts, by=None)
+
+    assert (done, len(refused), again(later).extractor) == (1, 1, "Texts@2")
+    assert give_newest(texts, by=None)[0] == 0
 
 
 def test_the_name_of_a_deleted_one_is_kept_for_its_maker(db):

@@ -21,7 +21,8 @@ from crawling.models import DeletedItem
 from crawling.models.deleted import RESTORABLE
 from serving.access import AuthenticatedRequest
 
-SALT = "undo"
+#: with the address that does the acts, for another would not understand them
+SALT = "undo {}"
 #: the message, the address, the acts, the label
 BUTTON = '{} <button form="act" class="small" formaction="{}" name="acts" value="{}">{}</button>'
 
@@ -46,14 +47,10 @@ def tell(
         '<span data-about="{}" data-while="{}">{}</span>', crawl, " ".join(states), text
     )
     if acts or address:
-        signed = signing.dumps([request.user.pk, list(acts)], salt=SALT, compress=True)
-        told = format_html(
-            BUTTON,
-            told,
-            address or reverse("crawling:undo"),
-            signed,
-            label,
-        )
+        address = address or reverse("crawling:undo")
+        about_acts = [request.user.pk, list(acts)]
+        signed = signing.dumps(about_acts, salt=SALT.format(address), compress=True)
+        told = format_html(BUTTON, told, address, signed, label)
     messages.add_message(request, level, told)
 
 
@@ -63,11 +60,12 @@ def tell_deleted(request: AuthenticatedRequest, text: str, item: DeletedItem) ->
 
 
 def acts_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:
-    """The acts of a button that was pressed. Raises WrongState for a button of another user, or an
-    expired one.
+    """The acts of a button that was pressed. Raises WrongState for a button of another user, of
+    another address, or an expired one.
     """
+    signed, salt = request.POST.get("acts", ""), SALT.format(request.path)
     try:
-        pk, acts = signing.loads(request.POST.get("acts", ""), salt=SALT, max_age=RESTORABLE)
+        pk, acts = signing.loads(signed, salt=salt, max_age=RESTORABLE)
     except signing.BadSignature:
         pk, acts = None, []
     if pk != user.pk:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.urls import reverse
 
 from crawling.base.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Page, Run, Team
@@ -194,9 +195,24 @@ def test_crawls_of_the_list_are_added_to_a_new_collection_and_that_is_taken_back
     assert names(made) == ["Books"]
     assert made.created_by.username == "operator"
     button = soup(done).select_one(".flash button")
+    elsewhere = client.post(reverse("crawling:undo"), {"acts": button["value"]}, follow=True)
+    assert "can be undone no more" in soup(elsewhere).get_text()
     client.post(button["formaction"], {"acts": button["value"]})
 
     assert names(made) == []
+
+
+def test_acts_of_another_button_are_refused(run, collection):
+    add_members(collection, crawls=[run.crawl_id], by=None)
+    client = browser("operator")
+    form = {"action": "tag", "confirmed": "1", "tags": "old", "crawl": [run.crawl_id]}
+    done = client.post("/crawls/bulk/", form, follow=True)
+    acts = soup(done).select_one(".flash button")["value"]
+
+    said = client.post(f"/collections/{collection.pk}/undo/", {"acts": acts}, follow=True)
+
+    assert "can be undone no more" in soup(said).get_text()
+    assert names(collection) == ["Books"]
 
 
 def test_a_stored_page_is_added_from_its_menu(run, page, collection):

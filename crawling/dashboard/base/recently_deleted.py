@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -67,25 +68,32 @@ def deleted_rows(user: User | None) -> list[DeletedRow]:
 
     None is the command line, which sees no views, since each belongs to a user.
     """
-    return sorted(_rows(user), key=attrgetter("deleted_at", "kind", "id"), reverse=True)
+    rows = chain(_crawls(), _runs(), _items(user))
+    return sorted(rows, key=attrgetter("deleted_at", "kind", "id"), reverse=True)
 
 
-def _rows(user: User | None) -> Iterator[DeletedRow]:
-    now = timezone.now()
+def _restorable() -> dict[str, Any]:
     # the second condition is that of the indexes
-    due: dict[str, Any] = {"restorable_until__gt": now, "removal_asked_at__isnull": False}
-    crawls = CrawlJob.all_objects.filter(**due).order_by("-removal_asked_at")
-    crawls = crawls.select_related("created_by")
-    for crawl in crawls[:SHOWN]:
+    return {"restorable_until__gt": timezone.now(), "removal_asked_at__isnull": False}
+
+
+def _crawls(**wanted: object) -> Iterator[DeletedRow]:
+    crawls = CrawlJob.all_objects.filter(**_restorable(), **wanted).order_by("-removal_asked_at")
+    for crawl in crawls.select_related("created_by")[:SHOWN]:
         yield _row(DeletedKind.CRAWL, crawl, crawl.name, crawl)
+
+
+def _runs(**wanted: object) -> Iterator[DeletedRow]:
     # schedules of a deleted crawl come back with it
-    runs = Run.all_objects.filter(**due, crawl__removal_asked_at=None).select_related(
-        "crawl__created_by"
-    )
-    for run in runs.order_by("-removal_asked_at")[:SHOWN]:
+    runs = Run.all_objects.filter(**_restorable(), crawl__removal_asked_at=None, **wanted)
+    for run in runs.select_related("crawl__created_by").order_by("-removal_asked_at")[:SHOWN]:
         yield _row(DeletedKind.RUN, run, str(run), run.crawl)
+
+
+def _items(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
     theirs = Q(owner=None) | Q(owner=user) if user else Q(owner=None)
-    items = DeletedItem.objects.filter(theirs, deleted_at__gt=now - RESTORABLE)
+    since = timezone.now() - RESTORABLE
+    items = DeletedItem.objects.filter(theirs, deleted_at__gt=since, **wanted)
     found = list(items.order_by("-pk")[:SHOWN])
     timed = [item.content["crawl"] for item in found if item.kind == DeletedKind.SCHEDULE]
     of_schedules = CrawlJob.all_objects.select_related("created_by").in_bulk(timed)
@@ -125,7 +133,10 @@ def restorable_rows(user: User) -> list[tuple[DeletedRow, bool]]:
 
 def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
     """Raises NotFound."""
-    found = (row for row in _rows(user) if (row.kind, row.id) == (kind, item_id))
+    if kind in RESTORE_BY_ID:
+        found = (_crawls if kind == DeletedKind.CRAWL else _runs)(pk=item_id)
+    else:
+        found = _items(user, kind=kind, pk=item_id)
     row = next(found, None)
     if row is None:
         raise NotFound(f"There is no deleted {kind} {item_id} that can be restored.")

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from allocation.models import Event, Process
 from crawling.base.errors import NotFound, WrongState
+from crawling.dashboard.base import recently_deleted
 from crawling.dashboard.base.recently_deleted import deleted_rows, restore
 from crawling.models import (
     BlocklistEntry,
@@ -386,6 +387,21 @@ def test_templates_views_schedules_and_blocked_hosts_come_back(small_things):
     assert Schedule.objects.get().timing["cron"] == "30 2 * * *"
     assert BlocklistEntry.objects.get(removed_at=None).text == "a.test"
     assert deleted_rows(small_things) == []
+
+
+def test_an_item_comes_back_however_many_were_deleted_after_it(small_things, order, monkeypatch):
+    rows = {row.kind: row.id for row in deleted_rows(small_things)}
+    first = create_crawl(order("http://127.0.0.1:8900/", name="First"))
+    for crawl in (first, create_crawl(order("http://127.0.0.1:8900/", name="Second"))):
+        delete_crawl(crawl, by=None)
+    monkeypatch.setattr(recently_deleted, "SHOWN", 1)
+    assert len(deleted_rows(small_things)) == 2
+
+    restore("crawl", first.pk, by=None)
+    restore("template", rows["template"], by=small_things)
+
+    assert CrawlJob.objects.filter(pk=first.pk).exists()
+    assert OrderTemplate.objects.get().name == "Weekly"
 
 
 def test_a_view_is_shown_to_its_user_alone(small_things, django_user_model):

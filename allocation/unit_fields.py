@@ -23,7 +23,7 @@ COMMA = (
 )
 
 
-class UnitInput(forms.TextInput):
+class UnitText(forms.TextInput):
     """Sends the unit that the page shows along: until the form comes back, the capacity may have
     come to be shown in another.
     """
@@ -71,7 +71,7 @@ class UnitsField(forms.Field):
             help_text=help_text,
             error_messages={"invalid": invalid, "required": invalid},
             validators=[MinValueValidator(0), MaxValueValidator(MOST_UNITS)],
-            widget=UnitInput(unit, typed) if measure.is_size else forms.TextInput(typed),
+            widget=UnitText(unit, typed) if measure.is_size else forms.TextInput(typed),
         )
 
     def prepare_value(self, value: Any) -> Any:

@@ -18,8 +18,8 @@ Hiding = Callable[[str], str]
 
 
 def hiding(hosts: Sequence[str] = ()) -> Hiding:
-    """What puts … for secret parts: of paths, before which a quote or white space may stand, and of
-    addresses of these hosts and this machine. Those of crawled sites stay as they are.
+    """A function that puts … for secret parts: of paths, before which a quote or white space may
+    stand, and of addresses of these hosts and this machine. Addresses of crawled sites stay whole.
     """
     own = "|".join(map(_pattern_of, (*THIS_MACHINE, *hosts)))
     begin = rf"""(?:^|[\s'"(=]|://(?i:{own})(?::\d++)?)"""

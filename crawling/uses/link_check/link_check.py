@@ -43,7 +43,7 @@ from crawling.uses.link_check.reading_problems import (
     find_markup_errors,
     find_missing_fragments,
 )
-from crawling.uses.link_check.tried_again import not_tried
+from crawling.uses.link_check.tried import not_tried
 
 #: seconds of an answer
 SLOW_SECONDS = 3.0

@@ -20,7 +20,7 @@ from crawling.installation.news import counted
 from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.models import BrokenLinks
-from crawling.uses.link_check.tried_again import JOINED, KNOWN
+from crawling.uses.link_check.tried import JOINED, KNOWN
 from crawling.web.secret_headers import masked_url
 from serving.listing.columns import Column
 

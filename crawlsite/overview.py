@@ -22,7 +22,7 @@ from allocation.selectors import pool_cards
 from crawling.dashboard.crawls.overview import crawl_problems, crawls_now
 from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all, from_first_page
 from crawling.installation.identity import identity
-from crawling.installation.news import by_run, latest_news
+from crawling.installation.news import by_run, latest_news, pending_news
 from crawling.models import Run
 from crawling.runs.crawls.examples import own_crawls
 from crawling.runs.resource_use import with_use
@@ -140,6 +140,7 @@ def attention(request: AuthenticatedRequest) -> HttpResponse:
     here = {
         "problems": open_problems(),
         "news": news,
+        "pending": pending_news(),
         "after": after,
         "following": following,
         "unread_since": unread_since(request.user),

@@ -16,12 +16,14 @@ from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
 from crawling.base.use import offered
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Run
 from serving.listing.columns import Column
 
 M = TypeVar("M", bound=Model)
 #: older ones are history of their crawl
 KEPT = timedelta(days=30)
+#: runs of each source whose news are not known yet
+MOST_PENDING = 20
 #: one and several of each kind
 WORDS = {
     AlertEvent.PAGE_CHANGED: ("watched page changed", "watched pages changed"),
@@ -81,6 +83,35 @@ class NewsSource:
     #: the latest first, found since the first and until the second time, of a crawl or of all, as
     #: many at most
     find: Callable[[datetime, datetime | None, CrawlJob | None, int], Iterable[NewsItem]]
+    #: runs that have ended and of which it is not known yet, the latest first, of a crawl or of all
+    pending: Callable[[CrawlJob | None], QuerySet[Run]]
+    #: what is not compared of those
+    label: str
+
+
+@dataclass(frozen=True)
+class PendingNews:
+    """A run that has ended, and is not compared yet."""
+
+    crawl: int
+    name: str
+    run: int
+    #: what is not compared
+    labels: Sequence[str]
+
+    @property
+    def words(self) -> str:
+        return f"Run {self.run} is not compared yet: {' and '.join(self.labels)}."
+
+
+def pending_news(crawl: CrawlJob | None = None) -> list[PendingNews]:
+    """The latest runs whose news are not known yet. One query for each source."""
+    labels: dict[tuple[int, str, int], list[str]] = {}
+    for source in offered("news", "NEWS"):
+        rows = source.pending(crawl).values_list("crawl", "crawl__name", "number")
+        for row in rows[:MOST_PENDING]:
+            labels.setdefault(row, []).append(source.label)
+    return [PendingNews(*row, told) for row, told in labels.items()]
 
 
 def latest_news(
@@ -138,3 +169,9 @@ def of_shown_runs(found: QuerySet[M], crawl: CrawlJob | None) -> QuerySet[M]:
     """Rows with a `run`, without those of deleted runs and crawls; crawl: only rows of this one."""
     shown = found.filter(run__removal_asked_at=None, run__crawl__removal_asked_at=None)
     return shown if crawl is None else shown.filter(run__crawl=crawl)
+
+
+def shown_runs(found: QuerySet[Run], crawl: CrawlJob | None) -> QuerySet[Run]:
+    """Runs without deleted ones and those of deleted crawls; crawl: only its runs."""
+    shown = found.filter(removal_asked_at=None, crawl__removal_asked_at=None)
+    return shown if crawl is None else shown.filter(crawl=crawl)

@@ -6,13 +6,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
-from crawling.installation.news import WORDS, NewsItem, counted, latest_news
+from crawling.installation.news import (
+    WORDS,
+    NewsItem,
+    PendingNews,
+    counted,
+    latest_news,
+    pending_news,
+)
 from crawling.models import CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 
@@ -43,6 +51,23 @@ class CrawlWeek:
     #: fetched by the latest run of the week, and by the latest before it; None if there is none
     pages: int | None = None
     pages_before: int | None = None
+    #: URLs that failed in the latest run of the week
+    broken: int = 0
+    #: whether there is a complete run before one of the week
+    has_earlier: bool = True
+    #: runs whose changes are not known yet
+    pending: Sequence[PendingNews] = ()
+
+    @property
+    def quiet_words(self) -> str:
+        """The statement of a week without changes; empty if there are any, or may be."""
+        if self.changes or self.pending:
+            return ""
+        if self.has_earlier:
+            return "No watched page changed, and no link broke or was fixed."
+        broken = f"{self.broken:,} link{'s are' if self.broken != 1 else ' is'} broken"
+        told = broken if self.broken else "No link is broken"
+        return f"{told}; there is no earlier run to compare with."
 
     @property
     def pages_words(self) -> str:
@@ -59,7 +84,7 @@ class CrawlWeek:
     def words(self) -> str:
         """`3 runs; 84 pages, 3 more than before; nothing changed`."""
         runs = f"{self.runs:,} run{'s' * (self.runs != 1)}"
-        nothing = "" if self.changes else "nothing changed"
+        nothing = "" if self.changes else "not compared yet" if self.pending else "nothing changed"
         return "; ".join(filter(None, (runs, self.pages_words, nothing)))
 
 
@@ -74,7 +99,8 @@ def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
     ):
         return None
     news, _ = latest_news(since=since, until=until, crawl=crawl, most=MOST_NEWS)
-    return _told({crawl.pk: crawl.name}, {crawl.pk: news}, since, until)[0]
+    told = _told({crawl.pk: crawl.name}, {crawl.pk: news}, since, until, pending_news(crawl))
+    return told[0]
 
 
 class CrawlWeeks:
@@ -90,6 +116,7 @@ class CrawlWeeks:
         for item in latest_news(since=self._since, until=until, most=MOST_NEWS_OF_ALL)[0]:
             self._names[item.crawl] = item.name
             self._news.setdefault(item.crawl, []).append(item)
+        self._pending = pending_news()
         self._weeks: dict[int, CrawlWeek] = {}
 
     def of(self, crawls: Collection[int] | None, *, most: int) -> tuple[Sequence[CrawlWeek], int]:
@@ -100,7 +127,7 @@ class CrawlWeeks:
         order = sorted(found, key=lambda pk: (-len(self._news[pk]), self._names[pk]))
         unread = {pk: self._names[pk] for pk in order[:most] if pk not in self._weeks}
         if unread:
-            told = _told(unread, self._news, self._since, self._until)
+            told = _told(unread, self._news, self._since, self._until, self._pending)
             self._weeks |= {week.crawl: week for week in told}
         return [self._weeks[pk] for pk in order[:most]], len(order[most:])
 
@@ -110,13 +137,19 @@ def _told(
     news: Mapping[int, Sequence[NewsItem]],
     since: datetime,
     until: datetime,
+    pending: Sequence[PendingNews],
 ) -> list[CrawlWeek]:
     """The weeks of the crawls that have names, in their order."""
     facts = _facts(names, since, until)
     return [
-        CrawlWeek(pk, name, runs, _changes(news[pk]), now, before)
+        CrawlWeek(
+            pk,
+            name,
+            changes=_changes(news[pk]),
+            pending=[one for one in pending if one.crawl == pk],
+            **facts.get(pk, {"runs": 0}),
+        )
         for pk, name in names.items()
-        for runs, now, before in [facts.get(pk, (0, None, None))]
     ]
 
 
@@ -130,13 +163,14 @@ def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
     return [WeekChange(kind, counts[kind], latest[kind]) for kind in WORDS if counts[kind]]
 
 
-def _facts(
-    crawls: Iterable[int], since: datetime, until: datetime
-) -> dict[int, tuple[int, int | None, int | None]]:
-    """For each crawl, its number of runs in the week, the pages of its latest run in the week and
+def _facts(crawls: Iterable[int], since: datetime, until: datetime) -> dict[int, dict[str, Any]]:
+    """For each crawl, its number of runs in the week, the facts of its latest run in the week and
     of its latest run before. One query.
     """
-    runs = _ended(since, until).filter(crawl=OuterRef("pk")).order_by().values("crawl")
+    ended = _ended(since, until).filter(crawl=OuterRef("pk"))
+    runs = ended.order_by().values("crawl")
+    earlier = Run.objects.filter(crawl=OuterRef("crawl"), number__lt=OuterRef("number"))
+    earlier = earlier.filter(state="finished", removal_asked_at=None)
     totals = RunTotal.objects.filter(run__crawl=OuterRef("pk"), run__state__in=ENDED_STATES)
     totals = totals.filter(run__removal_asked_at=None).order_by("-run__number")
     now = totals.filter(run__finished_at__gte=since, run__finished_at__lt=until)
@@ -145,9 +179,14 @@ def _facts(
         runs_of_week=Coalesce(Subquery(runs.annotate(n=Count("pk")).values("n")), 0),
         pages=Subquery(now.values("fetched")[:1]),
         pages_before=Subquery(before.values("fetched")[:1]),
+        broken=Coalesce(Subquery(now.values("failed")[:1]), 0),
+        has_earlier=Exists(ended.filter(Exists(earlier))),
     )
-    found = rows.values_list("pk", "runs_of_week", "pages", "pages_before")
-    return {pk: (runs, pages, pages_before) for pk, runs, pages, pages_before in found}
+    names = ("pages", "pages_before", "broken", "has_earlier")
+    return {
+        row["pk"]: {"runs": row["runs_of_week"], **{name: row[name] for name in names}}
+        for row in rows.values("pk", "runs_of_week", *names)
+    }
 
 
 def _ended(since: datetime, until: datetime) -> QuerySet[Run]:

@@ -110,6 +110,8 @@ def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, An
         sentence += "no run ended." if listener.user is None else "no run of your crawls ended."
     elif changed:
         sentence += f"something changed in {changed:,} of {crawls}."
+    elif any(one.pending for one in found):
+        sentence += f"not all of {crawls} are compared yet; no change is known."
     else:
         sentence += f"no watched page changed, and no link broke or was fixed, in {crawls}."
     if others:

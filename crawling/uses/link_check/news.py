@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from crawling.base.alert_events import AlertEvent
-from crawling.installation.news import NewsItem, NewsSource, of_shown_runs
-from crawling.models import CrawlJob
+from crawling.installation.news import NewsItem, NewsSource, of_shown_runs, shown_runs
+from crawling.jobs.job_rows import open_jobs
+from crawling.models import CrawlJob, Run
+from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.trend import links_page
 
@@ -32,4 +34,10 @@ def find_news(
                 )
 
 
-NEWS = (NewsSource(find_news),)
+def _pending(crawl: CrawlJob | None) -> QuerySet[Run]:
+    jobs = open_jobs().filter(kind=BROKEN_LINKS.name)
+    runs = shown_runs(Run.objects.filter(pk__in=jobs.values("run")), crawl)
+    return runs.order_by("-finished_at")
+
+
+NEWS = (NewsSource(find_news, _pending, "broken links"),)

@@ -34,6 +34,7 @@ WATCHES = JobKind(
     work=_work,
     effects=OF_ROWS,  # what it finds are events, which a withdrawal removes itself
     queue=IDLE,
+    at_front=True,  # news wait for it
     scope=JobScope.CRAWL,
     due=_due,
     kept=KEPT_DAY,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.db.models import Count, Max
+from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 
 from crawling.base.alert_events import AlertEvent
-from crawling.installation.news import NewsItem, NewsSource, of_shown_runs
-from crawling.models import CrawlJob
-from crawling.uses.watches.models import PageEvent, WatchEvent
+from crawling.installation.news import NewsItem, NewsSource, of_shown_runs, shown_runs
+from crawling.models import CrawlJob, Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 
 WATCHES_PAGE = "/crawls/{}/watches/"
 #: what a finding is told as, in alerts and as news
@@ -36,4 +37,14 @@ def find_news(
         yield NewsItem(at, pk, name, number, TOLD_AS[PageEvent(kind)], pages, address)
 
 
-NEWS = (NewsSource(find_news),)
+def pending_runs(crawl: CrawlJob | None) -> QuerySet[Run]:
+    """Runs that a watch has not compared."""
+    watches = Watch.objects.filter(crawl=OuterRef("crawl"))
+    due = Exists(watches.filter(compared_until__lt=OuterRef("finished_at")))
+    # the database begins with the watched crawls, which are few
+    watched = Watch.objects.values("crawl")
+    runs = Run.objects.filter(due, crawl__in=watched, state__in=ENDED_STATES)
+    return shown_runs(runs, crawl).order_by("-finished_at")
+
+
+NEWS = (NewsSource(find_news, pending_runs, "watched pages"),)

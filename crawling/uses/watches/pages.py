@@ -19,6 +19,7 @@ from crawling.dashboard.base.panels import Link, Panel, Place, page_of_crawl
 from crawling.dashboard.base.requests import back, latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import tell
+from crawling.installation.news import MOST_PENDING
 from crawling.installation.permissions import still_shared
 from crawling.models import CrawlJob, Page
 from crawling.orders.scope.url_rules import UrlRuleKind
@@ -26,6 +27,7 @@ from crawling.runs.crawls.share_links import SharedKind
 from crawling.uses.watches.api import feed_address
 from crawling.uses.watches.feed import atom, watch_of
 from crawling.uses.watches.models import PageEvent, Watch
+from crawling.uses.watches.news import pending_runs
 from crawling.uses.watches.watching import (
     WatchFields,
     create_watch,
@@ -81,6 +83,7 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             (watch, feed_address(watch) if may_change and watch.pk in open_feeds else "")
             for watch in made
         ],
+        "pending": [run.number for run in pending_runs(crawl)[:MOST_PENDING]],
         **latest_asked(request, events_of(crawl), SHOWN),
         "kinds": KINDS,
         "page_events": PageEvent.choices,

@@ -11,6 +11,7 @@ from crawling.jobs import rq_jobs
 from crawling.jobs.rq_jobs import IDLE, do_users_wait, go_ahead, have_others_waited
 from crawling.jobs.turns import IdleTurn
 from crawling.uses.link_check.jobs import BROKEN_LINKS
+from crawling.uses.watches.jobs import WATCHES
 from tests.stack import background_queue
 
 
@@ -107,11 +108,12 @@ def test_several_that_were_put_first_are_no_others(pool, queue, others_have_wait
     assert queue.job_ids == ["job--2", "job--1"]
 
 
-def test_broken_links_are_counted_soon_and_never_before_what_a_user_waits_for(pool, queue):
+@pytest.mark.parametrize("soon", [BROKEN_LINKS, WATCHES])
+def test_what_news_wait_for_is_done_soon_and_never_before_what_a_user_waits_for(pool, queue, soon):
     reading = IdleTurn()
     SECOND_READING.job.enqueue(-1)
 
-    BROKEN_LINKS.job.ask(-2)
+    soon.job.ask(-2)
 
     reading.look()
     assert queue.job_ids == ["job--2", "job--1"]

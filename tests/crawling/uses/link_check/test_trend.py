@@ -144,3 +144,35 @@ def test_what_a_limit_left_untried_is_neither_fixed_nor_new(viewer, site, crawl_
     assert f"{site.url}/gone" not in fixed
     shown = " ".join(page.select_one("#broken-links .sub:last-child").get_text().split())
     assert shown == "2 links broken in run 1 were not checked in run 2: it did not try them."
+    page = soup(viewer.get(f"/crawls/{crawl.pk}/links/?run=3&kind=broken"))
+    shown = " ".join(page.select_one("#broken-links .sub:last-child").get_text().split())
+    assert shown == "2 broken links of run 3 were not tried in run 2: neither new nor still there."
+
+
+def test_a_run_whose_broken_links_are_not_counted_yet_is_not_told_as_a_quiet_one(
+    viewer, crawl, site, work_off
+):
+    run = work_off(start_run(crawl))
+    pending = "Run 2 is not compared yet: broken links."
+
+    def shown():
+        news = soup(viewer.get("/attention/")).select_one("[aria-labelledby=news]")
+        week = soup(viewer.get(f"/crawls/{crawl.pk}/")).select_one("[aria-labelledby=week]")
+        return [" ".join(part.get_text().split()) for part in (news, week)]
+
+    for text in shown():
+        assert pending in text
+        assert "No news" not in text
+        assert "no link broke" not in text
+
+    count(run)
+    news, week = shown()
+    assert pending not in news + week
+    assert "No news in the last 30 days." in news
+    assert "No watched page changed, and no link broke or was fixed." in week
+
+
+def test_a_first_run_says_how_many_links_are_broken_and_that_none_is_before_it(viewer, crawl):
+    week = soup(viewer.get(f"/crawls/{crawl.pk}/")).select_one("[aria-labelledby=week]")
+
+    assert week.p.get_text() == "2 links are broken; there is no earlier run to compare with."

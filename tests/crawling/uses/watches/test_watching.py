@@ -342,3 +342,28 @@ def test_the_scheduler_lets_a_job_compare_runs_that_have_ended(site, crawl, work
 
     assert due_crawls() == [crawl.pk]
     assert WATCHES.job.enqueue_if_lost(of_watches.get().pk) is False  # a worker will come to it
+
+
+def test_a_run_that_is_not_compared_yet_is_named_and_not_called_empty(crawl, site, work_off):
+    watching(crawl, "/")
+    work_off(start_run(crawl))
+    viewer = browser("viewer")
+
+    def shown():
+        news = soup(viewer.get("/attention/")).select_one("[aria-labelledby=news]")
+        week = soup(viewer.get(f"/crawls/{crawl.pk}/")).select_one("[aria-labelledby=week]")
+        found = soup(viewer.get(reverse("crawling:watches", args=[crawl.pk])))
+        parts = (news, week, found.select_one("[aria-labelledby=events]"))
+        return [" ".join(part.get_text().split()) for part in parts]
+
+    for text in shown():
+        assert "Run 2 is not compared yet" in text
+        assert "No watched page changed" not in text
+        assert "Nothing was found yet" not in text
+        assert "No news in the last" not in text
+
+    compare_watched(crawl.pk)
+    news, week, events = shown()
+    assert "not compared yet" not in news + week + events
+    assert "No watched page changed" in week
+    assert "Nothing was found yet." in events

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from allocation.wording import whole_number
 from crawling.base.errors import BadOrder, CrawlError
+from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.orders.create_views import checked, form_of
 from crawling.dashboard.orders.forms.create import EditForm, edit_answers
@@ -70,12 +71,23 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> Htt
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        saved = f"Revision {edited.revision} is saved. An active run obeys it within seconds."
+        saved = f"Revision {edited.revision} is saved.{_effect(crawl)}"
         messages.success(
             request, saved if edited.revision != crawl.revision else "Nothing was changed."
         )
         return redirect("crawling:scope", crawl.pk)
     return _page(request, crawl, form)
+
+
+def _effect(crawl: CrawlJob) -> str:
+    """What an edit means for the latest run."""
+    view = crawl_view(crawl)
+    if view.run is None:
+        return ""
+    if view.finished_at is None:
+        return " The active run obeys it within seconds."
+    left = view.counts.queued
+    return f" Resume to fetch the other {left:,}." if left else ""
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))

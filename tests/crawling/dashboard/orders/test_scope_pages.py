@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from crawling.base.errors import BadOrder
-from crawling.models import BlocklistEntry, CrawlJob, RobotsException
+from crawling.models import (
+    BlocklistEntry,
+    CrawlJob,
+    RobotsException,
+    Run,
+    RunTotal,
+)
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
@@ -83,6 +90,27 @@ def test_rules_are_tested_and_saved_on_one_page_which_shows_who_edited_them(boss
     wrong = boss.post(here, {**data, "revision": "2", "include": "("}).content.decode()
     assert "no regular expression of RE2" in wrong
     assert r"\.gz$" in boss.get(f"/crawls/{crawl.pk}/").content.decode()
+
+
+def test_an_edit_says_what_it_means_for_the_latest_run(boss, crawl):
+    def saved(pages):
+        here = f"/crawls/{crawl.pk}/scope/"
+        page = soup(boss.post(here, {**filled(boss.get(here)), "max_pages": pages}, follow=True))
+        return page.select_one(".flash").get_text().strip()
+
+    active = saved("8")
+    run = crawl.runs.get()
+    Run.objects.update(state="finished", finished_at=timezone.now())
+    RunTotal.objects.update_or_create(
+        run=run, defaults={"fetched": 8, "succeeded": 8, "discovered": 1075}
+    )
+    limited = saved("9")
+    RunTotal.objects.update(discovered=8)
+    complete = saved("10")
+
+    assert active == "Revision 2 is saved. The active run obeys it within seconds."
+    assert limited == "Revision 3 is saved. Resume to fetch the other 1,067."
+    assert complete == "Revision 4 is saved."
 
 
 def test_a_new_crawls_scope_can_be_tested_before_it_is_made(boss):

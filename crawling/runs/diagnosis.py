@@ -203,8 +203,8 @@ def _at_host(facts: RunFacts, host: NextHost) -> Stall:
     if host.taken_by:
         return Stall(
             StallCause.HOST_TAKEN,
-            f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, "
-            "and they take turns.",
+            f"The crawl {host.taken_by} is fetching from the host {host.name}; a host serves one "
+            "crawl at a time, and they take turns.",
         )
     if host.is_held:
         return _held(host)

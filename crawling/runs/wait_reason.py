@@ -248,8 +248,8 @@ def _at_host(run: Run, host: NextHostQueue) -> WaitReason:
     if host.taken_by:
         return WaitReason(
             "waiting",
-            f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, "
-            "and they take turns.",
+            f"The crawl {host.taken_by} is fetching from the host {host.name}; a host serves one "
+            "crawl at a time, and they take turns.",
         )
     if host.is_held:
         return WaitReason(state, f"{host.name} waits for DNS: no name server has answered yet.")

@@ -72,7 +72,7 @@ def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, 
 
     text = page.main.get_text(" ", strip=True)
     assert "Fetching 1 crawl with a worker" in text
-    assert "Waiting 1 for resources" in text
+    assert "Waiting 1 for resources or a host" in text
     assert "1 crawl needs attention" in text
     assert "It claims too much." in text
     assert "Held by Atlas" in page.select_one(".idle").get_text(" ")
@@ -344,7 +344,7 @@ def test_cards_that_would_be_empty_are_not_there_and_links_say_where_they_lead(
     page = soup(operator.get(HOME))
     assert not page.select("#idle, .halves, section.news")
     text = page.main.get_text(" ", strip=True)
-    assert "Reserved is set aside for running crawls." in text
+    assert "Reserved is set aside for running crawls and background jobs." in text
 
     start_run(create_crawl(order("http://127.0.0.1:8900/")))
     page = soup(operator.get(HOME))

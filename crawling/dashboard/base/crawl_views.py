@@ -19,7 +19,7 @@ from crawling.base.errors import UnknownCrawl
 from crawling.dashboard.base.schedule import schedule_texts
 from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob, Run, RunProcess, Shift
-from crawling.models.jobs import WORKING_STATES
+from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.runs.transitions import possible
 from crawling.runs.verbs import Verb, offered
 from crawling.runs.wait_reason import NextHostQueue, WaitReason, wait_reasons
@@ -65,6 +65,11 @@ class CrawlView:
     def is_at_rest(self) -> bool:
         """Whether nothing is fetched until an operator acts."""
         return self.finished_at is not None or self.state in ("draft", "paused")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run has fetched all that it could, however far its limits were."""
+        return self.state == RunState.FINISHED and not self.counts.queued
 
     @property
     def pages_per_second(self) -> float | None:

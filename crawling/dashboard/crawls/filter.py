@@ -86,6 +86,19 @@ class CrawlFilter:
         return bool(self.state) or self.narrows
 
     @property
+    def unmet(self) -> str:
+        """What no crawl is or has, if none is found."""
+        asked = {
+            f"is {self.state}": self.state,
+            f"has “{self.search}” in its name or start URLs": self.search,
+            f"has the tag “{self.tag}”": self.tag,
+            f"is of {self.owner}": self.owner,
+            f"is of the team {self.team}": self.team,
+            "started then": self.span,
+        }
+        return " and ".join(words for words, given in asked.items() if given) or "follows here"
+
+    @property
     def narrows(self) -> bool:
         """Whether the filter has anything but a state."""
         return bool(self.search or self.tag or self.span or self.owner or self.team)

@@ -109,7 +109,8 @@ class TimeSeries:
 
     @property
     def why_empty(self) -> str:
-        if all(point.is_open for point in self.points):
+        is_begun = any(point.is_open and point.is_busy for point in self.points)
+        if is_begun or all(point.is_open for point in self.points):
             return f"The first bar appears when the first {self.interval} is over."
         return "No page was fetched in this time."
 

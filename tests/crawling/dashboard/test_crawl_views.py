@@ -73,8 +73,8 @@ def test_a_run_whose_host_another_crawl_fetches_from_names_that_crawl(order):
     assert view.state == "waiting"
     assert (
         view.reason
-        == "first is fetching from 127.0.0.1:8900; a host serves one crawl at a time, and "
-        "they take turns."
+        == "The crawl first is fetching from the host 127.0.0.1:8900; a host serves one crawl at "
+        "a time, and they take turns."
     )
 
 

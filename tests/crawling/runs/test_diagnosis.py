@@ -54,7 +54,7 @@ RESTING = NextHost("a.test", 90)
         (
             StallCause.HOST_TAKEN,
             {"next_host": NextHost("a.test", 0, taken_by="Manuals")},
-            "Manuals is fetching from a.test",
+            "The crawl Manuals is fetching from the host a.test",
         ),
         (StallCause.RESTING, {"next_host": RESTING}, "a.test may be fetched from in 90 s"),
         (

@@ -243,6 +243,44 @@ def test_nonsense_in_the_address_does_no_harm(operator, three, query):
     assert operator.get(reverse(LIST), query).status_code == 200
 
 
+@pytest.mark.parametrize(("state", "value"), [("finished", "15"), ("stopped", "7")])
+def test_the_bar_of_a_crawl_is_full_once_it_has_fetched_all(operator, order, state, value):
+    crawl = create_crawl(order("http://127.0.0.1:8900/", name="Small", max_pages=15))
+    run = start_run(crawl)
+    Run.objects.filter(pk=run.pk).update(state=state, finished_at=timezone.now())
+    RunTotal.objects.update_or_create(
+        run=run, defaults={"fetched": 7, "succeeded": 7, "discovered": 7}
+    )
+
+    bars = [
+        soup(operator.get(address)).select_one("progress[aria-label^=Pages]")
+        for address in (reverse(LIST), f"{reverse('crawling:crawl', args=[crawl.pk])}?overview")
+    ]
+
+    assert [(bar["value"], bar["max"]) for bar in bars] == [(value, "15")] * 2
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"state": "draft"}, "No crawl is draft."),
+        ({"tag": "June"}, "No crawl has the tag “June”."),
+        ({"owner": "ann", "state": "failed"}, "No crawl is failed and is of ann."),
+        ({"after": "1"}, "No crawl follows here."),
+    ],
+)
+def test_an_empty_list_says_in_one_sentence_what_was_asked_for(operator, order, query, words):
+    start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    query = {
+        name: str(CrawlJob.objects.get().pk) if name == "after" else value
+        for name, value in query.items()
+    }
+
+    told = soup(operator.get(reverse(LIST), query)).select_one(".empty").get_text()
+
+    assert " ".join(told.split()) == f"{words} Show all crawls"
+
+
 def test_nothing_found_says_so_and_leads_out(operator, three):
     page = soup(operator.get(reverse(LIST), {"q": "<b>", "state": "draft"}))
 

@@ -153,6 +153,20 @@ def test_a_chart_without_bars_says_why():
     )
 
 
+@pytest.mark.django_db
+def test_the_overview_does_not_deny_the_pages_of_its_first_minute():
+    run = Frontier().run
+    minute = timezone.now().replace(second=0, microsecond=0)
+    before = chart_of_all(1).why_empty
+    RunCount.objects.create(run=run, process_number=0, minute=minute, fetched=51)
+
+    chart = chart_of_all(1)
+
+    assert before == "No page was fetched in this time."
+    assert (chart.is_empty, chart.fetched) == (True, 51)
+    assert chart.why_empty == "The first bar appears when the first minute is over."
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_host_of_a_run_has_charts_and_numbers_of_its_own():
     frontier = Frontier()

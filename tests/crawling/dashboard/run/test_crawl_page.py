@@ -293,7 +293,7 @@ def test_the_progress_has_a_bar_only_where_there_is_a_limit(visit, finished, ord
 
     finished.crawl.max_pages = 50
     finished.crawl.save()
-    seen(visit(finished.crawl)[1], 'value="3" max="50"', "of at most 50 pages")
+    seen(visit(finished.crawl)[1], 'value="50" max="50"', "of at most 50 pages")
 
 
 def test_the_log_can_be_filtered_and_paged(visit, finished, monkeypatch):

@@ -103,7 +103,7 @@ class Lag:
         if self.waits:
             return self.waits[0].upper() + self.waits[1:]
         if self.growing:
-            return "More pages come while the crawl runs"
+            return "More pages come while fetching continues"
         return MISSING if self.state == "stopped" else "A background job adds them"
 
 

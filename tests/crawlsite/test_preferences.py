@@ -198,7 +198,7 @@ def test_each_filter_is_told_and_dropped_by_itself():
     page = soup(viewer.get("/crawls/?state=draft&q=Man&sort=name&after=3"))
     chips = {chip.get_text(" ", strip=True): chip.a["href"] for chip in page.select(".chip")}
 
-    assert chips == {"Holds: Man": "?state=draft&sort=name", "State: draft": "?q=Man&sort=name"}
+    assert chips == {"Contains: Man": "?state=draft&sort=name", "State: draft": "?q=Man&sort=name"}
     assert not soup(viewer.get("/crawls/")).select(".chip")
 
 

@@ -33,7 +33,14 @@ from serving.list_choices import choices_of
 from serving.requests import render_live, wants_fragment
 
 #: the filters of the list, and their words
-FILTERS = {"q": "Holds", "state": "State", "tag": "Tag", "owner": "Owner", "team": "Team", **SPAN}
+FILTERS = {
+    "q": "Contains",
+    "state": "State",
+    "tag": "Tag",
+    "owner": "Owner",
+    "team": "Team",
+    **SPAN,
+}
 #: where the list has no heads to click at
 SORTS_IN_WORDS = {
     "-made": "Newest first",

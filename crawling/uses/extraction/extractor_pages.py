@@ -103,7 +103,10 @@ def _save(request: AuthenticatedRequest, one: Extractor, rules: str) -> dict[str
         saved = edit_extractor(one, read_rules(rules), by=request.user, revision=based_on)
         is_new = saved.revision != one.revision
         used = crawls_of(one).count() if is_new else 0
-        told = f" Crawls that use it keep their revision: {used:,}." if used else ""
+        kept = "crawl keeps the revision that it uses"
+        if used > 1:
+            kept = "crawls keep the revision that they use"
+        told = f" {used:,} {kept}." if used else ""
         said = f"Revision {saved.revision} is saved.{told}"
         messages.success(request, said if is_new else "Nothing was changed.")
     return errors

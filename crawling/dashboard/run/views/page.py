@@ -43,7 +43,7 @@ from serving.requests import asked_text, render_live, wants_fragment
 PAGES, HOSTS = 100, 100
 #: the filters of the list of pages, and their words
 PAGE_FILTERS = {
-    "q": "Holds",
+    "q": "Contains",
     "status": "Status",
     "type": "Type",
     "unread": "Show",

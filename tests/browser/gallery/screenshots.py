@@ -139,7 +139,7 @@ def name_of(address: str) -> str:
 
 
 def take(page: Page, name: str) -> None:
-    page.screenshot(path=PICTURES / name, animations="disabled", caret="hide")
+    page.screenshot(path=PICTURES / name, animations="disabled", caret="initial")
 
 
 class Composer:
@@ -158,7 +158,7 @@ class Composer:
             page.goto(address)
             if act:
                 act(page)
-            picture = page.screenshot(animations="disabled", caret="hide")
+            picture = page.screenshot(animations="disabled", caret="initial")
             source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
             images.append(f'<img src="{source}" height="352">')
         self._page.set_content(

@@ -23,6 +23,7 @@ from crawling.datasets.lag import Derived
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.fixes import fix_rows
 from crawling.uses.link_check.link_changes import (
     CHANGE_COLUMNS,
@@ -136,6 +137,8 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     here |= _sorted(request, shown)
     if shown == "check":
         here |= _compared(request, run)
+        if kind is ProblemKind.BROKEN:
+            here |= {"coverage": coverage_of(run)}
     try:
         rows, following = _rows(request, here, asked)
         count = _count(here, asked)

@@ -422,3 +422,24 @@ def test_links_and_media_are_narrowed_to_a_type_of_element(run):
     media = f"/api/v1/crawls/{run.crawl_id}/reports/media"
     every, images = (viewer.get(media, {"type": one}).json()["items"] for one in ("", "image"))
     assert [one for one in every if one["element"] in ("img", "image")] == images
+
+
+def test_the_list_of_broken_links_says_what_the_order_and_a_limit_leave_unchecked(
+    make_site, crawl_to_the_end
+):
+    site = make_site({"/": "<a href='/a'>a</a><a href='/b'>b</a><img src='/no.png'>", "/a": "a"})
+    viewer = browser("viewer")
+
+    def shown(**fields):
+        run = crawl_to_the_end(f"{site.url}/", **fields)
+        catch_up(run.pk)
+        page = soup(viewer.get(f"/crawls/{run.crawl_id}/links/?kind=broken"))
+        return " ".join(page.select_one("[aria-labelledby=list]").get_text().split())
+
+    plain = shown(max_pages=1)
+    assert "Images and links to other sites are not checked by this crawl." in plain
+    assert "Set Check external links and Fetch page assets in the crawl" in plain
+    assert "2 URLs were not fetched before the limit: links to them are not checked." in plain
+    assert "No problem of this kind in what was checked." in plain
+    whole = shown(name="whole", requisites=True, check_external=True)
+    assert "not checked" not in whole

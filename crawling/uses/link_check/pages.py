@@ -42,7 +42,7 @@ from crawling.uses.link_check.link_check import (
 )
 from crawling.uses.link_check.list_orders import HostSort, LinkSort, MediaSort, TooManyMedia
 from crawling.uses.link_check.page_problems import SOON
-from crawling.uses.link_check.problem_counts import counts_of, worst_first
+from crawling.uses.link_check.problem_counts import counts_of, why_uncounted, worst_first
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import (
     LINK_TYPES,
@@ -313,11 +313,13 @@ def _trend(run: Run) -> Mapping[str, Any]:
 
 def _kinds(run: Run) -> Mapping[str, Any]:
     """The kinds of problem; kinds that a run does not have are listed apart."""
-    found = worst_first(counts_of(run))
+    counts = counts_of(run)
+    found = worst_first(counts)
     clean = [one.kind for one in found if one.count and not one.share]
     return {
         "problem_kinds": [one for one in found if one.kind not in clean],
         "clean_kinds": clean,
+        "uncounted": why_uncounted(run, counts),
     }
 
 

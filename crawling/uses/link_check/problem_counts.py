@@ -19,14 +19,17 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from crawling.datasets.jobs import put_first
+from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.jobs.due_jobs import ask_unless_taken
+from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import DueJob, JobResult, job_kinds
 from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.link_check import each_found
+from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from serving.listing.columns import Column
 
@@ -48,9 +51,10 @@ class ProblemCount:
 
 
 def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
-    """The counts so far, in the order of kinds. Two queries.
+    """The counts so far, in the order of kinds. Three queries at most.
 
     A kind that needs a reading of pages is missing until then, a kind that takes too long always.
+    Broken links are known as soon as the trend has them.
     """
     if run.state not in ENDED_STATES:
         return {}
@@ -61,7 +65,26 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
             ask_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
             put_first(run)
     known = {kind: kept.get(kind) for kind in ProblemKind}
+    if ProblemKind.BROKEN not in kept and (row := BrokenLinks.objects.filter(run=run).first()):
+        known[ProblemKind.BROKEN] = min(row.broken, MOST_COUNTED)
     return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
+
+
+def why_uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> str:
+    """A sentence on the kinds without a count; empty if all are counted."""
+    if len(counts) == len(ProblemKind):
+        return ""
+    if run.state not in ENDED_STATES:
+        return "They are counted once the run has ended."
+    for name in (Derived.LINKS, Derived.TEXTS):
+        if not (lag := lag_of(run, name)).complete:
+            return f"{lag.missing}. {lag.prospect}."
+    job = open_jobs().filter(kind="problem-counts", run=run).first()
+    if job is None:
+        return "Their count took too long."
+    if job.waits:
+        return f"Their count: {job.waits}."
+    return "They are being counted." if job.began_at else "Their count waits for other jobs."
 
 
 @dataclass(frozen=True)

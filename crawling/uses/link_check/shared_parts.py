@@ -4,7 +4,7 @@ correct by page. Addresses are shown without user names and passwords.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,7 @@ from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.fixes import LinkFix, PageFixes, fix_rows, fixes_by_page
 from crawling.uses.link_check.link_check import list_problems
-from crawling.uses.link_check.models import BrokenLinks
-from crawling.uses.link_check.problem_counts import ProblemCount, counts_of
+from crawling.uses.link_check.problem_counts import counts_of
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from serving.downloads import Download, row_file
 
@@ -43,7 +42,7 @@ def fixes_stem(run: Run) -> str:
 
 def problem_counts(run: Run) -> Mapping[str, Any]:
     lag = read_lag(run, Derived.TEXTS)
-    counts = {count.kind: count for count in _known_counts(run)}
+    counts = counts_of(run)
     told = [(kind, counts.get(kind)) for kind in ProblemKind]
     return {
         "lag": lag,
@@ -54,15 +53,6 @@ def problem_counts(run: Run) -> Mapping[str, Any]:
             kind.label for kind, count in told if count and not count.problems
         ),
     }
-
-
-def _known_counts(run: Run) -> Iterator[ProblemCount]:
-    """The counts, including that of broken links, which exists as soon as the run has ended."""
-    counts = counts_of(run)
-    broken = BrokenLinks.objects.filter(run=run).first()
-    if broken and ProblemKind.BROKEN not in counts:
-        yield ProblemCount(ProblemKind.BROKEN, broken.broken)
-    yield from counts.values()
 
 
 def shared_fixes(run: Run, asked: str) -> Mapping[str, Any]:

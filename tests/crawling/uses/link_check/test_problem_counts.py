@@ -10,7 +10,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import IDLE
-from crawling.jobs.running import run_job
+from crawling.jobs.running import OTHERS_WAIT, run_job
 from crawling.models import BackgroundJob, LinksPart, Run
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.start import start_run
@@ -19,6 +19,7 @@ from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_check.link_check import list_problems
 from crawling.uses.link_check.problem_counts import counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
+from crawling.uses.link_check.trend import count_broken
 from tests.crawling.conftest import do_shifts
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
@@ -204,3 +205,25 @@ def test_a_share_link_shows_the_numbers_and_the_problems_of_a_kind(runs, queue, 
     assert not listed.select("main a[href^='/']")
     assert "No problem of this kind" in client.get(f"{report}?kind=slow").content.decode()
     assert soup(client.get(f"{report}?kind=odd")).select_one("section[aria-labelledby=check]")
+
+
+def test_broken_links_have_one_number_and_what_is_not_counted_says_why(runs, queue):
+    _, run, _ = runs
+
+    viewer = browser("viewer")
+
+    def side():
+        page = soup(viewer.get(f"/crawls/{run.crawl_id}/links/?run=1"))
+        kinds = page.select_one("nav[aria-label='Kinds of problem']")
+        return kinds.a.get_text(" ", strip=True), kinds.select("p.sub"), page
+
+    count_broken(run)
+    first, why, page = side()
+    assert first == "Broken 2"
+    assert "2 broken links in run 1" in " ".join(page.select_one("#broken-links").text.split())
+    assert "are not counted yet. Their count waits for other jobs." in why[0].text
+    BackgroundJob.objects.filter(kind=PROBLEM_COUNTS.name, run=run).update(waits=OTHERS_WAIT)
+    assert "Their count: it waits until others have" in side()[1][0].text
+    run_job(BackgroundJob.objects.get(kind=PROBLEM_COUNTS.name, run=run).pk)
+    first, why, _ = side()
+    assert (first, why) == ("Broken 2", [])

@@ -34,6 +34,7 @@ class Place(Enum):
     DUPLICATES = auto()
     #: the menu of files of a crawl's pages; the subject is its run, or None
     DOWNLOADS = auto()
+    ARCHIVE_DOWNLOADS = auto()
     #: the list of the links of a run; the subject is the run
     LINKS = auto()
     #: the buttons of a stored page: links, and rows `<div><dt>…<dd>…</div>` of its facts; the

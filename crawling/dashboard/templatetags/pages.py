@@ -54,6 +54,7 @@ def downloads_menu(context: Context, crawl: CrawlJob, run: Run, shown: str = "")
         "perms": context.get("perms"),
         "request": context.get("request"),
         "downloads": list(_shown(context, Place.DOWNLOADS, run, crawl.pk)),
+        "archives": list(_shown(context, Place.ARCHIVE_DOWNLOADS, run, crawl.pk)),
     }
 
 

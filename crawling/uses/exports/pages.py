@@ -157,9 +157,9 @@ def _export(route: str) -> Callable[[Run | None, int], str]:
 
 
 LINKS = (
-    Link(Place.DOWNLOADS, "WACZ", _export("crawling:wacz-file"), needs=PERMISSION),
-    Link(Place.DOWNLOADS, "Replay, new WACZ", _export("crawling:wacz")),
-    Link(Place.DOWNLOADS, "Mirror", _export("crawling:mirror")),
+    Link(Place.ARCHIVE_DOWNLOADS, "WACZ", _export("crawling:wacz-file"), needs=PERMISSION),
+    Link(Place.ARCHIVE_DOWNLOADS, "Replay, new WACZ", _export("crawling:wacz")),
+    Link(Place.ARCHIVE_DOWNLOADS, "Mirror", _export("crawling:mirror")),
 )
 
 

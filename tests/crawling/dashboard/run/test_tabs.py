@@ -119,11 +119,16 @@ def test_the_files_of_pages_are_in_one_menu_and_are_those_of_the_filter(crawl):
     page = soup(operator.get(reverse("crawling:pages", args=[crawl.pk]), {"type": "pdf"}))
     files = {link.get_text(): link["href"] for link in page.select("#downloads a")}
 
-    rows, archive = ["CSV", "JSON Lines", "WARC"], ["WACZ", "Replay, new WACZ", "Mirror"]
-    assert list(files) == [*rows, "Archive files", "All data", *archive]
+    groups = [head.get_text() for head in page.select("#downloads li > strong")]
+    archive = ["WARC", "Archive files", "WACZ", "Replay, new WACZ", "Mirror"]
+    shown = [one.get_text() for one in page.select("#downloads li")]
+    assert groups == ["Data", "Archive"]
+    assert shown.index("Archive") == shown.index("WARC") - 1
+    assert list(files) == ["All data", "CSV", "JSON Lines", *archive]
     assert files["CSV"].endswith("/pages.csv?type=pdf&run=1")
     other = soup(operator.get(reverse("crawling:freshness", args=[crawl.pk])))
-    assert other.select_one("#downloads a")["href"].endswith("/pages.csv?run=1")
+    [rows] = [link for link in other.select("#downloads a") if link.get_text() == "CSV"]
+    assert rows["href"].endswith("/pages.csv?run=1")
 
 
 def test_a_crawl_that_was_never_started_has_no_tabs_of_a_run(order, db):  # noqa: F811

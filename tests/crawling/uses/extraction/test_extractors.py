@@ -277,6 +277,8 @@ def test_a_run_is_read_again_by_the_newest_revision_with_one_button(run, texts, 
     edit_crawl(run.crawl, {"extractor": "Texts"})
     edit_extractor(texts, {"bold": "b", "italic": "i"}, by=None)
 
+    of_extractor = soup(operator.get(f"/crawls/extractors/{texts.pk}/"))
+    assert of_extractor.select_one("main ul a[aria-label^=Extracted]")["href"] == page
     button = soup(operator.get(page)).select_one("button[name=by]")
     assert " ".join(button.text.split()) == "Extract again by Texts, revision 2"
     operator.post(page, {"by": button["value"]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from django.contrib.auth.models import User
@@ -13,7 +14,7 @@ from crawling.dashboard.crawls.filter import BY_COUNTS, CrawlFilter
 from crawling.dashboard.crawls.listing import Listing
 from crawling.dashboard.run.rates import rates_now
 from crawling.installation.permissions import acted_on
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Schedule
 from crawling.runs.endings import ALL_DONE
 from crawling.runs.transitions import FETCHING, possible
 from crawling.runs.verbs import Verb, offered
@@ -33,6 +34,8 @@ class CrawlListRow(NamedTuple):
     is_now: bool
     #: whether the user may act on it, as far as the role permits
     may_act: bool
+    #: when its schedule starts it next
+    next_at: datetime | None
 
     @property
     def some_seeds(self) -> Sequence[str]:
@@ -61,15 +64,26 @@ class CrawlListRow(NamedTuple):
 
 
 def list_rows(listing: Listing, user: User) -> list[CrawlListRow]:
-    """The rows of a page of the list, with what the user may do. At most four queries."""
+    """The rows of a page of the list, with what the user may do. At most five queries."""
     now = rates_now(
         [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
     )
-    own = acted_on(user, [crawl.pk for crawl, _ in listing.crawls])
-    return [_row(crawl, view, now, crawl.pk in own) for crawl, view in listing.crawls]
+    ids = [crawl.pk for crawl, _ in listing.crawls]
+    own = acted_on(user, ids)
+    next_at = dict(Schedule.objects.filter(crawl__in=ids).values_list("crawl", "next_at"))
+    return [
+        _row(crawl, view, now, crawl.pk in own, next_at.get(crawl.pk))
+        for crawl, view in listing.crawls
+    ]
 
 
-def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float], may_act: bool) -> CrawlListRow:
+def _row(
+    crawl: CrawlJob,
+    view: CrawlView,
+    now: Mapping[int, float],
+    may_act: bool,
+    next_at: datetime | None,
+) -> CrawlListRow:
     """The rate of a run at work is its present one, the rate of an ended run its average; a waiting
     run has none.
     """
@@ -85,6 +99,7 @@ def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float], may_act: bo
         rate,
         view.run_id in now,
         may_act,
+        next_at,
     )
 
 

@@ -87,7 +87,7 @@ class CrawlFilter:
 
     @property
     def unmet(self) -> str:
-        """What no crawl is or has, if none is found."""
+        """The filter in words, as the rest of a sentence that begins with “No crawl”."""
         asked = {
             f"is {self.state}": self.state,
             f"has “{self.search}” in its name or start URLs": self.search,

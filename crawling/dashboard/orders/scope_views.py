@@ -80,7 +80,7 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> Htt
 
 
 def _effect(crawl: CrawlJob) -> str:
-    """What an edit means for the latest run."""
+    """The effect of an edit on the latest run, as a sentence."""
     view = crawl_view(crawl)
     if view.run is None:
         return ""

@@ -137,6 +137,29 @@ def test_filters_are_there_before_anything_is_found_and_are_kept(run):
     assert not page.select_one("[name=q]").has_attr("autofocus")
 
 
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ({"q": "xyzzy"}, "has this word."),
+        ({"q": "xyzzy plugh"}, "has these words. Fewer words may find more."),
+        ({"q": "xyzzy", "type": "pdf"}, "has this word. Without a filter there may be more."),
+        (
+            {"q": "xyzzy plugh", "type": "pdf"},
+            "has these words. Fewer words or no filter may find more.",
+        ),
+    ],
+)
+def test_a_search_that_finds_nothing_advises_only_what_can_help(run, query, advice):
+    shown = soup(browser("viewer").get("/search/text/", query)).select_one(".found .empty")
+
+    words = " ".join(shown.get_text().split())
+    assert words.startswith(f"No page {advice}")
+    assert ("may find more" in words, "Without" in words) == (
+        "may find more" in advice,
+        "Without" in advice,
+    )
+
+
 def test_hits_have_numbered_pages(run, monkeypatch):
     monkeypatch.setattr(pages, "ROWS", 1)
     viewer = browser("viewer")

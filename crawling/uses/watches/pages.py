@@ -140,7 +140,9 @@ def watch_page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse
     page = get_object_or_404(Page.objects.select_related("url"), pk=url, run__crawl=crawl)
     with errors_told(request, CrawlError):
         create_watch(crawl, WatchFields(UrlRuleKind.PAGE, page.url.url), by=request.user)
-        messages.success(request, "Watched from the next run on: changes are news.")
+        messages.success(
+            request, "The page is watched from the next run on. Changes are listed among the news."
+        )
     return back(request)
 
 

@@ -54,7 +54,7 @@ def coverage_of(run: Run) -> Coverage:
 
 
 def _remedies(crawl: CrawlJob) -> tuple[str, ...]:
-    filters = crawl.filters
-    goes_out = crawl.scope == "anywhere" or filters.get("off_site_hops")
-    is_asked = filters.get("check_external") or goes_out
+    filters = crawl.order.filters
+    goes_out = crawl.scope == "anywhere" or filters.off_site_hops
+    is_asked = filters.check_external or goes_out
     return (*(() if is_asked else (EXTERNAL,)), *(() if crawl.requisites else (ASSETS,)))

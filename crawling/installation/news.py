@@ -22,7 +22,7 @@ from serving.listing.columns import Column
 M = TypeVar("M", bound=Model)
 #: older ones are history of their crawl
 KEPT = timedelta(days=30)
-#: runs of each source whose news are not known yet
+#: runs of each source whose news are not known yet, that a page names
 MOST_PENDING = 20
 #: one and several of each kind
 WORDS = {
@@ -104,12 +104,12 @@ class PendingNews:
         return f"Run {self.run} is not compared yet: {' and '.join(self.labels)}."
 
 
-def pending_news(crawl: CrawlJob | None = None) -> list[PendingNews]:
-    """The latest runs whose news are not known yet. One query for each source."""
+def pending_news(crawl: CrawlJob | None = None, *, most: int = MOST_PENDING) -> list[PendingNews]:
+    """The latest runs whose news are not known yet, `most` of each source. One query for each."""
     labels: dict[tuple[int, str, int], list[str]] = {}
     for source in offered("news", "NEWS"):
         rows = source.pending(crawl).values_list("crawl", "crawl__name", "number")
-        for row in rows[:MOST_PENDING]:
+        for row in rows[:most]:
             labels.setdefault(row, []).append(source.label)
     return [PendingNews(*row, told) for row, told in labels.items()]
 

@@ -116,7 +116,7 @@ class CrawlWeeks:
         for item in latest_news(since=self._since, until=until, most=MOST_NEWS_OF_ALL)[0]:
             self._names[item.crawl] = item.name
             self._news.setdefault(item.crawl, []).append(item)
-        self._pending = pending_news()
+        self._pending = pending_news(most=MOST_NEWS)
         self._weeks: dict[int, CrawlWeek] = {}
 
     def of(self, crawls: Collection[int] | None, *, most: int) -> tuple[Sequence[CrawlWeek], int]:

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.base.errors import BadOrder
+from crawling.jobs.enqueue import open_job
 from crawling.models import CrawlJob, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.week import CrawlWeeks
@@ -22,6 +23,7 @@ from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.weekly import leave_summaries, week_end
 from crawling.uses.alerts.wording import MessageFormat, body_of
+from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.link_check.models import BrokenLinks
 from crawlsite.models import Preference
 from tests.crawling.conftest import allowed_loopback, order_of, the_pool
@@ -208,3 +210,15 @@ def test_the_form_takes_the_name_of_a_crawl(crawl, mail_server):
     page = soup(browser_.get(reverse("alerts:listener", args=[listener.pk])))
     assert page.select_one("[name=crawl]")["value"] == crawl.name
     assert browser_.get(f"/api/v1/alerts/{listener.pk}").json()["crawl"] == crawl.pk
+
+
+def test_no_crawl_is_called_quiet_whose_links_are_not_counted_yet_however_many_there_are(db):
+    crawls = [crawled(f"crawl {number}", days_ago=1) for number in range(25)]
+    BrokenLinks.objects.all().delete()
+    for run in Run.objects.filter(crawl__in=crawls, is_latest=True):
+        open_job(BROKEN_LINKS, run, {}, by=None)
+
+    weeks, others = CrawlWeeks(MONDAY).of(None, most=50)
+
+    assert (len(weeks), others) == (len(crawls), 0)
+    assert all(week.words.endswith("not compared yet") for week in weeks)

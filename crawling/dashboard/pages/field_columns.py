@@ -37,12 +37,17 @@ def asked_fields(request: HttpRequest, crawl: CrawlJob, names: Sequence[str]) ->
 
 
 def with_cells(run: Run, pages: Sequence[Page], names: Sequence[str]) -> Sequence[Page]:
-    """The pages, each with its `cells`, in the order of the names; None: the page has no value."""
-    found = _cells(run, [page.pk for page in pages], names) if names else {}
-    for page in pages:
-        of_page = found.get(page.pk, {})
-        page.cells = [of_page.get(name) for name in names]  # type: ignore[attr-defined]
+    """The pages, each with its `cells` for a template."""
+    for page, cells in zip(pages, cells_of(run, pages, names), strict=True):
+        page.cells = cells  # type: ignore[attr-defined]
     return pages
+
+
+def cells_of(run: Run, pages: Sequence[Page], names: Sequence[str]) -> list[list[FieldCell | None]]:
+    """The cells of each page, in the order of the names; None if the page has no value."""
+    found = _cells(run, [page.pk for page in pages], names) if names else {}
+    of_pages = (found.get(page.pk, {}) for page in pages)
+    return [[of_page.get(name) for name in names] for of_page in of_pages]
 
 
 def _cells(run: Run, pages: Sequence[int], names: Sequence[str]) -> dict[int, dict[str, FieldCell]]:

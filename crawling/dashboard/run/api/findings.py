@@ -28,7 +28,7 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import row_of
-from crawling.dashboard.pages.field_columns import with_cells
+from crawling.dashboard.pages.field_columns import cells_of
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.page_kinds import PageType
 from crawling.dashboard.run.api.finding_schemas import (
@@ -116,8 +116,8 @@ def list_crawl_pages(
 
 def _told(run: Run, names: list[str], pages: Sequence[Page]) -> list[dict[str, Any]]:
     return [
-        row_of(page) | {"fields": dict(zip(names, page.cells, strict=True))}  # type: ignore[attr-defined]
-        for page in with_cells(run, pages, names)
+        row_of(page) | {"fields": dict(zip(names, cells, strict=True))}
+        for page, cells in zip(pages, cells_of(run, pages, names), strict=True)
     ]
 
 

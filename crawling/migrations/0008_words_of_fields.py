@@ -31,7 +31,8 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 db_default="",
-                help_text="the answer that made the last work session leave it alone; empty: none did",
+                help_text="the answer that made the last work session leave it alone; empty: "
+                "none did",
                 max_length=300,
             ),
         ),
@@ -56,7 +57,8 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 db_default=False,
                 default=False,
-                help_text="whether it was added for an idle worker, and leaves when its work session ends",
+                help_text="whether it was added for an idle worker, and leaves when its work "
+                "session ends",
             ),
         ),
         migrations.AlterField(
@@ -65,7 +67,8 @@ class Migration(migrations.Migration):
             field=models.FloatField(
                 db_default=0.0,
                 default=0.0,
-                help_text="from asking the pool to its answer, all requests of the session added up",
+                help_text="from asking the pool to its answer, all requests of the session "
+                "added up",
             ),
         ),
         migrations.AlterField(
@@ -79,7 +82,9 @@ class Migration(migrations.Migration):
             model_name="url",
             name="backlinks",
             field=models.IntegerField(
-                help_text="links to it from pages that were read, its hit count (SEEDS B6); a work session adds them up every half minute, so one that is killed loses the last",
+                help_text="links to it from pages that were read, its hit count (SEEDS B6); a "
+                "work session adds them up every half minute, so one that is killed loses the "
+                "last",
                 null=True,
             ),
         ),
@@ -88,7 +93,8 @@ class Migration(migrations.Migration):
             name="losses",
             field=models.SmallIntegerField(
                 db_default=0,
-                help_text="work sessions that were lost while they had it; with any it is a suspect",
+                help_text="work sessions that were lost while they had it; with any it is a "
+                "suspect",
             ),
         ),
         migrations.AlterField(

@@ -157,7 +157,7 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
     running = RunningJob(job, goes_on)
     try:
         result = kind.work(running)
-    # the row records any error
+    # whatever a kind raises is noted in its row, where users read it and may try again
     except Exception as error:
         return _stopped(kind, job, error)
     except KeyboardInterrupt:  # its worker ends, or a user has cancelled it

@@ -108,7 +108,7 @@ class FetchThreadPool:
         except LeaseLost:
             self._bench.close()
             made = None  # the shift that has the lease fetches it
-        # the one place that may, with the next: a fault of ours must cost one URL, not the crawl
+        # a fault of ours, whatever it is, must cost one URL and not the crawl
         except Exception as error:
             made = _stumbled(claimed, error)
             if visit.urls and visit.urls[0] is claimed:
@@ -142,7 +142,7 @@ class FetchThreadPool:
     def _read(self, answer: UnreadAnswer, visit: Visit) -> UrlOutcome:
         try:
             return read(answer, visit, self._context)
-        # as above: a fault that a page causes costs only that page
+        # as above, of the reading: whatever a page brings about costs that page alone
         except Exception as error:
             return _stumbled(answer.claimed, error)
 

@@ -180,7 +180,8 @@ class ShiftWorker(ReusedProcessWorker):
                 self.log.warning(
                     "work session %s: its loss could not be recorded: %s", job.id, error
                 )
-                time.sleep(wait)  # PostgreSQL comes back; the worker has nothing else to do
+                # no event tells that PostgreSQL is back, and the worker has nothing else to do
+                time.sleep(wait)
             finally:
                 # a connection opened here must not be shared with the next work process
                 connections.close_all()

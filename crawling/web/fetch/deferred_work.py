@@ -6,30 +6,58 @@ reads a page while the host answers its next request needs no other.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
+from typing import NamedTuple
 
-_deferred: ContextVar[Callable[[], None] | None] = ContextVar("deferred", default=None)
+#: the most work that a thread defers: while another process reads a page, the host answers two
+#: requests
+MOST_DEFERRED = 2
 
 
-def defer(work: Callable[[], None]) -> None:
-    """Let this thread do some work while it waits for the next answer. The caller has to call
-    `do_deferred` if no request follows.
+class DeferredWork(NamedTuple):
+    work: Callable[[], None]
+    #: whether nothing has to be waited for
+    is_ready: Callable[[], bool]
+
+
+_deferred: ContextVar[deque[DeferredWork] | None] = ContextVar("deferred", default=None)
+
+
+def defer(work: Callable[[], None], is_ready: Callable[[], bool] = lambda: True) -> None:
+    """Let this thread do some work while it waits for the next answer, as soon as the work is
+    ready. Of too much, the first is done now. The caller has to call `do_deferred` if no request
+    follows.
     """
-    assert not has_deferred()
-    _deferred.set(work)
+    waiting = _deferred.get()
+    if waiting is None:
+        _deferred.set(waiting := deque())
+    while len(waiting) >= MOST_DEFERRED:
+        waiting.popleft().work()
+    waiting.append(DeferredWork(work, is_ready))
 
 
 def has_deferred() -> bool:
     """Whether this thread has work that it has deferred."""
-    return _deferred.get() is not None
+    return bool(_deferred.get())
+
+
+def do_ready() -> bool:
+    """Do the work that this thread has deferred, up to the first that is not ready. Return whether
+    there was any.
+    """
+    waiting, has_done = _deferred.get(), False
+    while waiting and waiting[0].is_ready():
+        waiting.popleft().work()
+        has_done = True
+    return has_done
 
 
 def do_deferred() -> bool:
-    """Do this thread's deferred work. Return whether there was any."""
-    work = _deferred.get()
-    if work is None:
-        return False
-    _deferred.set(None)
-    work()
-    return True
+    """Do all work that this thread has deferred. Return whether there was any."""
+    waiting, has_done = _deferred.get(), False
+    while waiting:
+        waiting.popleft().work()
+        has_done = True
+    return has_done

@@ -21,7 +21,7 @@ from requests.exceptions import (
 from urllib3 import HTTPHeaderDict
 
 from crawling.web.document_stream import new_spool
-from crawling.web.fetch.deferred_work import do_deferred
+from crawling.web.fetch.deferred_work import do_deferred, do_ready
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import (
     AnswerTooSlow,
@@ -327,7 +327,7 @@ class Transfer:
         """
         if self._is_asked and not self._is_awaited:
             self._is_awaited, began = True, time.monotonic()
-            if do_deferred():
+            if do_ready():
                 self._watch.excuse(time.monotonic() - began)
         return self._watch.tick()
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from crawling.web.fetch.adapter import PinnedSession
-from crawling.web.fetch.deferred_work import defer, do_deferred, has_deferred
+from crawling.web.fetch.deferred_work import defer, do_deferred, do_ready, has_deferred
 from crawling.web.fetch.http import RequestOptions
 from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import OK, get, say, serve_raw
@@ -78,3 +78,23 @@ def test_where_no_request_follows_it_is_done_by_hand_and_once():
     defer(lambda: done.append(1))
 
     assert (do_deferred(), do_deferred(), done) == (True, False, [1])
+
+
+def test_what_is_not_ready_is_left_and_all_behind_it():
+    done, ready = [], set()
+    defer(lambda: done.append(1), lambda: 1 in ready)
+    defer(lambda: done.append(2))
+    assert (do_ready(), done) == (False, [])
+
+    ready.add(1)
+    assert (do_ready(), done, has_deferred()) == (True, [1, 2], False)
+
+
+def test_of_too_much_the_first_is_done_at_once():
+    done = []
+    for number in range(4):
+        defer(lambda number=number: done.append(number), lambda: False)
+
+    assert done == [0, 1]
+    assert do_deferred()
+    assert done == [0, 1, 2, 3]

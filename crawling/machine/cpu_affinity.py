@@ -11,10 +11,11 @@ import os
 import socket
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-#: the name of the socket that takes a core
-NAME = "\0crawlsite-core-{}"
+#: the names of the sockets that take a core for a shift, and for the reading process of one
+NAME, READING_NAME = "\0crawlsite-core-{}", "\0crawlsite-reading-core-{}"
 #: the cores that this process was given when it was started; empty where a process cannot choose
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
@@ -24,7 +25,8 @@ def on_one_core() -> Iterator[int | None]:
     """Keep this thread, and those that it starts, on a core that no other shift of the machine has,
     and return it; None if it may run on any, since all are taken or there is only one.
     """
-    taken = next(filter(None, map(_take, CORES)), None) if len(CORES) > 1 else None
+    cores = sorted(CORES, key=partial(_is_taken, READING_NAME))  # first those without one
+    taken = next(filter(None, map(partial(_take, NAME), cores)), None) if len(CORES) > 1 else None
     if taken is None:
         yield None
         return
@@ -37,17 +39,47 @@ def on_one_core() -> Iterator[int | None]:
         name.close()
 
 
-def _take(core: int) -> tuple[int, socket.socket] | None:
+def _take(kind: str, core: int) -> tuple[int, socket.socket] | None:
     """Bind a name in the kernel's own space of socket names: it goes with the process, however that
     ends.
     """
     name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        name.bind(NAME.format(core))
+        name.bind(kind.format(core))
     except OSError:
         name.close()
         return None
     return core, name
+
+
+def _is_taken(kind: str, core: int) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as looking:
+        try:
+            looking.connect(kind.format(core))
+        except OSError:
+            return False
+        return True
+
+
+class SpareCore:
+    """A core that no shift has, for the reading process of a shift. The next shift gets it."""
+
+    def __init__(self, core: int, name: socket.socket) -> None:
+        self.core, self._name = core, name
+
+    @classmethod
+    def take(cls) -> SpareCore | None:
+        """Take a core that neither a shift nor another reading process has."""
+        spare = (core for core in CORES if not _is_taken(NAME, core))
+        taken = next(filter(None, map(partial(_take, READING_NAME), spare)), None)
+        return cls(*taken) if taken and len(CORES) > 1 else None
+
+    def is_wanted(self) -> bool:
+        """Whether a shift has the core by now."""
+        return _is_taken(NAME, self.core)
+
+    def give_back(self) -> None:
+        self._name.close()
 
 
 @contextmanager

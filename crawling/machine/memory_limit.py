@@ -49,10 +49,7 @@ class MemoryLimit:
         self._begins_with = _data_bytes()
         self._set = 0
         threading.stack_size(STACK_BYTES)
-        if hasattr(_libc, "mallopt"):
-            _libc.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
-            _libc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
-            _libc.mallopt(M_ARENA_MAX, ARENAS)
+        keep_free_memory()
 
     def allow(self, held_bytes: int) -> None:
         """Set the limit to the granted memory for documents; an allocation beyond that raises
@@ -74,6 +71,14 @@ class MemoryLimit:
             hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
             resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
         threading.stack_size(0)
+
+
+def keep_free_memory() -> None:
+    """Let this process keep the memory of a page for the next one, where its system has glibc."""
+    if hasattr(_libc, "mallopt"):
+        _libc.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
+        _libc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+        _libc.mallopt(M_ARENA_MAX, ARENAS)
 
 
 def prefer_oom_kill() -> None:

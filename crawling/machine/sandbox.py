@@ -35,6 +35,8 @@ LACKS_MEMORY = (b"MemoryError", b"SystemError", b"lost sys.stderr")
 #: the most characters of a program's last message, and of the output that is searched for it
 MOST_WORDS, MOST_ERRORS = 400, 64 * 1024
 
+Program = subprocess.Popen[bytes]
+
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
@@ -134,7 +136,7 @@ class ProgramSandbox:
         errors: IO[bytes] | int,
         *,
         kept_open: Sequence[int] = (),
-    ) -> subprocess.Popen[bytes]:
+    ) -> Program:
         """The program at work, which the caller ends. The program ends with the thread that starts
         it, since that thread is its parent.
         """
@@ -150,6 +152,11 @@ class ProgramSandbox:
             pass_fds=kept_open,
             start_new_session=True,
         )
+
+    def start_silent(self, *, kept_open: Sequence[int]) -> Program:
+        """The program as `start` starts it, without input and output: it works on descriptors."""
+        nothing = subprocess.DEVNULL
+        return self.start(nothing, nothing, nothing, kept_open=kept_open)
 
     def _is_folder_full(self) -> bool:
         most = self._limits.folder_bytes
@@ -171,7 +178,7 @@ class TaskSandbox:
         self._most = limits.output_bytes
         whole = SandboxLimits(limits.memory_bytes, None, limits.seconds, limits.output_bytes)
         self._sandbox = ProgramSandbox(module, *arguments, limits=whole)
-        self._program: subprocess.Popen[bytes] | None = None
+        self._program: Program | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -209,7 +216,7 @@ class TaskSandbox:
             self._program = None
 
 
-def end(program: subprocess.Popen[bytes]) -> None:
+def end(program: Program) -> None:
     """Kill a program that still works, and close its pipes."""
     program.kill()
     for pipe in (program.stdin, program.stdout):
@@ -219,9 +226,7 @@ def end(program: subprocess.Popen[bytes]) -> None:
     program.wait()
 
 
-def _exchange(
-    program: subprocess.Popen[bytes], task: bytes, document: Iterable[bytes], most: int
-) -> bytes:
+def _exchange(program: Program, task: bytes, document: Iterable[bytes], most: int) -> bytes:
     """Raises BrokenPipeError and EOFError if the program ends, or would say too much."""
     assert program.stdin
     assert program.stdout

@@ -17,6 +17,7 @@ from crawling.models import UrlState
 from crawling.orders.scope.trap_patterns import Pattern, list_of, pattern_with
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.web.content.text_facts import TextFacts
+from crawling.web.document_stream import GZIP_MAGIC, SPOOL_BYTES
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.html import TYPES as HTML_TYPES
 from crawling.web.documents.registry import read_document
@@ -24,6 +25,7 @@ from crawling.web.documents.written_links import collected, with_fragment
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import fresh_until, read_date, read_etag
 from crawling.web.politeness import retry_after
+from crawling.web.reading.process import AheadDocument
 from crawling.web.statuses import (
     MOST_INDEXES,
     MOST_REDIRECTS,
@@ -47,6 +49,7 @@ def conclude(
     context: FetchContext,
     *,
     sitemaps: Sequence[str] = (),
+    ahead: AheadDocument | None = None,
 ) -> UrlOutcome:
     """Return what became of the URL. A try that may end better in a moment goes back to the queue.
 
@@ -60,7 +63,7 @@ def conclude(
         return outcome
     fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched)
-    document = NOTHING if is_head_only else _read(claimed, address, fetched, marks, context)
+    document = NOTHING if is_head_only else _read(claimed, address, fetched, marks, context, ahead)
     is_seed = claimed.depth == 0 and not claimed.nesting and 200 <= fetched.status < 300
     if is_seed and not document.is_sitemap and (told := context.refusal_of_seed(fetched)):
         return UrlOutcome(claimed.id, UrlState.EXCLUDED, FetchStatus.WRONG_TYPE, told)
@@ -209,23 +212,43 @@ def _read(
     fetched: Fetched,
     marks: tuple[int, bytes],
     context: FetchContext,
+    ahead: AheadDocument | None,
 ) -> Document:
     if not succeeded(fetched.status) or not fetched.body:
         return NOTHING
     if context.copies.is_copy(claimed.id, *marks, context.port):
         return COPY
-    document = read_document(
-        DocumentSource(
-            fetched.body,
-            address.url,
-            fetched.content_type,
-            fetched.charset,
-            context.links.reading,
-            context.client.memory_budget,
-        )
-    )
+    document = ahead.document() if ahead else None
+    document = document or read_document(_source(address, fetched, context))
     is_cut = fetched.is_partial and not (document.unread or is_redirect(fetched.status))
     return replace(document, unread=TruncationReason.BROKEN) if is_cut else document
+
+
+def _source(address: Address, fetched: Fetched, context: FetchContext) -> DocumentSource:
+    return DocumentSource(
+        fetched.body,
+        address.url,
+        fetched.content_type,
+        fetched.charset,
+        context.links.reading,
+        context.client.memory_budget,
+    )
+
+
+def read_ahead(
+    claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
+) -> AheadDocument | None:
+    """Let another process read the answer's document now; None if it is left to `conclude`."""
+    if (
+        fetched.content_type in HTML_TYPES
+        and succeeded(fetched.status)
+        and not context.copies.is_on
+        and not context.links.filters.wants_head_only(claimed.hops)
+        and 0 < len(fetched.body) <= SPOOL_BYTES
+        and fetched.body.start(len(GZIP_MAGIC)) != GZIP_MAGIC
+    ):
+        return context.reading.begin(_source(address, fetched, context))
+    return None
 
 
 def _answer(

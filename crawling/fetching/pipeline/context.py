@@ -24,8 +24,9 @@ from crawling.orders.sections.politeness import PolitenessPart
 from crawling.web.addresses import Address
 from crawling.web.content.media_types import GZIPS, SILENT, is_open, stated_type
 from crawling.web.documents import xml
-from crawling.web.documents.base import ReadingRules
+from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.fetch.http import AnswerPart, DocumentRefusal, Fetched, Judgement
+from crawling.web.reading.process import AheadDocument
 from crawling.web.robots import RobotsRules, read_robots
 from crawling.web.statuses import FetchStatus
 from crawling.web.topics import Topic
@@ -262,6 +263,18 @@ class CopyPolicy:
         return first is not None and first != url_id
 
 
+class DocumentReading(Protocol):
+    def begin(self, source: DocumentSource) -> AheadDocument | None:
+        """Let another process read an HTML document; None if it has to be read here."""
+
+
+class NoReading:
+    """No other process reads documents."""
+
+    def begin(self, source: DocumentSource) -> AheadDocument | None:
+        return None
+
+
 @dataclass(frozen=True)
 class FetchContext:
     client: Client
@@ -273,6 +286,8 @@ class FetchContext:
     copies: CopyPolicy = field(default_factory=CopyPolicy)
     #: documents' exchanges are kept
     archives: bool = False
+    #: reads documents elsewhere
+    reading: DocumentReading = field(default_factory=NoReading)
 
     def get_document(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crawling.fetching.pipeline.conclusion import conclude
+from crawling.fetching.pipeline.conclusion import conclude, read_ahead
 from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.pipeline.host_faults import note_answer, request_known_page, within_patience
 from crawling.fetching.pipeline.login import is_logged_out, log_in, must_log_in
@@ -30,6 +30,7 @@ from crawling.web.addresses import WEB, Address, canonical_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.outages import Outage
+from crawling.web.reading.process import AheadDocument
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import OUTAGES, FetchStatus
 
@@ -43,6 +44,12 @@ class UnreadAnswer:
     dial: str
     fetched: Fetched
     sitemaps: Sequence[str]
+    #: the document, if a reading process has it
+    ahead: AheadDocument | None = None
+
+    def is_read(self) -> bool:
+        """Whether nothing has to be waited for."""
+        return self.ahead is None or self.ahead.is_read()
 
 
 def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
@@ -85,7 +92,8 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     if visit.availability.given_up:
         fetched.close()
         return _given_up(claimed, visit.availability.given_up)
-    return UnreadAnswer(claimed, address, dial, fetched, _sitemaps(visit, address, robots))
+    maps, ahead = _sitemaps(visit, address, robots), read_ahead(claimed, address, fetched, context)
+    return UnreadAnswer(claimed, address, dial, fetched, maps, ahead)
 
 
 def _unasked(
@@ -170,11 +178,14 @@ def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcom
             answer.fetched,
             context,
             sitemaps=answer.sitemaps,
+            ahead=answer.ahead,
         )
         if outcome.answer:
             visit.robots.mapped.add(answer.address.origin)
         return outcome
     finally:
+        if answer.ahead:
+            answer.ahead.close()
         answer.fetched.close()
 
 

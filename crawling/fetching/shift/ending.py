@@ -47,6 +47,7 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
     parts.hosts.close(still_fetching=not all_ended)
     if all_ended:  # else they go with this process
         parts.context.client.connections.close()
+    parts.reading.end()
     parts.port.close()
     parts.memory.end()
     parts.shift.deciding_seconds = parts.grants.deciding_seconds

@@ -23,7 +23,7 @@ from crawling.machine.memory_limit import give_back_free_memory
 from crawling.machine.vitals import VITALS
 from crawling.models import UrlState
 from crawling.web.documents.html import TYPES as PAGE_TYPES
-from crawling.web.fetch.deferred_work import defer, do_deferred, has_deferred
+from crawling.web.fetch.deferred_work import defer, do_deferred, do_ready, has_deferred
 from crawling.web.fetch.progress import FetchStep, ProgressBoard, report_step
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
@@ -114,13 +114,13 @@ class FetchThreadPool:
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
-        do_deferred()  # nothing had to be asked
+        do_ready()  # nothing had to be asked
         held = time.monotonic() - began_at - self._read_aside[number]
         visit.penalise(held, threads=self._size)
         if isinstance(made, UnreadAnswer):
             reading = partial(self._conclude, made, visit, number)
             if _is_short(made):
-                defer(reading)
+                defer(reading, made.is_read)
                 return visit
             self._bench.give_back(visit)
             reading()

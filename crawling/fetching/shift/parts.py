@@ -16,6 +16,7 @@ from crawling.fetching.pipeline.client import Client, Egress, RequestPolicy
 from crawling.fetching.pipeline.context import (
     CopyPolicy,
     CrawlPace,
+    DocumentReading,
     FetchContext,
     LinkJudge,
     RobotsPolicy,
@@ -27,6 +28,7 @@ from crawling.fetching.shift.grants import MemoryStage, ResourceUse, ShiftGrants
 from crawling.fetching.shift.host_leases import HostLeases
 from crawling.fetching.shift.lease import LeaseThread
 from crawling.fetching.shift.port import QueuedShiftPort
+from crawling.fetching.shift.reading import ShiftReading
 from crawling.fetching.shift.recorder import OutcomeRecorder
 from crawling.fetching.shift.workbench import Workbench
 from crawling.frontier import filters_of, serving_numbers
@@ -66,6 +68,7 @@ class ShiftParts:
     port: QueuedShiftPort
     grants: ShiftGrants
     memory: MemoryStage
+    reading: ShiftReading
     archive: ArchiveStage
     threads: FetchThreadPool
     hosts: HostLeases
@@ -75,11 +78,11 @@ class ShiftParts:
 def assemble(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
     """stop: called with the reason if the shift cannot fetch; its run is then paused."""
     run = shift.process.run
-    memory = MemoryStage(grants)
+    memory, reading = MemoryStage(grants), ShiftReading()
     archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
     port = QueuedShiftPort(run.pk, lease, archive)
     _require_packages(run, stop)
-    context = make_context(shift, grants, memory.budget, _fetching(run, stop), port)
+    context = make_context(shift, grants, memory.budget, _fetching(run, stop), port, reading)
     bench = Workbench()
     threads = FetchThreadPool(bench, context)
     hosts = HostLeases(
@@ -94,7 +97,7 @@ def assemble(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) 
     )
     recorder = OutcomeRecorder(shift, context, archive, port, threads, use)
     return ShiftParts(
-        shift, context, bench, port, grants, memory, archive, threads, hosts, recorder
+        shift, context, bench, port, grants, memory, reading, archive, threads, hosts, recorder
     )
 
 
@@ -142,7 +145,12 @@ def _topic(run: Run) -> Topic | None:
 
 
 def make_context(
-    shift: Shift, grants: ShiftGrants, budget: MemoryBudget, fetching: FetchingPart, port: ShiftPort
+    shift: Shift,
+    grants: ShiftGrants,
+    budget: MemoryBudget,
+    fetching: FetchingPart,
+    port: ShiftPort,
+    reading: DocumentReading,
 ) -> FetchContext:
     """The shared state of fetch threads, from the crawl's order and the shift's units."""
     run, who, now = shift.process.run, identity(), timezone.now()
@@ -172,4 +180,6 @@ def make_context(
     )
     robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))
     copies = CopyPolicy(crawl.order.filters.skip_copies)
-    return FetchContext(client, links, robots, pace, port, copies=copies, archives=crawl.archive)
+    return FetchContext(
+        client, links, robots, pace, port, copies=copies, archives=crawl.archive, reading=reading
+    )

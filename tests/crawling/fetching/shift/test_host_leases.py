@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from crawling.fetching.pipeline.context import NoShift
+from crawling.fetching.pipeline.context import NoReading, NoShift
 from crawling.fetching.shift.host_leases import HostLeases
 from crawling.fetching.shift.parts import make_context
 from crawling.fetching.shift.workbench import Workbench
@@ -45,7 +45,9 @@ def turns(transactional_db, dns_server):
     frontier.shift.process.run = frontier.run
     bench = Bench()
     held = SimpleNamespace(held=HELD, claim=HELD)
-    context = make_context(frontier.shift, held, MemoryBudget(), FetchingPart(), NoShift())
+    context = make_context(
+        frontier.shift, held, MemoryBudget(), FetchingPart(), NoShift(), NoReading()
+    )
     turns = HostLeases(frontier.shift, context, bench, dns_slots=lambda: 4)
     turns.frontier, turns.bench = frontier, bench
     yield turns

@@ -1,0 +1,212 @@
+"""The reading process as the work process sees it.
+
+Python runs one thread of a process at a time, and reading takes half of a page's time there. A
+document that the reading process has no slot for, does not read, or dies of is read by the work
+process itself, so nothing depends on the reading process but speed (docs/decisions/0186).
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import threading
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from crawling.machine.sandbox import Program, ProgramSandbox, SandboxLimits, end
+from crawling.web.documents.base import Document, DocumentSource
+from crawling.web.reading.packed_document import Unpacker
+from crawling.web.reading.shared_slots import (
+    NOT_READ,
+    READY,
+    REQUEST,
+    RESULT,
+    SLOT_BYTES,
+    SLOTS,
+    put,
+    result_in,
+)
+
+PROGRAM = "crawling.web.reading.program"
+#: the interpreter and its modules take 30 MiB, and the tree of a document in a slot at most 60
+MEMORY_BYTES = 160 * 1024 * 1024
+#: the longest wait for a document, by the clock
+LONGEST_SECONDS = 10
+#: the same for the kernel: Python's own time limit would also bind a call that must not wait
+TIMEOUT = Struct("@ll").pack(LONGEST_SECONDS, 0)
+NANOSECOND = 1e-9
+#: a message of no document, in place of one that has not come
+WRONG = SLOTS, NOT_READ
+
+
+@dataclass(eq=False, slots=True)
+class AheadDocument:
+    """A document that a reading process has. `document` or `close` has to be called once."""
+
+    process: ReadingProcess
+    slot: int
+    #: the bytes of the read document, or NOT_READ; None until it is read
+    size: int | None = None
+    is_closed: bool = False
+
+    def is_settled(self) -> bool:
+        return self.size is not None
+
+    def is_read(self) -> bool:
+        """Whether `document` would not have to wait."""
+        return self.is_settled() or self.process.has_read(self)
+
+    def document(self) -> Document | None:
+        """Wait for the read document; None if the caller has to read it."""
+        self.is_closed = True
+        return self.process.result_of(self)
+
+    def close(self) -> None:
+        if not self.is_closed:
+            self.document()
+
+
+class ReadingUse(NamedTuple):
+    """The work of a reading process: documents, the seconds on a core, and those of waiting for
+    one.
+    """
+
+    documents: int = 0
+    worked: float = 0.0
+    waited: float = 0.0
+
+
+NO_USE = ReadingUse()
+
+
+class ReadingProcess:
+    """All threads use it, except for `end`, which is for the thread that made it: the process ends
+    with that thread.
+
+    cores: the cores that it runs on.
+    """
+
+    def __init__(self, cores: Sequence[int]) -> None:
+        self._documents = 0
+        self._unpacker = Unpacker()
+        self._free, self._asked = deque(range(SLOTS)), dict[int, AheadDocument]()
+        self._receiving = threading.Lock()
+        self._is_ready, self.has_ended = False, False
+        self._link, its_link = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, TIMEOUT)
+        descriptor = os.memfd_create("documents")
+        os.ftruncate(descriptor, SLOTS * SLOT_BYTES)
+        self._memory = mmap.mmap(descriptor, SLOTS * SLOT_BYTES)
+        try:
+            self._program = _start(descriptor, its_link.fileno(), cores)
+        finally:
+            os.close(descriptor)
+            its_link.close()
+
+    def begin(self, source: DocumentSource) -> AheadDocument | None:
+        """Let the process read an HTML document; None if it cannot take one now."""
+        if self.has_ended or not self._has_begun():
+            return None
+        try:
+            slot = self._free.popleft()
+        except IndexError:
+            return None
+        sizes = put(self._memory, slot, source)
+        if sizes is None:
+            self._free.append(slot)
+            return None
+        ahead = self._asked[slot] = AheadDocument(self, slot)
+        try:
+            self._link.send(REQUEST.pack(slot, *sizes))
+        except OSError:
+            self._give_up()
+        return ahead
+
+    def _has_begun(self) -> bool:
+        if not self._is_ready:
+            with self._receiving:
+                self._is_ready = self._is_ready or self._receive(socket.MSG_DONTWAIT)
+        return self._is_ready
+
+    def has_read(self, ahead: AheadDocument) -> bool:
+        """Whether the document is read; does not wait."""
+        if not self._receiving.acquire(blocking=False):
+            return False
+        try:
+            while not ahead.is_settled() and self._receive(socket.MSG_DONTWAIT):
+                pass
+        finally:
+            self._receiving.release()
+        return ahead.is_settled()
+
+    def result_of(self, ahead: AheadDocument) -> Document | None:
+        """Wait for a read document and free its slot; None if it was not read."""
+        if not ahead.is_settled():
+            with self._receiving:
+                while not ahead.is_settled():
+                    self._receive()
+        size = ahead.size
+        if self.has_ended or size is None or size < 0:
+            self._free.append(ahead.slot)
+            return None
+        packed = result_in(self._memory, ahead.slot, size)
+        self._free.append(ahead.slot)
+        try:
+            return self._unpacker.unpack(packed)
+        except ValueError:
+            self._give_up()
+            return None
+
+    def _receive(self, flags: int = 0) -> bool:
+        """Receive a message of the process. Return whether there was one."""
+        try:
+            message = self._link.recv(RESULT.size, flags)
+        except BlockingIOError:
+            if flags:
+                return False
+            message = b""  # the time is over
+        except OSError:
+            message = b""
+        slot, size = RESULT.unpack(message) if len(message) == RESULT.size else WRONG
+        if slot == READY and not self._is_ready:
+            return True
+        ahead = self._asked.pop(slot, None)
+        if ahead is None:
+            self._give_up()
+            return False
+        self._documents += 1
+        ahead.size = size
+        return True
+
+    def use(self) -> ReadingUse:
+        """The process's use so far. The seconds are 0 where the system does not tell them."""
+        worked = waited = 0
+        with suppress(OSError, ValueError):
+            told = Path(f"/proc/{self._program.pid}/schedstat").read_text()
+            worked, waited, _ = map(int, told.split())
+        return ReadingUse(self._documents, worked * NANOSECOND, waited * NANOSECOND)
+
+    def _give_up(self) -> None:
+        """End a process that is dead, stuck or wrong; the documents that it has are not read."""
+        self.has_ended = True
+        self._program.kill()
+        for ahead in list(self._asked.values()):
+            ahead.size = NOT_READ
+
+    def end(self) -> None:
+        """End the process; threads that wait for it go on."""
+        self._give_up()
+        end(self._program)
+        self._link.close()
+
+
+def _start(memory: int, link: int, cores: Sequence[int]) -> Program:
+    limits = SandboxLimits(MEMORY_BYTES, None, LONGEST_SECONDS, SLOT_BYTES, cores=cores)
+    program = ProgramSandbox(PROGRAM, str(memory), str(link), limits=limits)
+    return program.start_silent(kept_open=(memory, link))

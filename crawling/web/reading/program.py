@@ -1,0 +1,60 @@
+"""The program of a reading process: it reads one HTML document after the other."""
+
+from __future__ import annotations
+
+import gc
+import math
+import mmap
+import resource
+import socket
+import time
+
+from crawling.machine.cpu_affinity import lower_session
+from crawling.machine.memory_limit import keep_free_memory
+from crawling.machine.sandbox_program import sandboxed
+from crawling.web.documents import html
+from crawling.web.reading.packed_document import pack
+from crawling.web.reading.shared_slots import (
+    NOT_READ,
+    READY,
+    REQUEST,
+    RESULT,
+    put_result,
+    source_in,
+)
+
+#: the most processor time of a document; reading is linear, and takes milliseconds
+CPU_SECONDS = 5
+#: objects that it makes before Python looks for cycles: a document leaves hardly any
+YOUNG_OBJECTS, OLDER_EVERY = 20_000, 20
+
+
+def main(memory_descriptor: str, link_descriptor: str) -> None:
+    """Read what the work process puts into the slots, until that process ends."""
+    lower_session()
+    keep_free_memory()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, OLDER_EVERY, OLDER_EVERY)
+    memory = mmap.mmap(int(memory_descriptor), 0)
+    link = socket.socket(fileno=int(link_descriptor))
+    link.send(RESULT.pack(READY, 0))
+    while request := link.recv(REQUEST.size):
+        slot, head, size = REQUEST.unpack(request)
+        _limit_processor_time()
+        link.send(RESULT.pack(slot, _read(memory, slot, head, size)))
+
+
+def _limit_processor_time() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + CPU_SECONDS, hard))
+
+
+def _read(memory: mmap.mmap, slot: int, head: int, size: int) -> int:
+    try:
+        return put_result(memory, slot, pack(html.read(source_in(memory, slot, head, size))))
+    except MemoryError:  # the work process may have more
+        return NOT_READ
+
+
+if __name__ == "__main__":
+    sandboxed(main)

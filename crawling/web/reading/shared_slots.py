@@ -1,0 +1,64 @@
+"""The memory that a work process shares with its reading process. Each slot has a document on its
+way there, and the read document on its way back; messages over a pair of sockets name the slots.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from struct import Struct
+
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.base import DocumentSource, ReadingRules
+
+#: documents that are under way at a time: as soon as one is read, the next is there
+SLOTS = 4
+SLOT_BYTES = 512 * 1024
+#: to the reading process: slot, bytes of the document's facts, bytes of the document
+REQUEST = Struct("=3i")
+#: from it: slot, and bytes of the read document
+RESULT = Struct("=2i")
+#: instead of a number of bytes: the document was not read; instead of a slot: the process is ready
+NOT_READ = READY = -1
+
+
+def put(memory: mmap.mmap, slot: int, source: DocumentSource) -> tuple[int, int] | None:
+    """Put a document into its slot. Return the bytes of its facts and its own; None if the slot is
+    too small.
+    """
+    rules = source.reading
+    facts = json.dumps(
+        [
+            *(source.url, source.content_type, source.charset),
+            *(rules.obey_nofollow, rules.requisites, dict(rules.extract), rules.robots_token),
+        ]
+    ).encode()
+    body = source.body.read()
+    begin, head, whole = slot * SLOT_BYTES, len(facts), len(facts) + len(body)
+    if whole > SLOT_BYTES:
+        return None
+    memory[begin : begin + head] = facts
+    memory[begin + head : begin + whole] = body
+    return head, len(body)
+
+
+def source_in(memory: mmap.mmap, slot: int, head: int, size: int) -> DocumentSource:
+    """The document that `put` has put there."""
+    begin = slot * SLOT_BYTES
+    body = DocumentStream.of(memory[begin + head : begin + head + size])
+    url, content_type, charset, *rules = json.loads(memory[begin : begin + head])
+    return DocumentSource(body, url, content_type, charset, ReadingRules(*rules))
+
+
+def put_result(memory: mmap.mmap, slot: int, packed: bytes) -> int:
+    """Put a read document into its slot. Return its bytes; NOT_READ if the slot is too small."""
+    if len(packed) > SLOT_BYTES:
+        return NOT_READ
+    begin = slot * SLOT_BYTES
+    memory[begin : begin + len(packed)] = packed
+    return len(packed)
+
+
+def result_in(memory: mmap.mmap, slot: int, size: int) -> bytes:
+    """The read document that `put_result` has put there."""
+    return memory[slot * SLOT_BYTES : slot * SLOT_BYTES + min(size, SLOT_BYTES)]

@@ -1,0 +1,99 @@
+"""A read document is the same after its way between two processes, and wrong bytes are refused."""
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents import html
+from crawling.web.documents.base import (
+    Document,
+    DocumentMetadata,
+    DocumentSource,
+    ReadingRules,
+    TruncationReason,
+)
+from crawling.web.links import Links
+from crawling.web.reading import packed_document
+from crawling.web.reading.packed_document import Unpacker, pack
+
+PAGE = b"""<!doctype html><html lang="de"><head><title>Seiten</title><base href="/deep/">
+<meta name="author" content="A. Nother"><meta name="description" content="About &#xD800; it">
+<link rel="canonical" href="/here"></head><body><nav><a href="a?b=c#d" rel="nofollow">Eins</a></nav>
+<a href="//[::1]:8080/x">Zwei</a><a href="https://other.example/">Drei</a><a href="http://[">no</a>
+<p class="price">3,50</p><p class="price">4</p></body></html>"""
+#: characters of a document's texts: all but the one that the parser replaces
+texts = st.text(st.characters(exclude_characters="\0"), max_size=60)
+urls = st.lists(st.text(string.ascii_letters + "/?=&", max_size=20), max_size=12)
+
+
+def read(body, **rules):
+    stream = DocumentStream.of(body)
+    return html.read(
+        DocumentSource(stream, "http://site.example/", "text/html", None, ReadingRules(**rules))
+    )
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        read(PAGE),
+        read(PAGE, obey_nofollow=True, requisites=True, extract={"price": ".price"}),
+        read(b""),
+        read(b"<script>document.write(1)</script>"),
+        Document(unread=TruncationReason.LINKS),
+    ],
+    ids=["page", "with rules", "empty", "made by scripts", "read in part"],
+)
+def test_a_document_is_the_same_after_its_way(document):
+    assert Unpacker().unpack(pack(document)) == document
+
+
+@given(
+    texts, texts, urls, st.lists(st.tuples(texts, texts), max_size=3), st.booleans(), st.binary()
+)
+def test_whatever_is_in_it(title, text, found, extracted, scripted, written):
+    links = Links("https://site.example/a/b")
+    links.add_all(found)
+    about = DocumentMetadata(author=title, canonical=text)
+    document = Document(
+        title,
+        "utf-8",
+        links.found,
+        text,
+        about,
+        needs_browser=scripted,
+        extracted=extracted,
+        written=written,
+        base=title,
+    )
+
+    assert Unpacker().unpack(pack(document)) == document
+
+
+@given(st.data())
+def test_wrong_bytes_are_refused_or_are_a_document(data):
+    packed = bytearray(pack(read(PAGE, extract={"price": ".price"})))
+    for _ in range(data.draw(st.integers(1, 4))):
+        packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        document = Unpacker().unpack(bytes(packed[data.draw(st.integers(0, 3)) :]))
+    except ValueError:
+        return
+
+    assert all(isinstance(link.url, str) and link.port >= 0 for link in document.links)
+
+
+def test_remembered_addresses_are_bounded(monkeypatch):
+    monkeypatch.setattr(packed_document, "MOST_SHARED", 10)
+    unpacker, links = Unpacker(), Links("https://site.example/")
+    links.add_all([f"/{number}" for number in range(8)] + ["/" + "x" * 400])
+    for beginning in "abc":
+        links.add_all([f"/{beginning}{number}" for number in range(8)])
+        document = Document(links=list(links.found))
+        assert unpacker.unpack(pack(document)) == document
+
+    unpacker.unpack(pack(Document(links=links.found[:3])))
+    assert len(unpacker._known) == 3

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 #: the names of the sockets that take a core for a shift, and for the reading process of one
-NAME, READING_NAME = "\0crawlsite-core-{}", "\0crawlsite-reading-core-{}"
+NAME, READING_NAME = "\0crawlsite-core-{}", "\0crawlsiter-reading-core-{}"
 #: the cores that this process was given when it was started; empty where a process cannot choose
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 

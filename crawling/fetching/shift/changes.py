@@ -24,7 +24,6 @@ def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
     parts.hosts.names.write_counts()
     parts.hosts.obey(run)
     parts.recorder.progress.show()
-    parts.reading.look()
     edit = _follow_edits(parts, run.crawl)
     if has_work:
         _grow(parts, run.crawl)

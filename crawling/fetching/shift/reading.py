@@ -11,6 +11,8 @@ from crawling.web.reading.process import NO_USE, AheadDocument, ReadingProcess
 
 logger = logging.getLogger(__name__)
 
+#: how often a shift looks whether it needs a reading process, and after one that it has
+START_SECONDS, LOOK_SECONDS = 0.25, 1.0
 #: the part of its core that a shift uses before it gets a reading process; a crawl that waits for
 #: its hosts needs none
 BUSY = 0.6
@@ -42,8 +44,14 @@ class ShiftReading:
             return None
         return process.begin(source)
 
+    def tend(self) -> None:
+        """Look after the process from time to time; to be called often."""
+        passed = time.monotonic() - self._looked_at
+        if passed > (LOOK_SECONDS if self._process else START_SECONDS):
+            self.look()
+
     def look(self) -> None:
-        """Start the process, let it rest or end it; to be called about once a second."""
+        """Start the process, let it rest or end it."""
         now, spent = time.monotonic(), time.process_time()
         seconds, used = max(now - self._looked_at, 1e-3), spent - self._spent
         self._looked_at, self._spent = now, spent

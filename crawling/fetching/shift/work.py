@@ -105,6 +105,7 @@ class ShiftWork:
         if self._write_if_due():
             self._parts.hosts.refill()
         self._tend_memory()
+        self._parts.reading.tend()
         self._lease_hosts()
         if self._clock.is_time_to_look() or self._has_nothing():
             self._look()

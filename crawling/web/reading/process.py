@@ -36,6 +36,9 @@ from crawling.web.reading.shared_slots import (
 PROGRAM = "crawling.web.reading.program"
 #: the interpreter and its modules take 30 MiB, and the tree of a document in a slot at most 60
 MEMORY_BYTES = 160 * 1024 * 1024
+#: The most documents that it has still to read. The work process reads more than that itself: fetch
+#: threads would wait for the process, which is slower with long documents
+MOST_UNREAD = 4
 #: the longest wait for a document, by the clock
 LONGEST_SECONDS = 10
 #: the same for the kernel: Python's own time limit would also bind a call that must not wait
@@ -113,6 +116,10 @@ class ReadingProcess:
         """Let the process read an HTML document; None if it cannot take one now."""
         if self.has_ended or not self._has_begun():
             return None
+        if len(self._asked) >= MOST_UNREAD:
+            self._receive_all()
+        if len(self._asked) >= MOST_UNREAD:
+            return None
         try:
             slot = self._free.popleft()
         except IndexError:
@@ -136,14 +143,17 @@ class ReadingProcess:
 
     def has_read(self, ahead: AheadDocument) -> bool:
         """Whether the document is read; does not wait."""
-        if not self._receiving.acquire(blocking=False):
-            return False
-        try:
-            while not ahead.is_settled() and self._receive(socket.MSG_DONTWAIT):
-                pass
-        finally:
-            self._receiving.release()
+        self._receive_all()
         return ahead.is_settled()
+
+    def _receive_all(self) -> None:
+        """Receive what the process has said, unless another thread does."""
+        if self._receiving.acquire(blocking=False):
+            try:
+                while self._asked and self._receive(socket.MSG_DONTWAIT):
+                    pass
+            finally:
+                self._receiving.release()
 
     def result_of(self, ahead: AheadDocument) -> Document | None:
         """Wait for a read document and free its slot; None if it was not read."""

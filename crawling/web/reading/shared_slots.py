@@ -11,8 +11,9 @@ from struct import Struct
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 
-#: documents that are under way at a time: as soon as one is read, the next is there
-SLOTS = 4
+#: the most documents that are under way, most of which wait for a fetch thread to take them. Only
+#: what documents fill takes memory
+SLOTS = 32
 SLOT_BYTES = 512 * 1024
 #: to the reading process: slot, bytes of the document's facts, bytes of the document
 REQUEST = Struct("=3i")

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from crawling.fetching.shift import reading, work
+from crawling.fetching.shift import reading
 from crawling.fetching.shift.reading import ShiftReading
 from crawling.machine import cpu_affinity
 from crawling.machine.cpu_affinity import CORES, on_one_core
@@ -160,7 +160,8 @@ def test_a_crawl_is_the_same_with_one(crawl_to_the_end, make_site, monkeypatch, 
 
     monkeypatch.setattr(reading, "BUSY", -1.0)
     monkeypatch.setattr(reading, "MOST_LATENESS", math.inf)
-    monkeypatch.setattr(work, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(reading, "START_SECONDS", -1.0)
+    monkeypatch.setattr(reading, "LOOK_SECONDS", -1.0)
     monkeypatch.setattr(ShiftReading, "begin", begin_all)
     read_elsewhere = facts_of(crawl_to_the_end(f"{site.url}/", name="again"))
 

@@ -16,7 +16,7 @@ from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import html
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.reading import process as reading_process
-from crawling.web.reading.process import ReadingProcess
+from crawling.web.reading.process import MOST_UNREAD, ReadingProcess
 from crawling.web.reading.shared_slots import NOT_READ, RESULT, SLOTS
 
 PAGE = "<title>Page {}</title><a href='/{}'>next</a><p>Text of it"
@@ -69,8 +69,18 @@ def test_it_reads_as_the_work_process_does(process, source):
     assert ahead.document() == html.read(source)
 
 
-def test_it_has_several_at_a_time_and_no_more_than_it_has_slots(process):
-    ahead = [process.begin(page(number)) for number in range(SLOTS)]
+def test_it_has_a_few_to_read_at_a_time_and_no_more_in_all_than_slots(process):
+    os.kill(process._program.pid, signal.SIGSTOP)
+    ahead = [process.begin(page(number)) for number in range(MOST_UNREAD)]
+    assert process.begin(page()) is None
+    os.kill(process._program.pid, signal.SIGCONT)
+
+    while len(ahead) < SLOTS:
+        assert not process.has_ended
+        if further := process.begin(page(len(ahead))):
+            ahead.append(further)
+    while not ahead[-1].is_read():
+        pass
     assert process.begin(page()) is None
 
     titles = [one.document().title for one in reversed(ahead)]

@@ -76,6 +76,8 @@ class Link:
     #: a permission that its page needs
     needs: str = ""
     opens_window: bool = False
+    #: whether it is a button: a POST to the address orders a file, and leads to where that comes
+    is_order: bool = False
     #: lower numbers come first
     order: int = 1
 

@@ -23,6 +23,8 @@ class SideLink(NamedTuple):
     address: str
     is_here: bool = False
     opens_window: bool = False
+    #: whether it is a button that posts to the address
+    is_order: bool = False
 
 
 @register.inclusion_tag("crawling/_pages_top.html", takes_context=True)
@@ -114,7 +116,7 @@ def page_buttons(context: Context, page: Page) -> dict[str, Any]:
 def _shown(context: Context, place: Place, subject: object, crawl: int) -> Iterator[SideLink]:
     for link in links(place):
         if _is_allowed(context, link) and (address := link.address(subject, crawl)):
-            yield SideLink(link.label, address, opens_window=link.opens_window)
+            yield SideLink(link.label, address, False, link.opens_window, link.is_order)
 
 
 def _is_allowed(context: Context, link: Link) -> bool:

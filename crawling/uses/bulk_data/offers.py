@@ -72,9 +72,16 @@ class BulkData:
         endings = (*ENDINGS, *self.table.other_endings)
         return [(ending, WORDS[ending], self.is_ready(ending)) for ending in endings]
 
+    def comes_from_job(self, ending: str) -> bool:
+        return self.needs_job or ending == "parquet"
+
     def is_ready(self, ending: str) -> bool:
         """Whether the file is sent at once."""
-        return self.made is not None or not (self.needs_job or ending == "parquet")
+        return self.made is not None or not self.comes_from_job(ending)
+
+    def has_to_be_made(self, ending: str) -> bool:
+        """Whether a job must make the file before it can be sent as the data are now."""
+        return self.comes_from_job(ending) and (self.made is None or self.is_outdated)
 
     @property
     def failed(self) -> dict[str, int]:

@@ -5,7 +5,6 @@ requests it, and the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -52,15 +51,26 @@ NOT_MADE = "ReplayWeb.page reads the WACZ file of the run; make it first."
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpResponse:
+    """The state of an export; a POST requests it. With `?load=1` the file loads by itself once it
+    is there, and one that is there already and up to date is not made again.
+    """
     run = _run(request, pk, export)
+    place, loads = address_of(run, export), request.GET.get("load") == "1"
+    then = f"{place}{'&' if '?' in place else '?'}load=1" if loads else place
     if request.method == "POST":
-        ask = partial(request_export, run, export, by=request.user)
-        return ask_by_button(request, ask, ArchiveTrouble, then=address_of(run, export))
+
+        def ask() -> None:
+            if not (loads and state_of(run, export).is_current):
+                request_export(run, export, by=request.user)
+
+        return ask_by_button(request, ask, ArchiveTrouble, then=then)
     here = {
         "crawl": run.crawl,
         "run": run,
         "export": state_of(run, export),
-        "place": address_of(run, export),
+        "place": place,
+        "then": then,
+        "loads": loads,
         "file_place": address_of(run, export, of="-file"),
     }
     if export.name == "wacz":
@@ -145,20 +155,26 @@ urlpatterns = [
 ]
 
 
-def _export(route: str) -> Callable[[Run | None, int], str]:
+def _export(route: str, more: str = "") -> Callable[[Run | None, int], str]:
     """The links to exports, only for crawls that keep an archive."""
 
     def address(run: Run | None, crawl: int) -> str:
         if run is None or not run.crawl.archive:
             return ""
-        return f"{reverse(route, args=[crawl])}?run={run.number}"
+        return f"{reverse(route, args=[crawl])}?run={run.number}{more}"
 
     return address
 
 
 LINKS = (
-    Link(Place.ARCHIVE_DOWNLOADS, "WACZ", _export("crawling:wacz-file"), needs=PERMISSION),
-    Link(Place.ARCHIVE_DOWNLOADS, "Replay, new WACZ", _export("crawling:wacz")),
+    Link(
+        Place.ARCHIVE_DOWNLOADS,
+        "Archive (WACZ)",
+        _export("crawling:wacz", "&load=1"),
+        needs=PERMISSION,
+        is_order=True,
+    ),
+    Link(Place.ARCHIVE_DOWNLOADS, "WACZ file and replay", _export("crawling:wacz")),
     Link(Place.ARCHIVE_DOWNLOADS, "Mirror", _export("crawling:mirror")),
 )
 

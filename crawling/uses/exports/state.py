@@ -93,6 +93,11 @@ class ExportState:
         return f"crawl-{self.run.crawl_id}{of_run}{ENDINGS[self.kind.name]}"
 
     @property
+    def is_current(self) -> bool:
+        """Whether the file is there, has all that is archived, and is not being made again."""
+        return self.file is not None and not self.is_outdated and self.under_way is None
+
+    @property
     def missing(self) -> int:
         """The number of the run's documents that are not in the file."""
         return self.file.layout.missing if self.file else 0

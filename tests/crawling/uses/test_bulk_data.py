@@ -126,7 +126,8 @@ def test_the_page_says_what_there_is_and_a_click_has_the_text_of_all_pages(run, 
     page = soup(operator.get(f"/crawls/{run.crawl_id}/pages/")).find("a", string="All data")
     shown = soup(operator.get(page["href"]))
 
-    rows = {row.th.contents[0].strip(): row.td.text for row in shown.select("#files tbody tr")}
+    kinds = [row for row in shown.select("#files tbody tr") if row.th.label]
+    rows = {row.th.label.text.strip(): row.td.text for row in kinds}
     assert rows["Text"] == "3"
     assert rows["Tables"] == "–"
     link = shown.find("a", attrs={"aria-label": "Text as CSV"})["href"]

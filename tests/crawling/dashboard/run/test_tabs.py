@@ -118,16 +118,19 @@ def test_the_files_of_pages_are_in_one_menu_and_are_those_of_the_filter(crawl):
     operator = browser("operator")
     page = soup(operator.get(reverse("crawling:pages", args=[crawl.pk]), {"type": "pdf"}))
     files = {link.get_text(): link["href"] for link in page.select("#downloads a")}
+    orders = [button.get_text() for button in page.select("#downloads button")]
 
     groups = [head.get_text() for head in page.select("#downloads li > strong")]
-    archive = ["WARC", "Archive files", "WACZ", "Replay, new WACZ", "Mirror"]
+    archive = ["WACZ file and replay", "Mirror", "WARC", "Archive files"]
     shown = [one.get_text() for one in page.select("#downloads li")]
-    assert groups == ["Data", "Archive"]
-    assert shown.index("Archive") == shown.index("WARC") - 1
-    assert list(files) == ["All data", "CSV", "JSON Lines", *archive]
-    assert files["CSV"].endswith("/pages.csv?type=pdf&run=1")
+    csv = "List of pages (CSV)"
+    assert groups == ["Archive", "Data"]
+    assert shown[:2] == ["Archive", "Archive (WACZ)"]
+    assert list(files) == [*archive, "All data", csv, "List of pages (JSON Lines)"]
+    assert orders == ["Archive (WACZ)", "Text and tables"]
+    assert files[csv].endswith("/pages.csv?type=pdf&run=1")
     other = soup(operator.get(reverse("crawling:freshness", args=[crawl.pk])))
-    [rows] = [link for link in other.select("#downloads a") if link.get_text() == "CSV"]
+    [rows] = [link for link in other.select("#downloads a") if link.get_text() == csv]
     assert rows["href"].endswith("/pages.csv?run=1")
 
 

@@ -253,9 +253,11 @@ def test_page_json_and_command_make_it_and_give_it_out(run, tmp_path):
     content = b"".join(answer.streaming_content)
     assert len(content) == facts["bytes"] == int(answer["Content-Length"])
     assert b"".join(operator.get(place.replace("wacz/", "run.wacz")).streaming_content) == content
-    menu = soup(operator.get(f"/crawls/{run.crawl_id}/?overview")).select("#downloads a")
-    file = next(link["href"] for link in menu if link.get_text() == "WACZ")
-    assert b"".join(operator.get(file).streaming_content) == content
+    menu = soup(operator.get(f"/crawls/{run.crawl_id}/?overview")).select("#downloads button")
+    order = next(one["formaction"] for one in menu if one.get_text() == "Archive (WACZ)")
+    loads = soup(operator.post(order, follow=True)).select_one("a[data-loads]")["href"]
+    assert b"".join(operator.get(loads).streaming_content) == content
+    assert viewer.post(order).status_code == 403
     assert viewer.get(f"{api}/export").status_code == 403
 
     said = StringIO()

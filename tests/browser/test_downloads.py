@@ -1,0 +1,121 @@
+"""Files are had by few clicks: an order makes them, and the page that follows loads each once it is
+ready.
+"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.second_reading import read_again
+from crawling.jobs.running import work_here
+from crawling.models import AllowedNetwork, BackgroundJob, Run
+from crawling.runs.start import start_run
+from crawling.uses.exports.jobs import WACZ
+from tests.browser.house import make_crawl
+from tests.browser.test_clicks import COUNT, clicks
+from tests.crawling.conftest import do_shifts
+
+HOME = "<html lang=en><title>Home</title><main>Words</main><table><tr><td>cell</table>"
+RULES = {"cell": "td"}
+
+
+@pytest.fixture
+def run(pool, make_site) -> Run:
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    crawl = make_crawl("Parts", f"{make_site({'/': HOME}).url}/", extract=RULES)
+    run = do_shifts(start_run(crawl))
+    catch_up(run.pk)
+    read_again(run.pk)
+    return run
+
+
+@pytest.fixture(params=[True, False], ids=["scripts", "no-scripts"])
+def page(request, run, browse) -> Page:
+    page = browse("operator", java_script_enabled=request.param)
+    page.add_init_script(COUNT)
+    page.goto("/")
+    return page
+
+
+def work(kind: str) -> None:
+    work_here(BackgroundJob.objects.get(kind=kind, ended_at=None))
+
+
+def test_an_archive_is_had_by_two_clicks_from_the_overview(page, run):
+    page.get_by_role("link", name="Download: Parts").click()
+    page.get_by_role("button", name="Archive (WACZ)").click()
+    expect(page.get_by_text("The file is being created")).to_be_visible()
+    with page.expect_download() as loaded:
+        work(WACZ.name)
+
+    assert loaded.value.suggested_filename == f"crawl-{run.crawl_id}-run-1.wacz"
+    expect(page.get_by_role("status").first).to_contain_text("with 1 page")
+    # one that is there is loaded at once, and not made again
+    page.goto(f"/crawls/{run.crawl_id}/")
+    with page.expect_download():
+        page.get_by_role("button", name="Download WACZ").click()
+    assert BackgroundJob.objects.filter(kind=WACZ.name).count() == 1
+
+
+def test_an_archive_is_had_from_the_page_of_its_crawl(browse, run):
+    page = browse("operator")
+    page.add_init_script(COUNT)
+    page.goto("/")
+    page.get_by_role("link", name="Parts", exact=True).click()
+    page.get_by_role("button", name="Download WACZ").click()
+    expect(page.get_by_text("The file is being created")).to_be_visible()
+    with page.expect_download():
+        work(WACZ.name)
+
+    assert clicks(page) == 2
+    page.reload()
+    expect(page.get_by_role("status")).to_have_count(0)  # it loads once
+
+
+def test_text_and_tables_are_had_by_three_clicks_and_each_loads_when_it_is_ready(page, run):
+    page.get_by_role("link", name="Parts", exact=True).click()
+    page.locator("#downloads > summary").click()
+    with page.expect_download() as text:
+        page.get_by_role("button", name="Text and tables").click()
+    expect(page.get_by_text("tables.csv: is being made")).to_be_visible()
+    with page.expect_download() as tables:
+        work("bulk-tables")
+
+    stem = f"crawl-{run.crawl_id}-run-1"
+    assert text.value.suggested_filename == f"{stem}-text.csv"
+    assert tables.value.suggested_filename == f"{stem}-tables.csv"
+    assert b"cell" in tables.value.path().read_bytes()
+    assert not BackgroundJob.objects.filter(kind="bulk-text").exists()  # it needs none
+
+
+def test_all_that_is_ticked_is_ordered_at_once(browse, run):
+    page = browse("operator", f"/crawls/{run.crawl_id}/download/")
+    page.get_by_role("checkbox", name="Text").check()
+    page.get_by_role("checkbox", name="Extracted fields").check()
+    page.get_by_label("All that is ticked as").select_option("parquet")
+    page.get_by_role("button", name="Download", exact=True).click()
+    expect(page.get_by_text("fields.parquet: is being made")).to_be_visible()
+    page.get_by_role("checkbox", name="Links").check()
+    with page.expect_download():
+        work("bulk-text")
+    with page.expect_download():
+        work("bulk-fields")
+
+    expect(page.locator(".message").first).to_contain_text("The files load by themselves")
+    # what changes leaves ticks alone
+    expect(page.get_by_role("checkbox", name="Links")).to_be_checked()
+
+
+def test_the_menu_has_the_extracted_fields_of_a_crawl_that_has_rules(browse, run):
+    page = browse("operator", f"/crawls/{run.crawl_id}/")
+    page.locator("#downloads > summary").click()
+    with page.expect_download() as fields:
+        page.get_by_role("button", name="Extracted fields").click()
+
+    assert b"cell" in fields.value.path().read_bytes()
+    run.crawl.extract = {}
+    run.crawl.save()
+    page.goto(f"/crawls/{run.crawl_id}/")
+    expect(page.get_by_role("button", name="Extracted fields")).to_have_count(0)

@@ -24,6 +24,7 @@
       tell();
     }
   });
+  form.addEventListener("reset", () => setTimeout(tell));
   document.body.addEventListener("htmx:afterSettle", tell);
   addEventListener("pageshow", tell);
 })();

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from crawling.models import CrawlJob, Run, RunTotal
+from crawling.runs.endings import ALL_DONE
 from crawling.runs.start import start_run
 from tests.browser.house import make_crawl
 
@@ -43,6 +44,62 @@ def test_the_list_fits_its_window_and_no_reason_is_cut(many, operator: Page, wid
     assert (page, box) == (0, 0)
     expect(reason).to_have_text(REASON)
     assert reason.evaluate("one => one.scrollWidth <= one.clientWidth || !one.clientWidth")
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_a_row_has_a_second_line_for_a_reason_only(many, operator: Page, width):
+    Run.objects.filter(crawl__name="Beta").update(state="finished", reason=ALL_DONE)
+    operator.set_viewport_size({"width": width, "height": 900})
+    operator.goto("/crawls/")
+
+    rows = operator.locator("tbody").evaluate_all(
+        "all => all.map((one) => [one.querySelector('.name').textContent, one.offsetHeight])"
+    )
+    actions = operator.get_by_role("link", name="Download: Beta").bounding_box()
+    name = operator.get_by_role("link", name="Beta", exact=True).bounding_box()
+
+    heights = dict(rows)
+    assert heights["Beta"] <= 40 < heights["Alpha"] <= 64
+    assert abs(actions["y"] + actions["height"] / 2 - name["y"] - name["height"] / 2) < 4
+    expect(operator.get_by_role("row", name="Choose Beta")).to_contain_text(
+        "/collections/of/a/town"
+    )
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_what_is_done_to_many_is_shown_once_something_is_chosen_and_moves_nothing(
+    many, browse, scripts
+):
+    page = browse("operator", "/crawls/", java_script_enabled=scripts)
+    bar, box = page.get_by_role("form", name="Act on many crawls"), page.get_by_label("Choose Beta")
+    places = [page.locator(one) for one in ("tfoot", "tbody >> nth=2", "footer")]
+    before = [place.bounding_box() for place in places]
+    expect(bar).to_be_hidden()
+    box.focus()
+    page.keyboard.press("Space")
+
+    expect(bar).to_be_visible()
+    assert [place.bounding_box() for place in places] == before
+    bar.get_by_role("button", name="Clear").click()
+    expect(box).not_to_be_checked()
+    expect(bar).to_be_hidden()
+
+
+def test_between_laptop_and_tablet_a_row_shows_what_can_be_done_to_it_when_it_is_at_hand(
+    many, operator: Page
+):
+    operator.set_viewport_size({"width": 1100, "height": 900})
+    operator.goto("/crawls/")
+    actions = operator.locator("tbody", has_text="Beta").locator(".actions")
+
+    expect(actions).to_have_css("opacity", "0")
+    operator.get_by_role("link", name="Beta", exact=True).focus()
+    expect(actions).to_have_css("opacity", "1")
+    operator.mouse.move(0, 0)
+    operator.get_by_role("link", name="Alpha", exact=True).hover()
+    expect(operator.locator("tbody", has_text="Alpha").locator(".actions")).to_have_css(
+        "opacity", "1"
+    )
 
 
 def test_in_a_hand_crawls_are_cards_that_sort_with_words_on_their_buttons(operator: Page, many):

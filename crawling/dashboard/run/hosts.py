@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import shifts_of
 from crawling.frontier.waiting_names import held_at_gate
-from crawling.models import HostQueue, RobotsFile, Run, Shift
+from crawling.models import HostQueue, RobotsFile, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.orders.scope.scope import Reach
 from crawling.web.outages import Outage, holding, read_outage, read_outages
 from crawling.web.statuses import explain
 from serving.paging import cut
@@ -25,6 +28,19 @@ READ = (
     *("run", "process_number", "queued", "done", "due_at", "outage", "origin_outages"),
     *("host__name", "host__delay_seconds", "host__due_at", "host__lease_until", "host__shift"),
 )
+
+
+class WhichHosts(StrEnum):
+    #: those in its scope
+    OF_CRAWL = "crawl"
+    #: links to them were checked, files of pages came from them, or pages a few links outside
+    OTHER = "other"
+    ALL = "all"
+
+
+class HostCounts(NamedTuple):
+    of_crawl: int
+    other: int
 
 
 @dataclass(frozen=True)
@@ -58,12 +74,41 @@ class HostRow:
         return max(0.0, (self.due_at - timezone.now()).total_seconds())
 
 
-def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[HostQueue]:
+def has_others(run: Run) -> bool:
+    """Whether the order lets the run ask hosts outside of its scope."""
+    filters = run.crawl.order.filters
+    leaves = filters.check_external or filters.off_site_hops or run.crawl.requisites
+    return bool(leaves) and run.crawl.scope != Reach.ANYWHERE
+
+
+def _of_crawl(run: Run) -> Q:
+    """The queues of hosts in the scope of a run: those of its seeds, where seeds redirect to, and
+    in a scope of domains all hosts of these domains.
+    """
+    seeds = Url.objects.filter(run=run, depth=0).values("queue")
+    found = Q(pk__in=seeds)
+    if run.crawl.scope == Reach.DOMAIN:
+        with_domain = HostQueue.objects.filter(run=run, pk__in=seeds).exclude(domain="")
+        found |= Q(domain__in=with_domain.values("domain"))
+    return found
+
+
+def host_counts(run: Run) -> HostCounts:
+    counts = run.queues.aggregate(own=Count("pk", filter=_of_crawl(run)), every=Count("pk"))
+    return HostCounts(counts["own"], counts["every"] - counts["own"])
+
+
+def hosts_of(
+    run: Run, *, text: str = "", sort: str = MOST_TO_DO, which: WhichHosts = WhichHosts.ALL
+) -> QuerySet[HostQueue]:
     """The run's host queues whose host's name contains `text`, by one of SORTS, descending with a
     `-` before it.
     """
     queues = run.queues.select_related("host").only(*READ)
     queues = queues.prefetch_related(shifts_of("host__shift"))
+    if which is not WhichHosts.ALL:
+        own = _of_crawl(run)
+        queues = queues.filter(own if which is WhichHosts.OF_CRAWL else ~own)
     if text:
         queues = queues.filter(host__name__contains=text.lower())  # names are in small letters
     key, sign = sort.removeprefix("-"), "-" if sort.startswith("-") else ""
@@ -80,14 +125,20 @@ def first_hosts(run: Run, most: int) -> list[HostQueue]:
 
 
 def hosts_page(
-    run: Run, *, text: str, sort: str, after: int | None, most: int
+    run: Run,
+    *,
+    text: str,
+    sort: str,
+    after: int | None,
+    most: int,
+    which: WhichHosts = WhichHosts.ALL,
 ) -> tuple[list[HostQueue], int | None]:
     """Up to `most` of these, from the present place of the queue with the id `after` on, and the
     id to continue after. Their ids are read first, as above.
 
     In the order of finding, ids alone show where to continue, so that queue need not exist.
     """
-    queues = hosts_of(run, text=text, sort=sort)
+    queues = hosts_of(run, text=text, sort=sort, which=which)
     if after is not None:
         queues = queues.filter(_beyond(run, after, sort))
     ids, following = cut(list(queues.values_list("pk", flat=True)[: most + 1]), most, int)

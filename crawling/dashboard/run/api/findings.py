@@ -40,7 +40,7 @@ from crawling.dashboard.run.api.finding_schemas import (
     PageRow,
 )
 from crawling.dashboard.run.charts import minutes
-from crawling.dashboard.run.hosts import FOUND_FIRST, host_rows, hosts_page
+from crawling.dashboard.run.hosts import FOUND_FIRST, WhichHosts, host_rows, hosts_page
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log import row_of as log_row
 from crawling.dashboard.run.numbers import rows_of
@@ -159,12 +159,17 @@ def list_crawl_hosts(
     crawl_id: CrawlId,
     run: RunNumber = None,
     q: Text = "",
+    which: WhichHosts = WhichHosts.ALL,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the host's name."""
+    """`q` is a part of the host's name. `which`: `crawl` has hosts in the scope of the run, `other`
+    those that it asks outside of it, such as targets of checked links.
+    """
     asked = get_run(crawl_id, run)
-    queues, following = hosts_page(asked, text=q, sort=FOUND_FIRST, after=cursor, most=limit)
+    queues, following = hosts_page(
+        asked, text=q, sort=FOUND_FIRST, after=cursor, most=limit, which=which
+    )
     return {"items": host_rows(asked, queues), "next": following}
 
 

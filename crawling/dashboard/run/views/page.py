@@ -22,7 +22,15 @@ from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.pages.page_kinds import PageKind
 from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.dashboard.run.first_page import first_page
-from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
+from crawling.dashboard.run.hosts import (
+    MOST_TO_DO,
+    SORTS,
+    WhichHosts,
+    has_others,
+    host_counts,
+    host_rows,
+    hosts_page,
+)
 from crawling.dashboard.run.log import LEVEL_WORDS, SEARCHED, LogFilter
 from crawling.dashboard.run.overview import empty_page, latest_runs, run_page
 from crawling.dashboard.run.pages import (
@@ -148,17 +156,22 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @of_run("it has no hosts yet")
 def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """List the hosts of a run whose names contain `?q=`, by `?sort=`, after the one with the id
-    `?after=`; by default those with the most waiting URLs first.
+    `?after=`; by default those with the most waiting URLs first. `?which=` says which of them, if
+    the run asks hosts outside of its scope: by default those in it.
     """
+    counts = host_counts(run) if has_others(run) else None
+    which = _which(request) if counts and counts.other else WhichHosts.ALL
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")
     most = choices_of(request).most(HOSTS)
-    queues, following = hosts_page(run, text=text, sort=sort, after=after, most=most)
+    queues, following = hosts_page(run, text=text, sort=sort, after=after, most=most, which=which)
     here = {
         "crawl": run.crawl,
         "run": run,
         "hosts": host_rows(run, queues),
+        "counts": counts,
+        "which": which.value,
         "text": text,
         "sort": sort,
         "after": after,
@@ -169,6 +182,11 @@ def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         for key, label, is_number in HOST_COLUMNS
     ]
     return render(request, "crawling/hosts.html", here)
+
+
+def _which(request: AuthenticatedRequest) -> WhichHosts:
+    asked = request.GET.get("which")
+    return WhichHosts(asked) if asked in list(WhichHosts) else WhichHosts.OF_CRAWL
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Min, Q
+from django.db.models import Count, F, Func, Min, Q, TextField, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Cast, Coalesce, NullIf
 
 from allocation.errors import UnknownPool
 from allocation.isolation import repeatable_read
@@ -358,8 +359,20 @@ def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[Resourc
     )
 
 
+def _run_of(process: str = "") -> Coalesce:
+    """As in `allocation.snapshot`: what the references of a run's processes have in common.
+
+    process: the prefix of the process's fields.
+    """
+    kept = Value(r"^([^/]*/[^/]*)/.*$"), Value(r"\1")
+    stem = Func(F(f"{process}run_ref"), *kept, function="regexp_replace", output_field=TextField())
+    return Coalesce(
+        NullIf(stem, Value(""), output_field=TextField()), Cast(f"{process}pk", TextField())
+    )
+
+
 def pool_cards() -> list[PoolCard]:
-    """Every pool that crawls use, with how full it is and how many requests wait; pools without
+    """Every pool that crawls use, with how full it is and how many runs wait; pools without
     processes last.
     """
     active = dict(
@@ -368,12 +381,16 @@ def pool_cards() -> list[PoolCard]:
         .values_list("pool")
         .annotate(Count("pk"))
     )
-    waiting = dict(
-        Request.objects.filter(state=RequestState.WAITING)
+    holding = Process.objects.filter(state=ProcessState.ACTIVE, holding=True)
+    wholly = ~Q(run__in=holding.values(run=_run_of()))
+    waiting = {
+        row["pool"]: (row["requests"], row["runs"])
+        for row in Request.objects.filter(state=RequestState.WAITING)
+        .annotate(run=_run_of("process__"))
         .order_by()
-        .values_list("pool")
-        .annotate(Count("pk"))
-    )
+        .values("pool")
+        .annotate(requests=Count("pk"), runs=Count("run", distinct=True, filter=wholly))
+    }
     cards = [
         PoolCard(
             id=pool.pk,
@@ -382,7 +399,8 @@ def pool_cards() -> list[PoolCard]:
             is_safe=pool.is_safe,
             resources=resource_rows(pool, list(pool.classes.all())),
             processes=active.get(pool.pk, 0),
-            waiting=waiting.get(pool.pk, 0),
+            waiting_requests=waiting.get(pool.pk, (0, 0))[0],
+            waiting_runs=waiting.get(pool.pk, (0, 0))[1],
         )
         for pool in Pool.objects.filter(is_experiment=False)
         .prefetch_related("classes")

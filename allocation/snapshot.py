@@ -190,6 +190,20 @@ class BankView:
     held_off: tuple[ProcessRow, ...] = ()
     shares: tuple[ShareRow, ...] = ()
 
+    @property
+    def waiting_runs(self) -> int:
+        """How many runs wait: a request of one of its processes waits, and none of them holds
+        units.
+        """
+        asking = {wait.process for wait in self.waiting}
+        waits = {_run_of(one) for one in self.processes if one.id in asking}
+        return len(waits - {_run_of(one) for one in self.processes if any(one.allocation)})
+
+
+def _run_of(process: ProcessRow) -> str:
+    """What its reference has in common with those of the run's other processes: two parts."""
+    return "/".join(process.run_ref.split("/")[:2]) or str(process.id)
+
 
 @dataclass(frozen=True)
 class Holding:
@@ -231,4 +245,6 @@ class PoolCard:
     is_safe: bool
     resources: tuple[ResourceRow, ...]
     processes: int
-    waiting: int
+    waiting_requests: int
+    #: as in BankView
+    waiting_runs: int

@@ -180,9 +180,16 @@ def _idle_process(process: RunProcess) -> IdleProcess:
     return IdleProcess(process.run_id, process.bank_process_id, granted)
 
 
-def waiting_runs() -> dict[int, str]:
-    """The runs that `wait_reasons` calls waiting, by id, each with its state. The reasons are left
-    out, since they need a look at the whole pool.
+class WaitingRuns(dict[int, str]):
+    """Runs by id, each with its state."""
+
+    #: how many of them wait for resources; the others wait for a host
+    for_resources = 0
+
+
+def waiting_runs() -> WaitingRuns:
+    """The runs that `wait_reasons` calls waiting. The reasons are left out, since they need a look
+    at the whole pool.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")
@@ -196,7 +203,9 @@ def waiting_runs() -> dict[int, str]:
         ).values_list("pk", flat=True)
     )
     more = (host.run for host in hosts if host.taken_by or host.run in idle_only)
-    return dict(sorted({**waiting, **{run: beside[run] for run in more}}.items()))
+    found = WaitingRuns(sorted({**waiting, **{run: beside[run] for run in more}}.items()))
+    found.for_resources = len(waiting)
+    return found
 
 
 def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:

@@ -63,7 +63,7 @@ def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_ar
     make_pool(1, name="a pool that is over")
     page = BeautifulSoup(viewer.get(reverse("allocation:pools")).content, "html.parser")
     first = page.find("a", href=bank.get_absolute_url()).find_parent("article")
-    assert "2 processes, 1 waiting for resources" in text(first)
+    assert "2 processes, 0 waiting for resources (1 request in line)" in text(first)
     assert "6 of 10" in text(first)
     assert first.find("progress")["value"] == "60"
     assert [text(heading) for heading in page.select("article h2")] == [

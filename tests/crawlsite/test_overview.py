@@ -72,7 +72,7 @@ def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, 
 
     text = page.main.get_text(" ", strip=True)
     assert "Fetching 1 crawl with a worker" in text
-    assert "Waiting 1 for resources or a host" in text
+    assert "Waiting 1 1 for resources, 0 for a host" in text
     assert "1 crawl needs attention" in text
     assert "It claims too much." in text
     assert "Held by Atlas" in page.select_one(".idle").get_text(" ")

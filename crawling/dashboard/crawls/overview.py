@@ -64,6 +64,8 @@ class CrawlsOverview:
     idle: Sequence[IdleCrawl]
     #: crawls that the state *waiting* counts
     waiting: int
+    #: how many of these wait for resources: as many as `allocation` calls waiting
+    for_resources: int
     #: all others that should work, such as those between two shifts
     resting: int
     #: the latest that have ended, where none is at work
@@ -71,6 +73,11 @@ class CrawlsOverview:
     worries: Sequence[CrawlProblem]
     worried: int
     pages_per_second: float
+
+    @property
+    def for_hosts(self) -> int:
+        """Waiting crawls that wait for a host."""
+        return self.waiting - self.for_resources
 
     @property
     def any_at_all(self) -> bool:
@@ -107,6 +114,7 @@ def crawls_now() -> CrawlsOverview:
             for run in idle
         ],
         waiting=states.get("waiting", 0),
+        for_resources=min(waiting.for_resources, states.get("waiting", 0)),
         resting=max(0, sum(states.get(state, 0) for state in WORKING_STATES) - len(working)),
         ended=[] if busy else _ended(),
         worries=worries[:MOST_WORRIES],

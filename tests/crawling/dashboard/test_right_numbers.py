@@ -12,6 +12,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allocation.models import Pool, Process, Request
 from allocation.selectors import pool_cards
 from allocation.services import create_pool
 from allocation.values import NewClass
@@ -229,3 +230,27 @@ def test_a_grant_without_a_worker_is_queued_in_the_words_of_a_grant(order, db):
 
     assert (view.state, view.reason) == ("queued", STARTING_SOON)
     assert STARTING_SOON in text_of(browser("viewer"), "crawling:crawls")
+
+
+def test_the_overview_and_the_resources_count_the_same_waiting_crawls(order, db):
+    claim = {"bandwidth": 60_000}
+    start_run(create_crawl(order("http://127.0.0.1:8900/", name="holder", claim=claim)))
+    seeds = ("http://127.0.0.1:8901/", "http://127.0.0.2:8901/")
+    waiter = create_crawl(order(*seeds, name="waiter", claim=claim, processes=2))
+    start_run(waiter)
+    viewer = browser("viewer")
+
+    assert Request.objects.filter(state="waiting").count() == 2
+    assert "Waiting 1 1 for resources, 0 for a host" in text_of(viewer, "home")
+    assert "3 processes, 1 waiting (2 requests in line)." in text_of(
+        viewer, "allocation:pool", Pool.objects.get().pk
+    )
+    assert [card.waiting_runs for card in pool_cards()] == [1]
+    # a run of which one process works does not wait, whatever the other requests
+    Process.objects.filter(run_ref__startswith="run/", label__startswith="waiter").update(
+        allocated=[0, 1, 0, 0, 0, 0]
+    )
+    assert [card.waiting_runs for card in pool_cards()] == [0]
+    assert ", 0 waiting (2 requests in line)." in text_of(
+        viewer, "allocation:pool", Pool.objects.get().pk
+    )

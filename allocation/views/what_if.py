@@ -32,6 +32,8 @@ from allocation.whatif.view_models import CheckView, judge, matrix
 from allocation.wording import some, whole_number
 from serving.access import AuthenticatedRequest, authenticated
 
+#: the processes of a page that shows all at once
+MOST_UNFOLDED = 8
 #: the initial state without a request
 BLANK = Draft().add_classes(3).add_processes(2)
 
@@ -63,10 +65,13 @@ class Cell:
 
 def shown(request: HttpRequest, page: WhatIfView) -> HttpResponse:
     faults = {fault.field: fault.sentence for fault in reversed(page.faults)}
+    names_process = any(field.startswith("process-") for field in faults)
     context: dict[str, object] = {
         "page": page,
         "classes": _classes(page.draft, faults),
         "rows": _rows(page.draft, faults),
+        "folds": len(page.draft.rows) > MOST_UNFOLDED,
+        "processes_open": page.at.startswith("process") or names_process,
         "process_fault": faults.get("process", ""),
         "request_cell": Cell("request", page.draft.request, faults.get("request", "")),
         "examples": EXAMPLES.values(),

@@ -198,6 +198,47 @@ def test_nothing_collides_or_is_cut_from_the_width_of_a_tablet_on(browse, pool):
         assert page.evaluate(CUT) == [0, 0], width
 
 
+#: whether the whole of an element is in the window
+IN_VIEW = """(one) => { const box = one.getBoundingClientRect();
+  return box.top >= 0 && box.bottom <= innerHeight; }"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_of_many_processes_question_and_answer_stay_in_view_and_the_rest_folds(page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/resources/what-if/")
+    page.get_by_label("How many processes to add").fill("23")
+    press(page, "Add processes")
+
+    fold = page.locator("details.fold", has_text="25 processes")
+    expect(fold).to_have_attribute("open", "")  # they were just added
+    fold.get_by_label("Max of process24").fill("1 0 x")
+    press(page, "Safety check")
+    expect(fold.get_by_label("Max of process24")).to_be_visible()  # its mistake is named above
+    fold.get_by_label("Max of process24").fill("0 0 0")
+    fold.get_by_label("Max of process0").fill("4 0 0")
+    page.get_by_label("Units of R0").fill("6")
+    page.get_by_label("How much of each class").fill("1 0 0")
+    press(page, "Request resources")
+
+    expect(result(page)).to_be_visible()
+    expect(page.get_by_role("region", name="Result")).to_be_focused()
+    assert result(page).evaluate(IN_VIEW)
+    expect(fold).not_to_have_attribute("open", "")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("document.documentElement.scrollHeight") < 2_400
+    if width == 1440:
+        assert page.get_by_role("button", name="Request resources").evaluate(IN_VIEW)
+    box = page.get_by_label("Available, Allocation, Max and Need")
+    head = box.get_by_role("columnheader", name="Process")
+    before = head.bounding_box()["y"] - box.bounding_box()["y"]
+    box.evaluate("one => one.scrollTop = 400")
+    assert abs(head.bounding_box()["y"] - box.bounding_box()["y"] - before) < 1
+    page.get_by_text("25 processes").click()
+    page.get_by_text("step by step").click()
+    assert violations(page) == []
+
+
 @pytest.mark.parametrize("screen", ONE_SCREEN)
 def test_nothing_for_axe_to_find_and_nothing_to_scroll_sideways_for(browse, pool, screen):
     page = browse("viewer", **SCREENS[screen])

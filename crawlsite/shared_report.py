@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from threading import BoundedSemaphore
 from typing import Any, cast
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.template.loader import render_to_string
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_safe
 
 from crawling.dashboard.base.panels import shared_file, shared_page
+from crawling.dashboard.base.visitor_pages import (
+    PAGES,
+    busy,
+    for_visitors,
+    nothing_here,
+    visitor_page,
+)
 from crawling.dashboard.run.shared_report import shared_report
 from crawling.runs.crawls.share_links import shared_crawl
-from crawlsite.download_limit import AGAIN_SECONDS, CountedStream
+from crawlsite.download_limit import CountedStream
 from serving.downloads import Download, send
-from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
+from serving.visitors import HEADERS
 
-#: pages below reports, which may take ten seconds of a processor, and files that strangers have in
-#: hand at once: users have threads, and places for downloads, left
-PAGES = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
+#: files that strangers have in hand at once: users have places for downloads left
 FILES = BoundedSemaphore(max(1, settings.WEB_THREADS // 8))
 
 
-@require_safe
+@for_visitors
 @sensitive_variables("token")
 def report(request: HttpRequest, token: str) -> HttpResponseBase:
     """Show the report that the token opens, or a page or file below it; the report is the same for
@@ -34,13 +37,9 @@ def report(request: HttpRequest, token: str) -> HttpResponseBase:
 
     Unknown, expired and revoked tokens, and those of deleted crawls, get the same answer.
     """
-    if exceeds_shared_reports(request):
-        refusal = _page("shared/too_many.html", {}, status=429)
-        refusal["Retry-After"] = str(seconds_left())
-        return refusal
     link = shared_crawl(token)
     if link is None:
-        return _page("shared/nothing.html", {}, status=404)
+        return nothing_here()
     crawl = link.crawl
     facts: dict[str, Any] = {"expires_at": link.expires_at}
     run = crawl.runs.filter(is_latest=True).first()
@@ -48,33 +47,22 @@ def report(request: HttpRequest, token: str) -> HttpResponseBase:
         return _sent(file)
     if run and request.GET:
         if not PAGES.acquire(blocking=False):
-            return _busy()
+            return busy()
         try:
             if below := shared_page(run, request.GET.dict()):
                 template, more = below
-                return _page(template, facts | {"name": crawl.name, **more})
+                return visitor_page(template, facts | {"name": crawl.name, **more})
         finally:
             PAGES.release()
-    return _page("shared/report.html", facts | {"report": shared_report(crawl)})
+    return visitor_page("shared/report.html", facts | {"report": shared_report(crawl)})
 
 
 def _sent(file: Download) -> HttpResponseBase:
     if not FILES.acquire(blocking=False):
-        return _busy()
+        return busy()
     answer = send(file)
     pieces = cast(Iterable[bytes], answer.streaming_content)
     answer.streaming_content = CountedStream(pieces, FILES)
     for name, value in HEADERS.items():
         answer[name] = value
     return answer
-
-
-def _busy() -> HttpResponse:
-    answer = _page("shared/too_many.html", {}, status=503)
-    answer["Retry-After"] = str(AGAIN_SECONDS)
-    return answer
-
-
-def _page(template: str, facts: Mapping[str, Any], status: int = 200) -> HttpResponse:
-    """Rendered without the request: a logged-in user gets neither navigation nor messages here."""
-    return HttpResponse(render_to_string(template, dict(facts)), status=status, headers=HEADERS)

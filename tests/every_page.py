@@ -75,6 +75,8 @@ NO_PAGES = {
     "shared/<slug:token>/",
     "watches/<str:token>/feed.atom",
     "shared/collections/<slug:token>/",
+    "shared/collections/<slug:token>/pages/<int:number>/",
+    "shared/collections/<str:token>/stored/<int:number>/",
     "news/<str:token>/feed.atom",
     "api/v1/",
 }

@@ -9,6 +9,7 @@ for the line above the frame.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
@@ -81,14 +82,14 @@ def stored(request: HttpRequest, token: str, number: int) -> HttpResponse:
     try:
         seen = ViewToken(*signing.loads(token, salt=TOKEN, max_age=LASTS))
     except signing.BadSignature:
-        return _sentence(EXPIRED)
+        return framed_sentence(EXPIRED)
     user = User.objects.filter(pk=seen.user, is_active=True).first()
     if user is None or not user.has_perm(PERMISSION):
-        return _sentence("You may not see this archive.")
+        return framed_sentence("You may not see this archive.")
     try:
         return _answer(get_page(seen.crawl, number), seen)
     except (NotFound, ArchiveTrouble) as trouble:
-        return _sentence(str(trouble))
+        return framed_sentence(str(trouble))
 
 
 @authenticated(needs=PERMISSION)
@@ -110,6 +111,19 @@ def _viewer(request: HttpRequest) -> str:
 
 def _answer(page: Page, token: ViewToken) -> HttpResponse:
     """Raises ArchiveTrouble."""
+    signed = token.signed()
+    answer, snapshot = framed_page(page, lambda to: reverse("stored-page", args=[signed, to.pk]))
+    if token.viewer:
+        told = {name: count for name, count in asdict(snapshot).items() if name != "document"}
+        cache.set(token.key, {"page": page.pk, **told}, LASTS.total_seconds())
+    return answer
+
+
+def framed_page(page: Page, address_of: Callable[[Page], str]) -> tuple[HttpResponse, Snapshot]:
+    """The document of a page for a frame, and what is shown with it.
+
+    address_of: gives the target of a link to a stored page; "" for none. Raises ArchiveTrouble.
+    """
     kind = shown_as(page)
     if not kind:
         raise ArchiveTrouble(
@@ -117,22 +131,14 @@ def _answer(page: Page, token: ViewToken) -> HttpResponse:
         )
     snapshot = Snapshot()
     if page.content_type in HTML:
-        signed = token.signed()
-        snapshot = snapshot_of(page, charset_of(page), lambda to: _address_of(to, signed))
+        snapshot = snapshot_of(page, charset_of(page), address_of)
         kind = "text/html; charset=utf-8"
     else:
         snapshot.document = document_of(content_of(page))
-    if token.viewer:
-        told = {name: count for name, count in asdict(snapshot).items() if name != "document"}
-        cache.set(token.key, {"page": page.pk, **told}, LASTS.total_seconds())
-    return _safe(HttpResponse(snapshot.document, content_type=kind))
+    return _safe(HttpResponse(snapshot.document, content_type=kind)), snapshot
 
 
-def _address_of(page: Page, token: str) -> str:
-    return reverse("stored-page", args=[token, page.pk])
-
-
-def _sentence(text: str) -> HttpResponse:
+def framed_sentence(text: str) -> HttpResponse:
     """The answer for a frame, without the header that keeps our own pages out of frames."""
     return _safe(HttpResponse(text, content_type="text/plain; charset=utf-8", status=404))
 

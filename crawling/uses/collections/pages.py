@@ -52,7 +52,8 @@ from crawling.uses.collections.members import (
 )
 from crawling.uses.collections.models import Collection
 from crawling.uses.collections.share_links import hand_link_over, links_by
-from crawling.uses.collections.share_pages import revoke, share, shared
+from crawling.uses.collections.share_pages import revoke, share
+from crawling.uses.collections.visitor_views import shared, shared_frame, shared_page
 from crawling.web.addresses import MAX_URL_LENGTH, BadUrl, read_address
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
@@ -236,6 +237,16 @@ urlpatterns = [
 ]
 open_urlpatterns = [
     path("shared/collections/<slug:token>/", shared, name="shared-collection"),
+    path(
+        "shared/collections/<slug:token>/pages/<int:number>/",
+        shared_page,
+        name="shared-collection-page",
+    ),
+    path(
+        "shared/collections/<str:token>/stored/<int:number>/",
+        shared_frame,
+        name="shared-collection-frame",
+    ),
 ]
 
 

@@ -12,10 +12,9 @@ from django.utils import timezone
 
 from crawling.base.audit import note
 from crawling.base.errors import NotFound, WrongState
-from crawling.installation.permissions import STEER, acted_on
+from crawling.installation.permissions import STEER
 from crawling.runs.crawls.share_links import link_of, make_secret_link, note_opening
 from crawling.uses.collections.changes import may_change, require_change
-from crawling.uses.collections.members import MemberRow, member_rows
 from crawling.uses.collections.models import Collection, CollectionLink
 
 
@@ -84,10 +83,11 @@ def shared_collection(token: str) -> CollectionLink | None:
     return link
 
 
-def shared_members(link: CollectionLink) -> list[MemberRow]:
-    """The members of the collection whose crawls the maker of the link may act on."""
-    crawls = set(link.collection.members.values_list("crawl", flat=True))
-    return member_rows(link.collection, of_crawls=acted_on(link.created_by, crawls))
+def open_link(number: int) -> CollectionLink | None:
+    """The link with this id, with its collection, while it opens something."""
+    links = CollectionLink.objects.select_related("collection", "created_by")
+    link = links.filter(pk=number, expires_at__gt=timezone.now()).first()
+    return link if link and _may_still_share(link) else None
 
 
 def _may_still_share(link: CollectionLink) -> bool:

@@ -9,6 +9,7 @@ from io import StringIO
 import pytest
 from django.test import Client
 
+from crawling.dashboard.base import visitor_pages
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
 from crawling.models import Run, Url
@@ -16,7 +17,6 @@ from crawling.runs.crawls.share_links import create_share_link
 from crawling.uses.link_check import fixes
 from crawling.uses.link_check.fixes import each_fix, fix_rows
 from crawling.web.statuses import explain
-from crawlsite import shared_report
 from tests.crawling.pages import browser, soup
 
 PAGES = {
@@ -111,8 +111,8 @@ def test_a_longer_table_has_all_rows_as_they_are_found(run, monkeypatch, limit):
 def test_strangers_leave_threads_and_places_for_downloads_to_users(run, stranger):
     address, file = report_of(run), f"/crawls/{run.crawl_id}/fixes.csv"
     with ExitStack() as full:
-        while shared_report.PAGES.acquire(blocking=False):
-            full.callback(shared_report.PAGES.release)
+        while visitor_pages.PAGES.acquire(blocking=False):
+            full.callback(visitor_pages.PAGES.release)
         refused = stranger.get(f"{address}?fixes=all")
         assert (refused.status_code, refused["Retry-After"]) == (503, "10")
         assert stranger.get(address).status_code == 200

@@ -1,20 +1,23 @@
-"""Deleted items of every kind that can be restored: list, restore, delete permanently."""
+"""Deleted items of every kind that can be restored: list, restore, delete permanently. A use of
+crawls offers the kinds of its own rows as `RESTORABLE` in its module `pages`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.utils import timezone
 
-from crawling.base.errors import NotFound
+from crawling.base.errors import NotFound, WrongState
+from crawling.base.use import offered
 from crawling.installation.permissions import acted_on, is_restricted, require_act
 from crawling.models import CrawlJob, DeletedItem, DeletedKind, Run
 from crawling.models.deleted import RESTORABLE
@@ -39,6 +42,7 @@ PERMISSIONS: Mapping[str, str] = {
     DeletedKind.BLOCKLIST: "crawling.delete_blocklistentry",
 }
 OF_ANOTHER = "Another user deleted this template: that user restores it, or an administrator."
+OF_OTHERS = "This {} is of another user: its owner restores it, or an administrator."
 RESTORE_BY_ID: Mapping[str, Callable[..., object]] = {
     DeletedKind.CRAWL: restore_crawl,
     DeletedKind.RUN: restore_run,
@@ -61,6 +65,40 @@ class DeletedRow:
     """that it is, or is of"""
     deleted_by: int | None = None
     """the user, of a template"""
+    may_act: bool = True
+    """whether the user may act on it; where it is of a crawl, that decides, too"""
+    is_removable: bool = True
+    """whether it can be deleted permanently before its time"""
+
+
+class RestorableKind(NamedTuple):
+    """A kind of things that keep their rows while they can be restored."""
+
+    name: str
+    #: for restoring one
+    permission: str
+    #: those that can be restored, from the user (None: the command line) and conditions by name
+    rows: Callable[..., Iterator[DeletedRow]]
+    #: takes the id, and `by`; raises NotFound, WrongState, PermissionDenied
+    restore: Callable[..., object]
+    #: deletes one permanently; takes the same; None: its row stays
+    remove: Callable[..., object] | None = None
+    #: for seeing that one is deleted
+    needs: str = ""
+
+
+def of_uses() -> Mapping[str, RestorableKind]:
+    """The kinds that uses of crawls offer, by name."""
+    return {kind.name: kind for kind in offered("pages", "RESTORABLE")}
+
+
+def restorable_kinds() -> list[str]:
+    return [*DeletedKind.values, *of_uses()]
+
+
+def kept_row(kind: str, item_id: int, name: str, deleted_at: datetime, **facts: Any) -> DeletedRow:
+    """The row of a thing that is restorable for the usual time."""
+    return DeletedRow(kind, item_id, name, deleted_at, deleted_at + RESTORABLE, **facts)
 
 
 def deleted_rows(user: User | None) -> list[DeletedRow]:
@@ -68,7 +106,9 @@ def deleted_rows(user: User | None) -> list[DeletedRow]:
 
     None is the command line, which sees no views, since each belongs to a user.
     """
-    rows = chain(_crawls(), _runs(), _items(user))
+    rows = chain(
+        _crawls(), _runs(), _items(user), *(_seen(kind, user) for kind in of_uses().values())
+    )
     return sorted(rows, key=attrgetter("deleted_at", "kind", "id"), reverse=True)
 
 
@@ -107,6 +147,16 @@ def _items(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
         yield row
 
 
+def _seen(kind: RestorableKind, user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+    if user is None or not kind.needs or user.has_perm(kind.needs):
+        yield from islice(kind.rows(user, **wanted), SHOWN)
+
+
+def permission_of(kind: str) -> str:
+    found = of_uses().get(kind)
+    return found.permission if found else PERMISSIONS[kind]
+
+
 def _row(kind: DeletedKind, thing: CrawlJob | Run, name: str, crawl: CrawlJob) -> DeletedRow:
     assert thing.removal_asked_at is not None
     assert thing.restorable_until is not None
@@ -123,7 +173,8 @@ def restorable_rows(user: User) -> list[tuple[DeletedRow, bool]]:
     return [
         (
             row,
-            user.has_perm(PERMISSIONS[row.kind])
+            user.has_perm(permission_of(row.kind))
+            and row.may_act
             and (row.crawl is None or row.crawl.pk in own)
             and not (restricted and row.deleted_by not in (None, user.pk)),
         )
@@ -135,6 +186,8 @@ def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
     """Raises NotFound."""
     if kind in RESTORE_BY_ID:
         found = (_crawls if kind == DeletedKind.CRAWL else _runs)(pk=item_id)
+    elif of_use := of_uses().get(kind):
+        found = _seen(of_use, user, pk=item_id)
     else:
         found = _items(user, kind=kind, pk=item_id)
     row = next(found, None)
@@ -148,6 +201,8 @@ def restore(kind: str, item_id: int, *, by: User | None) -> str:
     row = _permitted(kind, item_id, by)
     if kind in RESTORE_BY_ID:
         RESTORE_BY_ID[kind](item_id, by=by)
+    elif of_use := of_uses().get(kind):
+        of_use.restore(item_id, by=by)
     else:
         restore_item(kind, item_id, by=by)
     return row.name
@@ -157,9 +212,15 @@ def remove_for_good(kind: str, item_id: int, *, name: str, by: User | None) -> N
     """Delete an item permanently. Raises NotFound, PermissionDenied, and WrongState unless its name
     is given.
     """
-    _permitted(kind, item_id, by)
+    row = _permitted(kind, item_id, by)
     if kind in REMOVE_BY_ID:
         REMOVE_BY_ID[kind](item_id, name=name, by=by)
+    elif of_use := of_uses().get(kind):
+        if of_use.remove is None:
+            raise WrongState(f"No {kind} is deleted permanently: orders may name it.")
+        if name != row.name:
+            raise WrongState(f"To delete it permanently, give its name: {row.name}")
+        of_use.remove(item_id, by=by)
     else:
         remove_item(kind, item_id, name=name, by=by)
 
@@ -167,7 +228,9 @@ def remove_for_good(kind: str, item_id: int, *, name: str, by: User | None) -> N
 def _permitted(kind: str, item_id: int, by: User | None) -> DeletedRow:
     row = find_deleted(kind, item_id, by)
     if by is not None:
-        require(by, PERMISSIONS[kind])
+        require(by, permission_of(kind))
+        if not row.may_act:
+            raise PermissionDenied(OF_OTHERS.format(kind))
     if row.crawl:
         require_act(by, row.crawl)
     elif is_restricted(by) and row.deleted_by not in (None, by and by.pk):

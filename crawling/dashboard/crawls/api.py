@@ -30,13 +30,17 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.api_schemas import CrawlDetail, CrawlListOut, RunPage
-from crawling.dashboard.base.recently_deleted import deleted_rows, remove_for_good, restore
+from crawling.dashboard.base.recently_deleted import (
+    deleted_rows,
+    remove_for_good,
+    restorable_kinds,
+    restore,
+)
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.crawls.filter import ORDERS, STATES, CrawlFilter
 from crawling.dashboard.crawls.listing import page_of, sortable
 from crawling.dashboard.run.api.detail import detail
 from crawling.dashboard.run.run_list import list_runs
-from crawling.models import DeletedKind
 from crawling.runs.crawls.creation import create_idempotently
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.housekeeping import deletion
@@ -56,7 +60,8 @@ Sort = Annotated[
 ]
 deleted = Router()
 ItemId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of the list")]
-Kind = Annotated[str, Path(max_length=20, pattern=TEXT, description=", ".join(DeletedKind))]
+KINDS = ", ".join(restorable_kinds())
+Kind = Annotated[str, Path(max_length=20, pattern=TEXT, description=KINDS)]
 
 
 @crawls.get("", response=CrawlListOut, summary="List crawls, the newest first")
@@ -150,8 +155,8 @@ def list_crawl_runs(
 
 
 class DeletedOut(Schema):
-    kind: DeletedKind
-    id: int = Field(description="of the crawl, of the run, or of the deleted item")
+    kind: str = Field(description=KINDS)
+    id: int = Field(description="of the thing; of small ones, of the deleted item")
     name: str
     deleted_at: datetime
     restorable_until: datetime = Field(description="end of the time in which it can be restored")
@@ -162,14 +167,14 @@ class DeletedList(Schema):
 
 
 class RestoredOut(Schema):
-    kind: DeletedKind
+    kind: str = Field(description=KINDS)
     name: str
 
 
 @deleted.get("", response=DeletedList, summary="List deleted items that can be restored")
 @may_view
 def list_deleted_items(request: AuthenticatedRequest) -> dict[str, Any]:
-    """At most 200 of each kind. Views are those of the user."""
+    """At most 200 of each kind. Views are those of the user; alerts are for administrators."""
     return {"items": deleted_rows(request.user)}
 
 

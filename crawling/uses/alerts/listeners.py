@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
@@ -83,12 +83,17 @@ def remove_listener(listener: Listener, *, by: User) -> None:
         Listener.objects.filter(pk=listener.pk).update(removal_asked_at=timezone.now())
 
 
-def restore_listener(number: int, *, by: User) -> Listener:
+def removed_listeners() -> QuerySet[Listener]:
+    """The listeners that can be restored, the latest deletion first."""
+    since = timezone.now() - RESTORABLE
+    return Listener.all_objects.filter(removal_asked_at__gt=since).order_by("-removal_asked_at")
+
+
+def restore_listener(number: int, *, by: User | None) -> Listener:
     """Restore the listener; deliveries that are due to it are sent. Raises NotFound and
     WrongState.
     """
-    since = timezone.now() - RESTORABLE
-    removed = Listener.all_objects.filter(pk=number, removal_asked_at__gt=since)
+    removed = removed_listeners().filter(pk=number)
     try:
         with transaction.atomic():
             if not removed.update(removal_asked_at=None):
@@ -100,12 +105,21 @@ def restore_listener(number: int, *, by: User) -> Listener:
     return row
 
 
+def remove_listener_now(number: int, *, by: User | None) -> None:
+    """Delete a removed listener permanently, with its deliveries. Raises NotFound."""
+    row = removed_listeners().filter(pk=number).first()
+    if row is None:
+        raise NotFound(f"There is no removed alert {number}.")
+    with transaction.atomic():
+        _drop(row, by)
+
+
 def forget_removed() -> None:
     """Delete listeners that can no longer be restored, with their deliveries."""
     Listener.all_objects.filter(removal_asked_at__lte=timezone.now() - RESTORABLE).delete()
 
 
-def _drop(row: Listener, by: User) -> None:
+def _drop(row: Listener, by: User | None) -> None:
     note(by, row, "deleted", {"url": (row.address, None)})
     row.delete()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -17,6 +18,7 @@ from crawling.base.alert_events import AlertEvent
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.dashboard.base.panels import Panel, Place
+from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.dashboard.base.undo import tell
 from crawling.models import CrawlJob
@@ -28,6 +30,8 @@ from crawling.uses.alerts.listeners import (
     hand_mailbox_over,
     mailboxes_of,
     remove_listener,
+    remove_listener_now,
+    removed_listeners,
     restore_listener,
     save_listener,
     send_again,
@@ -284,5 +288,23 @@ SHARED = (
         lambda listener: reverse("alerts:listener", args=[listener.pk]),
         mailboxes_of,
         lambda listener, receiver, by: hand_mailbox_over(listener, receiver, by=by),
+    ),
+)
+
+
+def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+    for row in removed_listeners().filter(**wanted):
+        assert row.removal_asked_at is not None
+        yield kept_row("alert", row.pk, row.name, row.removal_asked_at)
+
+
+RESTORABLE = (
+    RestorableKind(
+        "alert",
+        "alerts.delete_listener",
+        _deleted,
+        restore_listener,
+        remove_listener_now,
+        needs="alerts.view_listener",
     ),
 )

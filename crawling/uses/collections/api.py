@@ -24,7 +24,7 @@ from crawling.dashboard.run.api.share_links import (
     link_row,
 )
 from crawling.models import Page
-from crawling.uses.collections import changes, share_links
+from crawling.uses.collections import changes, restoring, share_links
 from crawling.uses.collections.changes import CollectionFields
 from crawling.uses.collections.jobs import file_of, request_file
 from crawling.uses.collections.members import (
@@ -187,11 +187,13 @@ def update_collection(
 
 
 @collections.delete(
-    "/{collection_id}", response={204: None}, summary="Delete a collection; its crawls stay"
+    "/{collection_id}",
+    response={204: None},
+    summary="Delete a collection; its crawls stay, and it can be restored for a day",
 )
 @may_change
 def delete_collection(request: AuthenticatedRequest, collection_id: CollectionId) -> Status[None]:
-    changes.delete_collection(changes.get_collection(collection_id), by=request.user)
+    restoring.delete_collection(changes.get_collection(collection_id), by=request.user)
     return Status(204, None)
 
 

@@ -1,4 +1,4 @@
-"""Make, edit and delete collections, and add and remove members: for users who may act on the
+"""Make and edit collections, and add and remove members: for users who may act on the
 collection, as owner, member of its team or administrator.
 
 A user adds only crawls that the user may act on, and pages of those: a collection opens titles to
@@ -20,8 +20,7 @@ from allocation.wording import whole_number
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.installation.permissions import acted_on, refusal, within_reach
-from crawling.jobs.removal import forget
-from crawling.models import BackgroundJob, CrawlJob, Page
+from crawling.models import CrawlJob, Page
 from crawling.runs.crawls.creation import team_errors
 from crawling.uses.collections.models import Collection, CollectionMember
 
@@ -108,17 +107,6 @@ def edit_collection(
         raise _taken(checked.name) from error
     collection.refresh_from_db()
     return collection
-
-
-def delete_collection(collection: Collection, *, by: User | None) -> None:
-    """Delete a collection with its links and its file; its crawls and pages stay. Raises
-    PermissionDenied.
-    """
-    require_change(by, collection)
-    with transaction.atomic():
-        note(by, collection, "deleted", {"members": (collection.members.count(), None)})
-        forget(BackgroundJob.objects.filter(subject=subject_of(collection)))
-        collection.delete()
 
 
 def add_members(

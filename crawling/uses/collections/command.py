@@ -22,7 +22,6 @@ from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,
-    delete_collection,
     edit_collection,
     find_collection,
     remove_members,
@@ -31,6 +30,7 @@ from crawling.uses.collections.jobs import file_of, open_file
 from crawling.uses.collections.members import member_rows
 from crawling.uses.collections.models import Collection
 from crawling.uses.collections.pages import listed_collections
+from crawling.uses.collections.restoring import delete_collection, restore_named
 from crawling.uses.collections.share_links import create_link
 from serving.listing.command import write_whole
 
@@ -75,6 +75,7 @@ def add_collection_arguments(parser: ArgumentParser) -> None:
         "--share", type=int, metavar="DAYS", help="create a link that shows it without a log-in"
     )
     last.add_argument("--delete", action="store_true", help="delete it; its crawls and pages stay")
+    last.add_argument("--restore", action="store_true", help="restore a deleted one within a day")
 
 
 def show_collections(options: Options, out: OutputWrapper) -> None:
@@ -103,6 +104,8 @@ def _list(*, as_json: bool) -> str:
 def _changed(options: Options) -> Collection:
     """The collection, after the additions and changes of the options."""
     name, about = options["collection"], options["description"]
+    if options["restore"]:
+        return restore_named(name)
     if options["new"]:
         collection = create_collection(CollectionFields(name, about or ""), by=None)
     else:
@@ -123,7 +126,11 @@ def _done(collection: Collection, options: Options) -> str:
     if options["delete"]:
         told = {"deleted": collection.pk}
         delete_collection(collection, by=None)
-        return _told(told, "It is deleted. Its crawls and pages are kept.", options)
+        return _told(
+            told,
+            "It is deleted, and can be restored for a day. Its crawls and pages are kept.",
+            options,
+        )
     if options["share"] is not None:
         link, token = create_link(collection, days=options["share"], by=None)
         url = page_of("shared-collection", token)

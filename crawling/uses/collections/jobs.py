@@ -29,6 +29,7 @@ from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.models import ArchiveFile, BackgroundJob, Page, Run
 from crawling.uses.collections.changes import require_change, subject_of
 from crawling.uses.collections.models import Collection
+from crawling.uses.collections.restoring import forget_deleted_collections
 
 NAME = "collection-wacz"
 NOTHING = "Nothing of this collection is archived."
@@ -108,6 +109,7 @@ COLLECTION_WACZ = JobKind(
     has_read=_has_read,
 )
 KINDS = (COLLECTION_WACZ,)
+DUTIES = ((forget_deleted_collections, 600.0),)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.models import CrawlJob, Run, SecretLink
+from crawling.models.jobs import NotDeletedManager
 
 
 class Collection(models.Model):
     """Crawls and single stored pages under a name; owner and team are like a crawl's."""
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     description = models.TextField(blank=True, default="")
     team = models.CharField(
         max_length=80,
@@ -28,9 +29,23 @@ class Collection(models.Model):
     changed_at = models.DateTimeField(
         default=timezone.now, help_text="when it was last edited, or a member came or went"
     )
+    removal_asked_at = models.DateTimeField(
+        null=True, help_text="when it was deleted; it can be restored for a day"
+    )
+
+    objects: models.Manager[Collection] = NotDeletedManager()
+    all_objects: models.Manager[Collection] = models.Manager()
 
     class Meta:
         ordering = ["-pk"]
+        base_manager_name = "all_objects"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"],
+                condition=Q(removal_asked_at=None),
+                name="collections_differ_by_name",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -4,12 +4,11 @@ and its file; and the forms that make, edit and delete one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
@@ -25,9 +24,11 @@ from crawling.archive.packages.reading import read
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.columns import column
 from crawling.dashboard.base.panels import BulkPage, Link, Panel, Place
+from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.dashboard.base.undo import tell
 from crawling.installation.permissions import is_administrator, within_reach
 from crawling.models import CrawlJob, Page, Team
 from crawling.runs.crawls.share_links import SharedKind
@@ -35,7 +36,6 @@ from crawling.uses.collections.asked import CHANGE, VIEW, head_facts, wanted_col
 from crawling.uses.collections.changes import (
     CollectionFields,
     create_collection,
-    delete_collection,
     edit_collection,
     may_change,
     require_change,
@@ -51,6 +51,12 @@ from crawling.uses.collections.members import (
     sorted_rows,
 )
 from crawling.uses.collections.models import Collection
+from crawling.uses.collections.restoring import (
+    delete_collection,
+    deleted_collections,
+    remove_collection_now,
+    restore_collection,
+)
 from crawling.uses.collections.share_links import hand_link_over, links_by
 from crawling.uses.collections.share_pages import revoke, share
 from crawling.uses.collections.visitor_views import shared, shared_frame, shared_page
@@ -139,7 +145,8 @@ def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     require_change(request.user, collection)
     if request.method == "POST":
         delete_collection(collection, by=request.user)
-        messages.success(request, f"{collection} is deleted. Its crawls and pages are kept.")
+        back = reverse("crawling:restore-deleted", args=["collection", pk])
+        tell(request, f"{collection} is deleted. Its crawls and pages are kept.", address=back)
         return redirect("collections:collections")
     here = {"collection": collection, "links": collection.share_links.count()}
     return render(request, "collections/delete.html", here)
@@ -281,9 +288,23 @@ SHARED = (
 
 
 def _of_team(team: Team) -> str:
-    names = list(Collection.objects.filter(team=team.name).values_list("name", flat=True))
+    # a deleted one may come back, and would be of another team of that name
+    names = list(Collection.all_objects.filter(team=team.name).values_list("name", flat=True))
     return f"collections {some(names)}" if names else ""
 
 
 TEAM_USES = (_of_team,)
+
+
+def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+    deleted = deleted_collections().filter(**wanted)
+    own = set(deleted.filter(within_reach(user)).values_list("pk", flat=True))
+    for one in deleted:
+        assert one.removal_asked_at is not None
+        yield kept_row("collection", one.pk, one.name, one.removal_asked_at, may_act=one.pk in own)
+
+
+RESTORABLE = (
+    RestorableKind("collection", CHANGE, _deleted, restore_collection, remove_collection_now),
+)
 BULK_PAGES = (BulkPage("collect", "Add to collection", "i-bookmark", _of_crawls),)

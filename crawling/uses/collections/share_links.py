@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from crawling.base.audit import note
@@ -56,7 +57,8 @@ def links_of(collection: Collection) -> Sequence[CollectionLink]:
 def links_by(user: User) -> Sequence[CollectionLink]:
     """The links that a user has created and that have not expired, with their collections."""
     alive = CollectionLink.objects.filter(created_by=user, expires_at__gt=timezone.now())
-    return list(alive.select_related("collection"))
+    kept = alive.filter(collection__removal_asked_at=None)
+    return list(kept.select_related("collection"))
 
 
 def hand_link_over(link: CollectionLink, receiver: User, by: User | None) -> None:
@@ -75,8 +77,7 @@ def shared_collection(token: str) -> CollectionLink | None:
     """The link of a token, with its collection; None if it is unknown, expired, revoked, or of a
     user who may no longer share it.
     """
-    links = CollectionLink.objects.select_related("collection", "created_by")
-    link = link_of(links, token)
+    link = link_of(_links(), token)
     if link is None or not _may_still_share(link):
         return None
     note_opening(link)
@@ -85,9 +86,13 @@ def shared_collection(token: str) -> CollectionLink | None:
 
 def open_link(number: int) -> CollectionLink | None:
     """The link with this id, with its collection, while it opens something."""
-    links = CollectionLink.objects.select_related("collection", "created_by")
-    link = links.filter(pk=number, expires_at__gt=timezone.now()).first()
+    link = _links().filter(pk=number, expires_at__gt=timezone.now()).first()
     return link if link and _may_still_share(link) else None
+
+
+def _links() -> QuerySet[CollectionLink]:
+    links = CollectionLink.objects.filter(collection__removal_asked_at=None)
+    return links.select_related("collection", "created_by")
 
 
 def _may_still_share(link: CollectionLink) -> bool:

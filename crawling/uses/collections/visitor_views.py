@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from threading import BoundedSemaphore
-from typing import Any
 
 from django.core import signing
 from django.core.paginator import Paginator
@@ -122,7 +121,9 @@ def _pages_of_crawl(
         return nothing_here()
     kind = request.GET.get("type", PageKind.HTML)
     wanted = PageFilter(asked_text(request.GET, "q"), kind=kind if kind in PageKind.values else "")
-    facts = _window(request, run, wanted) | {
+    window, took_too_long = _window(request, run, wanted)
+    query = {"crawl": str(crawl), "run": str(run.number), "type": kind, "q": wanted.text}
+    facts = {
         "collection": link.collection,
         "expires_at": link.expires_at,
         "back": reverse("shared-collection", args=[token]),
@@ -130,28 +131,29 @@ def _pages_of_crawl(
         "runs": runs,
         "wanted": wanted,
         "kinds": PageKind.choices,
-        "asked": urlencode(
-            {"crawl": crawl, "run": run.number, "type": kind, "q": wanted.text}, doseq=True
-        ),
+        "asked": urlencode(query),
+        "window": window,
+        "took_too_long": took_too_long,
+        "rows": [
+            (
+                _page_address(page, token) if page.archive_file_id else "",
+                page,
+                without_user(page.title),
+                without_user(page.url.url),
+            )
+            for page in window.pages
+        ],
     }
-    facts["rows"] = [
-        (
-            _page_address(page, token) if page.archive_file_id else "",
-            page,
-            without_user(page.title),
-            without_user(page.url.url),
-        )
-        for page in facts["window"].pages
-    ]
     return visitor_page("collections/shared_crawl.html", facts)
 
 
-def _window(request: HttpRequest, run: Run, wanted: PageFilter) -> dict[str, Any]:
-    ends = {name: asked_number(request, name) for name in ("after", "before")}
+def _window(request: HttpRequest, run: Run, wanted: PageFilter) -> tuple[PageWindow, bool]:
+    """The pages of a part of the list, and whether finding them took too long."""
+    after, before = asked_number(request, "after"), asked_number(request, "before")
     try:
-        return {"window": pages_of(run, wanted, most=PAGE_ROWS, **ends)}
+        return pages_of(run, wanted, most=PAGE_ROWS, after=after, before=before), False
     except SearchTookTooLong:
-        return {"window": PageWindow(), "took_too_long": True}
+        return PageWindow(), True
 
 
 def _page_address(page: Page, token: str) -> str:

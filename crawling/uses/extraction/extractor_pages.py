@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 
 from crawling.base.errors import BadOrder, CrawlError, NotFound
+from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import tell
 from crawling.installation.permissions import acted_on
@@ -22,6 +25,7 @@ from crawling.uses.extraction.extractors import (
     give_newest,
     may_edit,
     remove_extractor,
+    removed_extractors,
     restore_extractor,
     rows_of,
     save_extractor,
@@ -160,3 +164,13 @@ urlpatterns = [
     path("extractors/<int:pk>/restore/", restore, name="extractor-restore"),
     path("extractors/<int:pk>/crawls/", give, name="extractor-crawls"),
 ]
+
+
+def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+    for one in removed_extractors().filter(**wanted):
+        assert one.removed_at is not None
+        facts = {"may_act": may_edit(one, user), "is_removable": False}
+        yield kept_row("extractor", one.pk, one.name, one.removed_at, **facts)
+
+
+DELETED = RestorableKind("extractor", "crawling.delete_crawljob", _deleted, restore_extractor)

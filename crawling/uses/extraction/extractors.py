@@ -23,6 +23,7 @@ from crawling.base.audit import note
 from crawling.base.errors import BadOrder, CrawlError, NotFound, WrongState
 from crawling.installation.permissions import is_restricted, within_reach
 from crawling.models import CrawlJob
+from crawling.models.deleted import RESTORABLE
 from crawling.orders.sections.reading import REVISION_MARK, Name, read_reference
 from crawling.runs.crawls.extractor_rules import ExtractorRules
 from crawling.runs.crawls.revisions import edit_crawl
@@ -193,6 +194,13 @@ def restore_extractor(number: int, *, by: User | None) -> Extractor:
     found.save(update_fields=["removed_at"])
     note(by, found, "restored")
     return found
+
+
+def removed_extractors() -> QuerySet[Extractor]:
+    """The extractors that were deleted in the last day, the latest first."""
+    since = timezone.now() - RESTORABLE
+    found = Extractor.objects.filter(removed_at__gt=since)
+    return found.select_related("created_by").order_by("-removed_at")
 
 
 def may_edit(extractor: Extractor, by: User | None) -> bool:

@@ -4,10 +4,11 @@ which have no account.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
@@ -16,6 +17,7 @@ from django.views.decorators.http import require_safe
 
 from crawling.base.errors import CrawlError
 from crawling.dashboard.base.panels import Link, Panel, Place, page_of_crawl
+from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.requests import back, latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import tell
@@ -34,6 +36,9 @@ from crawling.uses.watches.watching import (
     events_of,
     hand_watch_over,
     remove_watch,
+    remove_watch_now,
+    removed_watch,
+    removed_watches,
     renew_feed,
     restore_watch,
     watches_by,
@@ -170,4 +175,20 @@ SHARED = (
         watches_by,
         lambda watch, receiver, by: hand_watch_over(watch, receiver, by=by),
     ),
+)
+
+
+def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+    for watch in removed_watches().filter(**wanted):
+        assert watch.removal_asked_at is not None
+        name = f"{watch.kind} {watch.text} of {watch.crawl.name}"
+        yield kept_row("watch", watch.pk, name, watch.removal_asked_at, crawl=watch.crawl)
+
+
+def _restore(number: int, *, by: User | None) -> Watch:
+    return restore_watch(removed_watch(number).crawl, number, by=by)
+
+
+RESTORABLE = (
+    RestorableKind("watch", "crawling.change_crawljob", _deleted, _restore, remove_watch_now),
 )

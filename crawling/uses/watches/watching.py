@@ -74,13 +74,34 @@ def restore_watch(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
     """
     with transaction.atomic():
         _locked_with_room(crawl)
-        since = timezone.now() - RESTORABLE
-        removed = Watch.all_objects.filter(crawl=crawl, pk=number, removal_asked_at__gt=since)
-        if not removed.update(removal_asked_at=None):
+        if not removed_watches().filter(crawl=crawl, pk=number).update(removal_asked_at=None):
             raise NotFound(f"Crawl {crawl.pk} has no removed watch {number}.")
         watch = find_watch(crawl, number)
         note(by, crawl, f"restored {watch}")
     return watch
+
+
+def removed_watches() -> QuerySet[Watch]:
+    """The watches that can be restored, with their crawls, the latest deletion first."""
+    since = timezone.now() - RESTORABLE
+    found = Watch.all_objects.filter(removal_asked_at__gt=since, crawl__removal_asked_at=None)
+    return found.select_related("crawl__created_by").order_by("-removal_asked_at")
+
+
+def removed_watch(number: int) -> Watch:
+    """Raises NotFound."""
+    found = removed_watches().filter(pk=number).first()
+    if found is None:
+        raise NotFound(f"There is no removed watch {number}.")
+    return found
+
+
+def remove_watch_now(number: int, *, by: User | None) -> None:
+    """Delete a removed watch permanently, with its events. Raises NotFound."""
+    with transaction.atomic():
+        watch = removed_watch(number)
+        note(by, watch.crawl, f"removed {watch} permanently")
+        watch.delete()
 
 
 def forget_removed() -> None:

@@ -31,10 +31,10 @@ from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,
-    delete_collection,
     remove_members,
 )
 from crawling.uses.collections.jobs import file_of, readable_file, request_file
+from crawling.uses.collections.restoring import delete_collection
 from crawling.uses.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.conftest import do_shifts, order_of
 from tests.crawling.pages import browser, log_in, soup

@@ -22,9 +22,9 @@ from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,
-    delete_collection,
 )
 from crawling.uses.collections.models import CollectionLink
+from crawling.uses.collections.restoring import delete_collection
 from crawling.uses.collections.share_links import create_link, revoke_link
 from crawling.uses.withdrawals.withdrawing import withdraw
 from serving.visitors import SHARED_REPORTS

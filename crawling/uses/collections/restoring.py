@@ -1,0 +1,84 @@
+"""Deleted collections: kept for a day with their members and links, so that they can be restored. A
+link opens nothing meanwhile; the file is deleted at once, since it is made again.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from crawling.base.audit import note
+from crawling.base.errors import NotFound, WrongState
+from crawling.installation.permissions import within_reach
+from crawling.jobs.removal import forget
+from crawling.models import BackgroundJob
+from crawling.models.deleted import RESTORABLE
+from crawling.uses.collections.changes import LONGEST_NAME, require_change, subject_of
+from crawling.uses.collections.models import Collection
+
+
+def delete_collection(collection: Collection, *, by: User | None) -> None:
+    """Delete a collection with its links and its file; its crawls and pages stay. It can be
+    restored for a day. Raises PermissionDenied.
+    """
+    require_change(by, collection)
+    with transaction.atomic():
+        note(by, collection, "deleted", {"members": (collection.members.count(), None)})
+        forget(BackgroundJob.objects.filter(subject=subject_of(collection)))
+        Collection.objects.filter(pk=collection.pk).update(removal_asked_at=timezone.now())
+
+
+def restore_collection(number: int, *, by: User | None) -> Collection:
+    """Restore a collection with its members and links. Raises NotFound, PermissionDenied, and
+    WrongState if there is another one of its name.
+    """
+    found = _deleted(number)
+    if not Collection.all_objects.filter(within_reach(by), pk=number).exists():
+        require_change(by, found)
+    try:
+        with transaction.atomic():
+            Collection.all_objects.filter(pk=number).update(removal_asked_at=None)
+            note(by, found, "restored", {"members": (None, found.members.count())})
+    except IntegrityError as error:
+        told = "There is another collection of that name; rename that one first."
+        raise WrongState(told) from error
+    return Collection.objects.get(pk=number)
+
+
+def restore_named(name_or_number: str) -> Collection:
+    """Restore the collection deleted last of this name or number, for the command line. Raises
+    NotFound, WrongState.
+    """
+    for one in deleted_collections():
+        if name_or_number in (one.name, str(one.pk)):
+            return restore_collection(one.pk, by=None)
+    raise NotFound(f"There is no deleted collection {name_or_number[:LONGEST_NAME]!r}.")
+
+
+def remove_collection_now(number: int, *, by: User | None) -> None:
+    """Delete a deleted collection permanently. Raises NotFound."""
+    found = _deleted(number)
+    with transaction.atomic():
+        note(by, found, "deleted permanently")
+        found.delete()
+
+
+def forget_deleted_collections() -> None:
+    """Delete collections permanently that can no longer be restored."""
+    long_ago = timezone.now() - RESTORABLE
+    Collection.all_objects.filter(removal_asked_at__lte=long_ago).delete()
+
+
+def deleted_collections() -> QuerySet[Collection]:
+    """Those that can be restored, the latest deletion first."""
+    since = timezone.now() - RESTORABLE
+    return Collection.all_objects.filter(removal_asked_at__gt=since).order_by("-removal_asked_at")
+
+
+def _deleted(number: int) -> Collection:
+    found = deleted_collections().filter(pk=number).first()
+    if found is None:
+        raise NotFound(f"There is no deleted collection {number}.")
+    return found

@@ -1,5 +1,5 @@
-// Ctrl-K: one field that finds places, what can be done here, and crawls, hosts and pages. What it finds are links and buttons of the
-// page and answers of the JSON interface, so it can do nothing that a page cannot.
+// Ctrl-K: one field that finds places, what can be done here, crawls, collections, extractors, alerts, hosts and pages. What it finds
+// are links and buttons of the page and answers of the JSON interface, so it can do nothing that a page cannot.
 "use strict";
 (() => {
   const WAIT_MS = 150, MOST = 5, SHORTEST = 2;
@@ -8,17 +8,19 @@
   const places = [...document.querySelectorAll("header.site a[href]:not(.brand)")];
   const home = (key) => places.find((link) => link.dataset.key === key)?.getAttribute("href");
   const sources = [
-    { kind: "Crawl", ask: "crawls", name: (one) => one.name, href: (one) => `${home("c")}${one.id}/` },
-    { kind: "Host", ask: "hosts", name: (one) => one.name, href: (one) => `${home("h")}${one.id}/` },
-    { kind: "Page", ask: "pages", name: (one) => one.title || one.url, where: (one) => `${one.url.split("/")[2] || "file"}, ${one.crawl_name}`, href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
+    { ask: "crawls", kind: () => "Crawl", name: (one) => one.name, href: (one) => `${home("c")}${one.id}/` },
+    { ask: "named", kind: (one) => one.kind, name: (one) => one.name, href: (one) => one.path },
+    { ask: "hosts", kind: () => "Host", name: (one) => one.name, href: (one) => `${home("h")}${one.id}/` },
+    { ask: "pages", kind: (one) => `Page · ${one.url.split("/")[2] || "file"}, ${one.crawl_name}`, name: (one) => one.title || one.url,
+      href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
   ];
   let asked = 0, timer, last = Promise.resolve();
 
   const dialog = document.createElement("dialog");
   dialog.id = "palette";
   dialog.setAttribute("aria-label", "Find anything");
-  dialog.innerHTML = `<article><input type="search" aria-label="Find crawls, hosts, pages, places and actions"
-    placeholder="Find crawls, hosts, pages, places and actions" autocomplete="off" spellcheck="false">
+  dialog.innerHTML = `<article><input type="search" aria-label="Find crawls, collections, hosts, pages, places and actions"
+    placeholder="Find crawls, collections, hosts, pages, places and actions" autocomplete="off" spellcheck="false">
     <ul role="list"></ul><p class="sub" role="status"></p></article>`;
   document.body.append(dialog);
   const field = dialog.querySelector("input"), list = dialog.querySelector("ul"), told = dialog.querySelector("p");
@@ -54,7 +56,7 @@
           continue;
         }
         if (!answer.ok) return [];
-        return (await answer.json()).items.slice(0, MOST).map((one) => row(source.where ? `${source.kind} · ${source.where(one)}` : source.kind, source.name(one), source.href(one)));
+        return (await answer.json()).items.slice(0, source.ask === "named" ? undefined : MOST).map((one) => row(source.kind(one), source.name(one), source.href(one)));
       } catch { return []; } // no answer: what the page offers is still there
     }
     return [];

@@ -5,7 +5,8 @@ rooms of the crawler find what it offers by the names of its modules, each of wh
 `pages`     `urlpatterns`, among those of crawls or at the app's `address`; `open_urlpatterns` of
             pages that need no account; `TABS`, `LINKS`, `PANELS` and more on pages of the crawler
             (`crawling.dashboard.base.panels`); `RESTORABLE` kinds of deleted things
-            (`crawling.dashboard.base.recently_deleted`)
+            (`crawling.dashboard.base.recently_deleted`); `FOUND_BY_NAME` for Ctrl-K
+            (`crawling.dashboard.base.named_things`)
 `news`      `NEWS`: what users are told of on the overview, in the bell and in feeds
             (`crawling.installation.news`)
 `api`       `ROUTERS`: endpoints, by the beginning of their addresses and their group

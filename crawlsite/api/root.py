@@ -21,7 +21,7 @@ from crawling.dashboard.base.api_parameters import may_view
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
 from crawling.dashboard.crawls.api_cancelling import inquiries, run_jobs
-from crawling.dashboard.crawls.api_overview import overview, stalls, who
+from crawling.dashboard.crawls.api_overview import named, overview, stalls, who
 from crawling.dashboard.hosts.api import hosts, search, waits
 from crawling.dashboard.inspect.api import history
 from crawling.dashboard.jobs.api import jobs
@@ -194,6 +194,7 @@ api.add_router("/pages", search, tags=["results"])
 api.add_router("/overview", overview, tags=["overview"])
 api.add_router("/news", news, tags=["overview"])
 api.add_router("/identity", who, tags=["identity"])
+api.add_router("/named", named, tags=["overview"])
 api.add_router("/tokens", tokens, tags=["tokens"])
 api.add_router("/preferences", preferences, tags=["identity"])
 api.add_router("/disk", disk, tags=["maintenance"])

@@ -30,6 +30,8 @@ WITHOUT = {
     "readyz",
     "shared/<slug:token>/",
     "shared/collections/<slug:token>/",
+    "shared/collections/<slug:token>/pages/<int:number>/",
+    "shared/collections/<str:token>/stored/<int:number>/",
     "collections/new/",
     "stored/<str:token>/<int:number>/",
     "watches/<str:token>/feed.atom",

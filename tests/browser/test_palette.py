@@ -6,6 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from crawling.models import Host
+from crawling.uses.alerts.listeners import save_listener
+from crawling.uses.collections.changes import CollectionFields, create_collection
+from crawling.uses.extraction.extractors import save_extractor
 from tests.browser.axe import violations
 from tests.browser.house import furnish
 
@@ -50,6 +53,23 @@ def test_hosts_places_and_actions_are_found_too(palette):
 
     palette.keyboard.press("Enter")
     expect(palette).to_have_url("/crawls/new/")
+
+
+def test_collections_extractors_and_alerts_are_found(palette, user_of):
+    by = user_of("administrator")
+    create_collection(CollectionFields("Zebras of the town"), by=by)
+    save_extractor("Zebra prices", {"price": ".price"}, by=by)
+    wish = {"name": "Zebra chat", "url": "https://chat.example.org/", "events": ["failed"]}
+    save_listener(wish, by=by)
+    dialog = palette.get_by_role("dialog")
+
+    palette.keyboard.type("zebra")
+    expect(dialog.get_by_role("link", name="Zebra prices Extractor")).to_be_visible()
+    # an operator may not see alerts
+    expect(dialog.get_by_role("link", name="Zebra chat")).to_have_count(0)
+    dialog.get_by_role("link", name="Zebras of the town Collection").click()
+
+    expect(palette.get_by_role("heading", level=1)).to_have_text("Zebras of the town")
 
 
 def test_what_is_nowhere_is_said_and_escape_closes(palette):

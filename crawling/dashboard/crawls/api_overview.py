@@ -1,5 +1,5 @@
-"""`/api/v1/overview`, `/api/v1/identity` and `/api/v1/crawls/{id}/diagnosis`: the state of all
-crawls, the crawler's identity, and why a run is not fetching.
+"""`/api/v1/overview`, `/api/v1/identity`, `/api/v1/named` and `/api/v1/crawls/{id}/diagnosis`: the
+state of all crawls, the crawler's identity, things by their names, and why a run is not fetching.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_change, may_view
+from crawling.dashboard.base.named_things import named_things
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.crawls.state_counts import MOST_COUNTED, state_counts
@@ -27,7 +28,7 @@ from crawling.models import Identity
 from serving.access import AuthenticatedRequest, needs
 from serving.schemas import Schema
 
-overview, who, stalls = Router(), Router(), Router()
+overview, who, stalls, named = Router(), Router(), Router(), Router()
 may_say = needs("crawling.change_identity")
 #: the numbers of the overview, each with its name in `crawls_now`
 NUMBERS = {
@@ -250,3 +251,23 @@ def export_crawl_diagnosis(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> HttpResponse:
     return HttpResponse(evidence_of(get_run(crawl_id, run)), content_type="application/zip")
+
+
+class NamedOut(Schema):
+    kind: str = Field(description="Collection, Extractor, Alert")
+    name: str
+    path: str = Field(description="of its page")
+
+
+class NamedList(Schema):
+    items: list[NamedOut]
+
+
+@named.get("", response=NamedList, summary="Find collections, extractors and alerts by name")
+@may_view
+def find_named_things(
+    request: AuthenticatedRequest,
+    q: Annotated[str, Query(min_length=2, max_length=200, pattern=TEXT)],
+) -> dict[str, Any]:
+    """Five of each kind whose pages the user may see. Crawls, hosts and pages have their lists."""
+    return {"items": list(named_things(q, request.user))}

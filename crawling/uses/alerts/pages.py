@@ -17,6 +17,7 @@ from django.utils import timezone
 from crawling.base.alert_events import AlertEvent
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, NotFound, WrongState
+from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.trouble import blame, errors_told
@@ -306,5 +307,13 @@ RESTORABLE = (
         restore_listener,
         remove_listener_now,
         needs="alerts.view_listener",
+    ),
+)
+FOUND_BY_NAME = (
+    NamedKind(
+        "Alert",
+        lambda: Listener.objects.filter(user=None),
+        lambda one: reverse("alerts:listener", args=[one.pk]),
+        needs="alerts.change_listener",
     ),
 )

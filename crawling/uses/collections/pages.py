@@ -23,6 +23,7 @@ from allocation.wording import some
 from crawling.archive.packages.reading import read
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.columns import column
+from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.panels import BulkPage, Link, Panel, Place
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.requests import latest_asked
@@ -308,3 +309,10 @@ RESTORABLE = (
     RestorableKind("collection", CHANGE, _deleted, restore_collection, remove_collection_now),
 )
 BULK_PAGES = (BulkPage("collect", "Add to collection", "i-bookmark", _of_crawls),)
+FOUND_BY_NAME = (
+    NamedKind(
+        "Collection",
+        Collection.objects.all,
+        lambda one: reverse("collections:collection", args=[one.pk]),
+    ),
+)

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 
 from crawling.base.errors import BadOrder, CrawlError, NotFound
+from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import tell
@@ -174,3 +175,6 @@ def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
 
 
 DELETED = RestorableKind("extractor", "crawling.delete_crawljob", _deleted, restore_extractor)
+EXTRACTOR = NamedKind(
+    "Extractor", extractors, lambda one: reverse("crawling:extractor", args=[one.pk])
+)

@@ -38,7 +38,7 @@ from crawling.models import CrawlJob, Page, Run
 from crawling.orders.sections.reading import in_revision, read_reference
 from crawling.runs.crawls.extractor_rules import named_rules
 from crawling.uses.extraction.asked import request_tables, tables_in
-from crawling.uses.extraction.extractor_pages import DELETED
+from crawling.uses.extraction.extractor_pages import DELETED, EXTRACTOR
 from crawling.uses.extraction.extractor_pages import urlpatterns as extractor_patterns
 from crawling.uses.extraction.jobs import (
     EXTRACTION,
@@ -196,3 +196,4 @@ LINKS = (
     Link(Place.PAGE, "Fields", _point),
 )
 RESTORABLE = (DELETED,)
+FOUND_BY_NAME = (EXTRACTOR,)

@@ -22,7 +22,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
-from crawling.installation.news import latest_news, news_times
+from crawling.installation.news import PendingNews, latest_news, news_times, pending_news
 from crawlsite.models import Preference
 from crawlsite.preferences import preference_of
 from serving.access import AuthenticatedRequest, authenticated
@@ -30,6 +30,8 @@ from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
 #: the cache key of their times for all users, and its seconds: every page asks for them
 KEPT, KEPT_SECONDS = "news/times", 5
+#: that of the runs whose news are not known yet, for pages that are asked for every few seconds
+KEPT_PENDING = "news/pending"
 MOST_ENTRIES = 50
 TYPE = "application/atom+xml; charset=utf-8"
 SIGNER = Signer(sep=".", salt="crawlsite.news.feed")
@@ -54,6 +56,17 @@ def _times() -> list[float]:
             cache.set(KEPT, found, KEPT_SECONDS)
         return found
     return [at.timestamp() for at in news_times()]
+
+
+def pending_now() -> list[PendingNews]:
+    """The latest runs whose news are not known yet, as they were a few seconds ago."""
+    with suppress(RedisError):
+        found: list[tuple[int, str, int, list[str]]] | None = cache.get(KEPT_PENDING)
+        if found is None:
+            found = [(one.crawl, one.name, one.run, [*one.labels]) for one in pending_news()]
+            cache.set(KEPT_PENDING, found, KEPT_SECONDS)
+        return [PendingNews(*one) for one in found]
+    return pending_news()
 
 
 def mark_read(user: User, until: datetime) -> None:
@@ -117,7 +130,10 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
 
 def _atom(address: str) -> str:
     site = settings.DASHBOARD_URL.rstrip("/")
-    feed = Atom1Feed(title="News of crawls", link=address, description="", feed_url=address)
+    told = " ".join(f"{one.name}: {one.words}" for one in pending_now())
+    feed = Atom1Feed(
+        title="News of crawls", link=address, description="", subtitle=told, feed_url=address
+    )
     for item in latest_news(most=MOST_ENTRIES)[0]:
         number = f"{item.crawl}-{item.run}-{item.kind}".replace(" ", "-")
         feed.add_item(

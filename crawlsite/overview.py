@@ -28,7 +28,7 @@ from crawling.runs.crawls.examples import own_crawls
 from crawling.runs.resource_use import with_use
 from crawling.runs.week import WEEK
 from crawlsite.health.probes import parts
-from crawlsite.news import feed_address, unread_count, unread_since
+from crawlsite.news import feed_address, pending_now, unread_count, unread_since
 from crawlsite.preferences import preference_of
 from crawlsite.refusal_pages import administrators
 from serving.access import AuthenticatedRequest, authenticated
@@ -152,8 +152,11 @@ def attention(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def attention_count(request: AuthenticatedRequest) -> HttpResponse:
-    """The numbers of problems and of unread news, for which the bell asks."""
-    return JsonResponse({"count": _count(), "news": unread_count(request.user)})
+    """The numbers of problems, of unread news, and of runs whose news are not known yet, for which
+    the bell asks.
+    """
+    counts = {"count": _count(), "news": unread_count(request.user), "pending": len(pending_now())}
+    return JsonResponse(counts)
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -172,6 +175,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "parts": services,
         "broken": [part for part in services if not part.is_fine],
         "news": by_run(latest_news(since=timezone.now() - WEEK, most=SOME_NEWS)[0]),
+        "pending": pending_now(),
         "pools": with_use(pool_cards()) if request.user.has_perm("allocation.view_pool") else [],
     }
     if not wants_fragment(request) and not preference_of(request.user).hides_first_steps:

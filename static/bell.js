@@ -1,4 +1,4 @@
-// The bell in the frame of every page: how many problems need attention, and how many news are unread. Without scripts it is a link to their list.
+// The bell in the frame of every page: how many problems need attention, how many news are unread, and of how many runs news are not known yet. Without scripts it is a link to their list.
 "use strict";
 (() => {
   const EVERY_MS = 30000, MOST = 99;
@@ -23,7 +23,8 @@
         badge.textContent = count > MOST ? `${MOST}+` : count;
         if (count) told.push(`${badge.textContent} ${one}${one === "problem" && count !== 1 ? "s" : ""}`);
       }
-      words.textContent = told.length ? `${name}: ${told.join(", ")}` : name;
+      if (numbers.pending) told.push(`${numbers.pending} run${numbers.pending === 1 ? "" : "s"} not compared yet`);
+      words.textContent = bell.title = told.length ? `${name}: ${told.join(", ")}` : name;
     } catch { /* no answer: the bell keeps what it has shown */ }
   }
 

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, may_view
 from crawling.dashboard.base.requests import get_crawl
-from crawling.installation.news import NewsItem, latest_news
+from crawling.installation.news import NewsItem, latest_news, pending_news
 from crawlsite.news import feed_address, mark_read, unread_since
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import ListAnswer, listed
@@ -23,7 +23,17 @@ news = Router()
 OfCrawl = Annotated[int | None, Query(ge=1, le=LARGEST, description="id of a crawl: only its news")]
 
 
+class PendingOut(Schema):
+    crawl: int
+    name: str = Field(description="of the crawl")
+    run: int = Field(description="number of the run")
+    labels: list[str] = Field(description="what of it is not compared: watched pages, broken links")
+
+
 class NewsPage(Schema):
+    pending: list[PendingOut] = Field(
+        description="the latest runs that have ended and whose news are not known yet"
+    )
     read_until: datetime = Field(description="news that were found later are unread")
     feed: str = Field(description="secret address of the Atom feed of all news")
 
@@ -46,7 +56,8 @@ def list_news(request: AuthenticatedRequest, crawl: OfCrawl = None) -> ListAnswe
     of_crawl = None if crawl is None else get_crawl(crawl)
     find: Callable[..., Any] = partial(latest_news, crawl=of_crawl)
     user = request.user
-    return ListAnswer(find, lambda: {"read_until": unread_since(user), "feed": feed_address(user)})
+    facts = {"read_until": unread_since(user), "feed": feed_address(user)}
+    return ListAnswer(find, lambda: facts | {"pending": pending_news(of_crawl)})
 
 
 @news.post("/mark-read", response={204: None}, summary="Mark news as read")

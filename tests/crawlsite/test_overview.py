@@ -303,7 +303,7 @@ def test_whatever_fails_is_counted_and_listed_with_a_way_there(viewer, failed, p
         reverse("crawling:crawl", args=[failed.crawl_id]),
     ]
     assert "All failed." in rows[1].get_text()
-    assert viewer.get(COUNT).json() == {"count": 2, "news": 0}
+    assert viewer.get(COUNT).json() == {"count": 2, "news": 0, "pending": 0}
 
 
 def test_a_part_that_does_not_answer_is_listed_too(viewer, monkeypatch):
@@ -318,7 +318,7 @@ def test_the_count_is_kept_a_moment_for_everybody(viewer, failed):
     first = viewer.get(COUNT).json()
     Run.objects.update(state=RunState.FINISHED)
 
-    assert viewer.get(COUNT).json() == first == {"count": 1, "news": 0}
+    assert viewer.get(COUNT).json() == first == {"count": 1, "news": 0, "pending": 0}
     cache.delete(overview.KEPT)
     assert viewer.get(COUNT).json() == {"count": 0, "news": 0}
     assert soup(viewer.get(LIST)).select_one(".empty")

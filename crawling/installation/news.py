@@ -6,7 +6,8 @@ found, and stored nowhere else: what is withdrawn or deleted there is news no lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypeVar
@@ -78,6 +79,10 @@ def by_run(items: Iterable[NewsItem]) -> list[RunNews]:
     ]
 
 
+def _nothing(runs: Collection[int]) -> Mapping[int, str]:
+    return {}
+
+
 @dataclass(frozen=True)
 class NewsSource:
     #: the latest first, found since the first and until the second time, of a crawl or of all, as
@@ -87,6 +92,10 @@ class NewsSource:
     pending: Callable[[CrawlJob | None], QuerySet[Run]]
     #: what is not compared of those
     label: str
+    #: from ids of runs to words for what is wrong in each, whether it is news or not
+    standing: Callable[[Collection[int]], Mapping[int, str]] = _nothing
+    #: from ids of runs to a sentence on what each has not checked
+    unchecked: Callable[[Collection[int]], Mapping[int, str]] = _nothing
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,24 @@ def pending_news(crawl: CrawlJob | None = None, *, most: int = MOST_PENDING) -> 
         for row in rows[:most]:
             labels.setdefault(row, []).append(source.label)
     return [PendingNews(*row, told) for row, told in labels.items()]
+
+
+def standing_of(runs: Collection[int]) -> dict[int, list[str]]:
+    """By ids of runs, words for what is wrong in each, of all sources."""
+    return _joined(source.standing(runs) for source in offered("news", "NEWS"))
+
+
+def unchecked_of(runs: Collection[int]) -> dict[int, list[str]]:
+    """By ids of runs, sentences on what each has not checked, of all sources."""
+    return _joined(source.unchecked(runs) for source in offered("news", "NEWS"))
+
+
+def _joined(told: Iterable[Mapping[int, str]]) -> dict[int, list[str]]:
+    found = defaultdict[int, list[str]](list)
+    for words in told:
+        for run, one in words.items():
+            found[run].append(one)
+    return found
 
 
 def latest_news(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,6 +20,8 @@ from crawling.installation.news import (
     counted,
     latest_news,
     pending_news,
+    standing_of,
+    unchecked_of,
 )
 from crawling.models import CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
@@ -51,8 +53,12 @@ class CrawlWeek:
     #: fetched by the latest run of the week, and by the latest before it; None if there is none
     pages: int | None = None
     pages_before: int | None = None
-    #: URLs that failed in the latest run of the week
-    broken: int = 0
+    #: the id of the latest run of the week
+    latest: int | None = None
+    #: words for what is wrong in that run, if there is none before the week to compare with
+    standing: Sequence[str] = ()
+    #: sentences on what that run has not checked, in summaries
+    unchecked: Sequence[str] = ()
     #: whether there is a complete run before one of the week
     has_earlier: bool = True
     #: runs whose changes are not known yet
@@ -65,9 +71,8 @@ class CrawlWeek:
             return ""
         if self.has_earlier:
             return "No watched page changed, and no link broke or was fixed."
-        broken = f"{self.broken:,} link{'s are' if self.broken != 1 else ' is'} broken"
-        told = broken if self.broken else "No link is broken"
-        return f"{told}; there is no earlier run to compare with."
+        told = "; ".join((*self.standing, "there is no earlier run to compare with."))
+        return told[0].upper() + told[1:]
 
     @property
     def pages_words(self) -> str:
@@ -128,7 +133,10 @@ class CrawlWeeks:
         unread = {pk: self._names[pk] for pk in order[:most] if pk not in self._weeks}
         if unread:
             told = _told(unread, self._news, self._since, self._until, self._pending)
-            self._weeks |= {week.crawl: week for week in told}
+            left = unchecked_of([week.latest for week in told if week.latest])
+            self._weeks |= {
+                week.crawl: replace(week, unchecked=left.get(week.latest or 0, ())) for week in told
+            }
         return [self._weeks[pk] for pk in order[:most]], len(order[most:])
 
 
@@ -141,7 +149,7 @@ def _told(
 ) -> list[CrawlWeek]:
     """The weeks of the crawls that have names, in their order."""
     facts = _facts(names, since, until)
-    return [
+    weeks = [
         CrawlWeek(
             pk,
             name,
@@ -151,6 +159,18 @@ def _told(
         )
         for pk, name in names.items()
     ]
+    return _with_standing(weeks)
+
+
+def _with_standing(weeks: Sequence[CrawlWeek]) -> list[CrawlWeek]:
+    """The weeks; those without anything to compare with say what is wrong now."""
+    first = {
+        week.latest
+        for week in weeks
+        if week.latest and not (week.has_earlier or week.changes or week.pending)
+    }
+    told = standing_of(first) if first else {}
+    return [replace(week, standing=told.get(week.latest or 0, ())) for week in weeks]
 
 
 def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
@@ -179,10 +199,10 @@ def _facts(crawls: Iterable[int], since: datetime, until: datetime) -> dict[int,
         runs_of_week=Coalesce(Subquery(runs.annotate(n=Count("pk")).values("n")), 0),
         pages=Subquery(now.values("fetched")[:1]),
         pages_before=Subquery(before.values("fetched")[:1]),
-        broken=Coalesce(Subquery(now.values("failed")[:1]), 0),
+        latest=Subquery(now.values("run")[:1]),
         has_earlier=Exists(ended.filter(Exists(earlier))),
     )
-    names = ("pages", "pages_before", "broken", "has_earlier")
+    names = ("pages", "pages_before", "latest", "has_earlier")
     return {
         row["pk"]: {"runs": row["runs_of_week"], **{name: row[name] for name in names}}
         for row in rows.values("pk", "runs_of_week", *names)

@@ -131,7 +131,8 @@ def _crawls_of(listener: Listener) -> Collection[int] | None:
 
 def _lines(week: CrawlWeek) -> list[dict[str, str]]:
     first = _line(f"{week.name}: {week.words}", CRAWL_PAGE.format(week.crawl))
-    return [first, *(_line(f"– {one.words}", one.address) for one in week.changes)]
+    changes = [_line(f"– {one.words}", one.address) for one in week.changes]
+    return [first, *changes, *({"text": f"– {sentence}"} for sentence in week.unchecked)]
 
 
 def _line(text: str, page: str) -> dict[str, str]:

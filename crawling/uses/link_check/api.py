@@ -24,6 +24,7 @@ from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.datasets.jobs import put_first, request_reading
 from crawling.datasets.lag import Derived, Lag, lags_of
 from crawling.models import Run
+from crawling.uses.link_check.coverage import Unchecked, coverage_of
 from crawling.uses.link_check.link_changes import PageLinkChanges
 from crawling.uses.link_check.link_changes import list_link_changes as link_changes
 from crawling.uses.link_check.link_check import (
@@ -131,6 +132,7 @@ class LinkProblemPage(DatasetPage):
         description="of each kind that a background job has counted; it does so once the run has "
         "ended and its pages are read, and counts anew after changes"
     )
+    unchecked: Unchecked = Field(description="addresses that the run has found and not checked")
 
 
 class LinkCheckOut(Schema):
@@ -224,7 +226,11 @@ def list_link_problems(
         find = partial(list_changed, get_run(crawl_id, against), one, kind, change)
     return ListAnswer(
         find,
-        lambda: {**lag_facts(one, kind.derived), "counts": list(counts_of(one).values())},
+        lambda: {
+            **lag_facts(one, kind.derived),
+            "counts": list(counts_of(one).values()),
+            "unchecked": coverage_of(one).unchecked,
+        },
     )
 
 

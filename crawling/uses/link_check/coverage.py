@@ -4,13 +4,30 @@ of them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Annotated
+
+from django.db.models import F, Sum
 
 from crawling.frontier import counts_of
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob, Run, VerdictCount
 from crawling.models.jobs import ENDED_STATES
+from crawling.orders.scope.filters import Rule
+from serving.listing.columns import Column
 
 EXTERNAL, ASSETS = "Check external links", "Fetch page assets"
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """How many addresses a run has found and not checked."""
+
+    queued: Annotated[int, Column("that wait though the run has ended")] = 0
+    outside: Annotated[
+        int, Column("outside of the scope, where external links are not checked")
+    ] = 0
+    sentence: Annotated[str, Column("empty: there are none")] = ""
 
 
 @dataclass(frozen=True)
@@ -22,6 +39,8 @@ class Coverage:
     #: URLs that wait though the run has ended
     queued: int
     is_stopped: bool
+    #: addresses outside of the scope, if links to other sites are not checked
+    outside: int = 0
 
     @property
     def order_words(self) -> str:
@@ -43,14 +62,47 @@ class Coverage:
         return f"{urls} not fetched {end}: links to {'it' if one else 'them'} are not checked."
 
     @property
+    def outside_words(self) -> str:
+        if not self.outside:
+            return ""
+        are = "address is" if self.outside == 1 else "addresses are"
+        return f"{self.outside:,} {are} outside of the crawl's scope and not checked."
+
+    @property
+    def count_words(self) -> str:
+        """The numbers alone, for messages."""
+        return " ".join(filter(None, (self.queued_words, self.outside_words)))
+
+    @property
+    def unchecked(self) -> Unchecked:
+        return Unchecked(self.queued, self.outside, self.count_words)
+
+    @property
     def is_complete(self) -> bool:
         return not self.remedies and not self.queued
 
 
 def coverage_of(run: Run) -> Coverage:
-    has_ended = run.state in ENDED_STATES
-    queued = counts_of([run.pk])[run.pk].queued if has_ended else 0
-    return Coverage(_remedies(run.crawl), queued, run.state == "stopped")
+    return coverages_of([run])[run.pk]
+
+
+def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
+    """By ids of runs. Two queries for all; their crawls are loaded."""
+    ended = [run.pk for run in runs if run.state in ENDED_STATES]
+    counts = counts_of(ended)
+    ruled = VerdictCount.objects.filter(run__in=[run.pk for run in runs], rule=Rule.SCOPE)
+    sums = ruled.values("run").annotate(n=Sum(F("kept") + F("more"))).values_list("run", "n")
+    outside = dict(sums.order_by())
+    found = {}
+    for run in runs:
+        remedies = _remedies(run.crawl)
+        found[run.pk] = Coverage(
+            remedies,
+            counts[run.pk].queued if run.pk in counts else 0,
+            run.state == "stopped",
+            outside.get(run.pk, 0) if EXTERNAL in remedies else 0,
+        )
+    return found
 
 
 def _remedies(crawl: CrawlJob) -> tuple[str, ...]:

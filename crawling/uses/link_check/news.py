@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
@@ -11,6 +11,7 @@ from crawling.base.alert_events import AlertEvent
 from crawling.installation.news import NewsItem, NewsSource, of_shown_runs, shown_runs
 from crawling.jobs.job_rows import open_jobs
 from crawling.models import CrawlJob, Run
+from crawling.uses.link_check.coverage import coverages_of
 from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.trend import links_page
@@ -40,4 +41,21 @@ def _pending(crawl: CrawlJob | None) -> QuerySet[Run]:
     return runs.order_by("-finished_at")
 
 
-NEWS = (NewsSource(find_news, _pending, "broken links"),)
+def _standing(runs: Collection[int]) -> dict[int, str]:
+    """`2 links are broken`, by the numbers of *Links*."""
+    rows = BrokenLinks.objects.filter(run__in=runs).values_list("run", "broken")
+    return {run: _broken(count) for run, count in rows}
+
+
+def _broken(count: int) -> str:
+    if not count:
+        return "no link is broken"
+    return f"{count:,} link{'s are' if count != 1 else ' is'} broken"
+
+
+def _unchecked(runs: Collection[int]) -> dict[int, str]:
+    found = coverages_of(Run.objects.filter(pk__in=runs).select_related("crawl"))
+    return {run: one.count_words for run, one in found.items() if one.count_words}
+
+
+NEWS = (NewsSource(find_news, _pending, "broken links", _standing, _unchecked),)

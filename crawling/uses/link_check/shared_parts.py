@@ -14,6 +14,7 @@ from crawling.datasets.lag import Derived
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.fixes import LinkFix, PageFixes, fix_rows, fixes_by_page
 from crawling.uses.link_check.link_check import list_problems
 from crawling.uses.link_check.problem_counts import counts_of
@@ -27,7 +28,7 @@ PROBLEMS = 200
 
 def fixes_of(run: Run) -> dict[str, Any]:
     """Links to correct, by page, and what is not known yet."""
-    here: dict[str, Any] = {"lag": read_lag(run, Derived.TEXTS)}
+    here: dict[str, Any] = {"lag": read_lag(run, Derived.TEXTS), "coverage": coverage_of(run)}
     try:
         pages, is_more = fixes_by_page(run)
     except LinkSearchTookTooLong as trouble:
@@ -46,6 +47,7 @@ def problem_counts(run: Run) -> Mapping[str, Any]:
     told = [(kind, counts.get(kind)) for kind in ProblemKind]
     return {
         "lag": lag,
+        "coverage": coverage_of(run),
         "is_running": run.state not in ENDED_STATES,
         "is_counting": len(counts) < len(told),
         "problems": [(kind, count) for kind, count in told if count is None or count.problems],
@@ -85,7 +87,8 @@ def problems_of_kind(run: Run, text: str) -> Mapping[str, Any] | None:
         trouble = "These problems take too long to find; ask who sent the link."
         return {"kind": kind, "trouble": trouble}
     lag = read_lag(run, kind.derived)
-    return {"kind": kind, "rows": rows, "is_more": is_more, "lag": lag}
+    here = {"kind": kind, "rows": rows, "is_more": is_more, "lag": lag}
+    return here | ({"coverage": coverage_of(run)} if kind is ProblemKind.BROKEN else {})
 
 
 def shared_problems(run: Run, kind: ProblemKind) -> tuple[list[LinkProblem], bool]:

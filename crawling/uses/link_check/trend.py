@@ -5,7 +5,7 @@ each, and their alerts. A background job counts them once a run has ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, NamedTuple
 
@@ -19,6 +19,7 @@ from crawling.installation.events import alert
 from crawling.installation.news import counted
 from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
+from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.tried import JOINED, KNOWN
 from crawling.web.secret_headers import masked_url
@@ -163,8 +164,9 @@ def _counts(run: Run, other: Run | None) -> tuple[int, int, int]:
 def _tell(run: Run, row: BrokenLinks) -> None:
     """Send one message for what is new, and one for what is fixed."""
     old = row.against
-    if old is None:
+    if old is None or not (row.new or row.fixed):
         return
+    unchecked = coverage_of(run).unchecked
     for event, count, change, one, other in (
         (AlertEvent.LINKS_BROKEN, row.new, "new", run, old),
         (AlertEvent.LINKS_FIXED, row.fixed, "mended", old, run),
@@ -173,7 +175,8 @@ def _tell(run: Run, row: BrokenLinks) -> None:
             urls = [masked_url(url) for url in _first(one, other)]
             sentence = f"{counted(event, count)} since run {old.number}: "
             sentence += f"{beginning(urls, URLS_TOLD)}."
-            facts = {"urls": urls, "count": count}
+            sentence = " ".join(filter(None, (sentence, unchecked.sentence)))
+            facts = {"urls": urls, "count": count, "unchecked": asdict(unchecked)}
             alert(run, event, sentence, more=facts, page=links_page(row, change))
 
 

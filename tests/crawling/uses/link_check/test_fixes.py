@@ -160,3 +160,28 @@ def test_failures_without_an_answer_are_told_in_words(run, stranger):
     assert "Try it in a browser; if it fails there, too, change the link or remove it." in page
     assert explain(-3) in page
     assert not [text for text in cells if text.startswith("-")]
+
+
+def test_a_stranger_reads_how_many_links_are_unchecked(make_site, crawl_to_the_end, stranger):
+    links = "".join(f"<a href='/{name}'>{name}</a>" for name in "abc")
+    site = make_site({"/": links + "<a href='http://elsewhere.test/'>e</a>", "/a": "a"})
+    run = crawl_to_the_end(f"{site.url}/", name="Shop", max_pages=2)
+    catch_up(run.pk)
+    read_again(run.pk)
+    address = report_of(run)
+
+    texts = [
+        " ".join(soup(stranger.get(address + query)).main.get_text().split())
+        for query in ("", "?fixes=all", "?kind=broken")
+    ]
+    texts.append(
+        " ".join(soup(browser("viewer").get(f"/crawls/{run.crawl_id}/fixes/")).get_text().split())
+    )
+
+    for text in texts:
+        assert "2 URLs were not fetched before the limit: links to them are not checked." in text
+        assert "1 address is outside of the crawl's scope and not checked." in text
+        assert "Images and links to other sites are not checked by this crawl." in text
+    assert "Nothing to mend in what was checked" in texts[1]
+    assert "No problem of this kind in what was checked." in texts[2]
+    assert ["Set Check external links" in text for text in texts] == [False, False, False, True]

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.utils import timezone
 
+from crawling.frontier import counts_of
 from crawling.installation.news import latest_news
 from crawling.jobs.running import run_job
-from crawling.models import BackgroundJob
+from crawling.models import BackgroundJob, CrawlJob, RunTotal
 from crawling.runs.start import start_run
+from crawling.runs.week import CrawlWeeks
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.trend import count_broken
 from crawling.uses.withdrawals.withdrawing import withdraw
+from crawlsite import news
 from tests.crawling.pages import browser, soup
 
 BEFORE = {"/": "<a href='/gone'>g</a> <a href='/lost'>l</a> <a href='/a'>a</a>", "/a": "a"}
@@ -176,3 +183,56 @@ def test_a_first_run_says_how_many_links_are_broken_and_that_none_is_before_it(v
     week = soup(viewer.get(f"/crawls/{crawl.pk}/")).select_one("[aria-labelledby=week]")
 
     assert week.p.get_text() == "2 links are broken; there is no earlier run to compare with."
+
+
+def test_runs_that_are_not_compared_yet_are_named_wherever_news_are_told(
+    viewer, crawl, site, work_off, settings
+):
+    run = work_off(start_run(crawl))
+    words = "Run 2 is not compared yet: broken links."
+    cache.delete(news.KEPT_PENDING)
+
+    def told():
+        found = viewer.get("/api/v1/news").json()
+        feed = Client().get(found["feed"].removeprefix(settings.DASHBOARD_URL.rstrip("/")))
+        bell = viewer.get("/attention/count/").json()["pending"]
+        home = " ".join(soup(viewer.get("/")).main.get_text().split())
+        return found["pending"], words in feed.content.decode(), bell, words in home
+
+    pending = {"crawl": crawl.pk, "name": crawl.name, "run": 2, "labels": ["broken links"]}
+    assert told() == ([pending], True, 1, True)
+
+    count(run)
+    cache.delete(news.KEPT_PENDING)
+    assert told() == ([], False, 0, False)
+
+
+def test_the_week_says_the_number_of_broken_links_that_links_says(viewer, crawl):
+    """An address that failed twice counts once; *Links* lists addresses."""
+    RunTotal.objects.update(failed=5)
+
+    week = soup(viewer.get(f"/crawls/{crawl.pk}/")).select_one("[aria-labelledby=week]")
+    listed = viewer.get(f"/api/v1/crawls/{crawl.pk}/reports/problems?kind=broken").json()["items"]
+
+    assert week.p.get_text() == "2 links are broken; there is no earlier run to compare with."
+    assert len(listed) == trend(viewer, crawl)[0][2] == 2
+
+
+def test_a_message_says_how_many_links_are_unchecked(site, crawl, again, viewer):
+    site.pages |= AFTER
+    site.pages["/"] += "<a href='http://elsewhere.test/'>e</a> <a href='/b'>b</a>"
+    site.pages |= {f"/{name}": f"<a href='/{name}1'>x</a>" for name in "ab"}
+    CrawlJob.objects.filter(pk=crawl.pk).update(max_pages=6)
+    run = again(crawl)
+    left = counts_of([run.pk])[run.pk].queued
+    assert left
+
+    sentence, facts = told()[0]["sentence"], told()[0]["unchecked"]
+
+    assert (facts["queued"], facts["outside"]) == (left, 1)
+    assert facts["sentence"] in sentence
+    assert "1 address is outside of the crawl's scope and not checked." in sentence
+    json_facts = viewer.get(f"/api/v1/crawls/{crawl.pk}/reports/problems").json()["unchecked"]
+    assert json_facts == facts
+    [week], _ = CrawlWeeks(timezone.now() + timedelta(seconds=1)).of(None, most=1)
+    assert week.unchecked == [facts["sentence"]]

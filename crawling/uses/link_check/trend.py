@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -21,7 +21,7 @@ from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.models import BrokenLinks
-from crawling.uses.link_check.tried import JOINED, KNOWN
+from crawling.uses.link_check.tried import JOINED, KNOWN, held_back
 from crawling.web.secret_headers import masked_url
 from serving.listing.columns import Column
 
@@ -156,7 +156,8 @@ def _counts(run: Run, other: Run | None) -> tuple[int, int, int]:
     it did not try.
     """
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"run": run.pk, "other": other.pk if other else None})
+        values = {"run": run.pk, "other": other.pk if other else None}
+        cursor.execute(COUNT, values | {"held": held_back(run, other)})
         failed, only, not_tried = cursor.fetchone()
     return failed, only, not_tried
 
@@ -181,7 +182,8 @@ def _tell(run: Run, row: BrokenLinks) -> None:
 
 
 def _first(run: Run, other: Run) -> Sequence[str]:
-    asked: dict[str, int] = {"run": run.pk, "other": other.pk, "most": MOST_URLS}
+    asked: dict[str, Any] = {"run": run.pk, "other": other.pk, "most": MOST_URLS}
+    asked |= {"held": held_back(run, other)}
     with connection.cursor() as cursor:
         cursor.execute(FIRST, asked)
         return [url for (url,) in cursor.fetchall()]

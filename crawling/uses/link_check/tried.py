@@ -5,6 +5,7 @@ address, or the page that links to it, is fetched; nothing is known of the addre
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from django.db import connection
 
@@ -23,13 +24,39 @@ LEFT JOIN crawling_url AS source
 CROSS JOIN (SELECT EXISTS (
     SELECT FROM crawling_hostqueue WHERE run_id = %(other)s AND queued > 0
 ) AS waits) AS rest"""
-#: the other run tried the address, or had pages to fetch no more that might link to it
-KNOWN = f"""CASE
+#: the other run has read the links of a page, or the page is gone with them
+IS_READ = f"({{0}}.state = '{UrlState.SUCCEEDED}' OR coalesce({{0}}.status IN {GONE}, false))"
+#: as far as the page says on which the address was found first
+KNOWN_BY_FIRST = f"""CASE
     WHEN met.id IS NOT NULL THEN met.state IN ('{UrlState.SUCCEEDED}', '{UrlState.FAILED}')
         OR coalesce(met.status = {FetchStatus.WRONG_TYPE:d}, false)
-    WHEN source.id IS NOT NULL
-        THEN source.state = '{UrlState.SUCCEEDED}' OR coalesce(source.status IN {GONE}, false)
+    WHEN source.id IS NOT NULL THEN {IS_READ.format("source")}
     ELSE NOT rest.waits END"""
+#: the other run tried the address, or had pages to fetch no more that might link to it
+KNOWN = f"({KNOWN_BY_FIRST} AND url.fingerprint <> ALL(%(held)s::bigint[]))"
+#: addresses that the other run does not have although their first page is read there
+CANDIDATES = f"""
+SELECT url.fingerprint FROM {JOINED}
+WHERE url.run_id = %(run)s AND (%(marks)s::bigint[] IS NULL OR url.fingerprint = ANY(%(marks)s))
+    AND url.state = '{UrlState.FAILED}' AND met.id IS NULL AND {KNOWN_BY_FIRST}
+ORDER BY url.id LIMIT %(most)s
+"""  # noqa: S608  # constants
+#: pages whose links the other run has not read
+UNREAD = f"""
+SELECT page.url FROM crawling_url AS page
+LEFT JOIN crawling_url AS met ON met.run_id = %(other)s AND met.fingerprint = page.fingerprint
+WHERE page.run_id = %(run)s AND page.state = '{UrlState.SUCCEEDED}'
+    AND CASE WHEN met.id IS NOT NULL THEN NOT {IS_READ.format("met")} ELSE EXISTS (
+        SELECT FROM crawling_hostqueue WHERE run_id = %(other)s AND queued > 0
+    ) END
+LIMIT %(most)s
+"""  # noqa: S608  # constants
+LINKED_FROM = """
+SELECT DISTINCT target_fingerprint FROM links
+WHERE target_fingerprint IN (SELECT unnest($targets)) AND page IN (SELECT unnest($pages))
+"""
+#: addresses, and pages, that are compared
+MOST_TARGETS, MOST_PAGES = 20_000, 20_000
 UNKNOWN = f"""
 SELECT url.url FROM {JOINED}
 WHERE url.run_id = %(run)s AND url.fingerprint = ANY(%(marks)s) AND NOT {KNOWN}
@@ -39,6 +66,34 @@ WHERE url.run_id = %(run)s AND url.fingerprint = ANY(%(marks)s) AND NOT {KNOWN}
 def not_tried(run: Run, other: Run, urls: Collection[str]) -> set[str]:
     """The addresses of a run of which another run does not say whether they are there."""
     marks = [fingerprint(url) for url in urls]
+    values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": marks}
     with connection.cursor() as cursor:
-        cursor.execute(UNKNOWN, {"run": run.pk, "other": other.pk, "marks": marks})
+        cursor.execute(UNKNOWN, values | {"held": held_back(run, other, marks)})
         return {url for (url,) in cursor.fetchall()}
+
+
+def held_back(run: Run, other: Run | None, marks: Collection[int] | None = None) -> list[int]:
+    """The fingerprints of failed addresses that the other run has not met, while it has not read
+    all pages that link to them in this one. marks: only these.
+    """
+    # DuckDB is imported by those who need it, and the end of a run does not
+    from crawling.datasets.query import LinkSearchTookTooLong, ask
+
+    if other is None:
+        return []
+    wanted = None if marks is None else list(marks)
+    values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": wanted}
+    with connection.cursor() as cursor:
+        cursor.execute(CANDIDATES, values | {"most": MOST_TARGETS})
+        targets = [mark for (mark,) in cursor.fetchall()]
+        if not targets:
+            return []
+        cursor.execute(UNREAD, values | {"most": MOST_PAGES + 1})
+        pages = [url for (url,) in cursor.fetchall()]
+    if len(pages) > MOST_PAGES:
+        return targets
+    try:
+        rows = ask(run, LINKED_FROM, {"targets": targets, "pages": pages}) if pages else []
+    except LinkSearchTookTooLong:
+        return targets
+    return [mark for (mark,) in rows]

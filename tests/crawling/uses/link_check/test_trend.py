@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
+from crawling.datasets.catch_up import catch_up
 from crawling.frontier import counts_of
 from crawling.installation.news import latest_news
 from crawling.jobs.running import run_job
@@ -236,3 +237,31 @@ def test_a_message_says_how_many_links_are_unchecked(site, crawl, again, viewer)
     assert json_facts == facts
     [week], _ = CrawlWeeks(timezone.now() + timedelta(seconds=1)).of(None, most=1)
     assert week.unchecked == [facts["sentence"]]
+
+
+@pytest.mark.parametrize("second", ["/b fails", "/b is gone", "/b was not tried"])
+def test_a_link_is_fixed_only_once_all_pages_with_it_are_read_or_gone(
+    viewer, site, crawl_to_the_end, again, second
+):
+    """Two pages link to it. The first is gone; of the second the run may not know."""
+    link = "<a href='/lost'>l</a>"
+    site.pages |= {"/": "<a href='/a'>a</a> <a href='/b'>b</a>", "/a": link, "/b": link}
+    run = crawl_to_the_end(f"{site.url}/", batch_size=1)
+    catch_up(run.pk)
+    crawl = count(run).crawl
+    assert BrokenLinks.objects.get(run=run).broken == 1
+
+    del site.pages["/a"]
+    if second == "/b is gone":
+        del site.pages["/b"]
+    elif second == "/b fails":
+        site.pages["/b"] = (403, {}, b"")
+    else:
+        CrawlJob.objects.filter(pk=crawl.pk).update(max_pages=2)
+    again(crawl)
+
+    row, fixed = BrokenLinks.objects.get(run__number=2), second == "/b is gone"
+    assert (row.fixed, row.not_tried) == ((1, 0) if fixed else (0, 1))
+    asked = {"run": 2, "against": 1, "change": "mended"}
+    listed = viewer.get(f"/api/v1/crawls/{crawl.pk}/reports/problems", asked).json()["items"]
+    assert [one["url"] for one in listed] == [f"{site.url}/lost"] * fixed

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, TextField, Value
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
@@ -114,12 +114,20 @@ class PendingNews:
 
 
 def pending_news(crawl: CrawlJob | None = None, *, most: int = MOST_PENDING) -> list[PendingNews]:
-    """The latest runs whose news are not known yet, `most` of each source. One query for each."""
+    """The latest runs whose news are not known yet, `most` of each source. One query."""
     labels: dict[tuple[int, str, int], list[str]] = {}
-    for source in offered("news", "NEWS"):
-        rows = source.pending(crawl).values_list("crawl", "crawl__name", "number")
-        for row in rows[:most]:
-            labels.setdefault(row, []).append(source.label)
+    sources = [
+        source.pending(crawl)
+        .annotate(label=Value(source.label, TextField()))
+        .values_list("crawl", "crawl__name", "number", "label")[:most]
+        for source in offered("news", "NEWS")
+    ]
+    if not sources:
+        return []
+    first, *others = sources
+    for *row, label in first.union(*others, all=True):
+        crawl_of, name, run = row
+        labels.setdefault((crawl_of, name, run), []).append(label)
     return [PendingNews(*row, told) for row, told in labels.items()]
 
 

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Concat
 from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import shifts_of
@@ -28,6 +29,8 @@ READ = (
     *("run", "process_number", "queued", "done", "due_at", "outage", "origin_outages"),
     *("host__name", "host__delay_seconds", "host__due_at", "host__lease_until", "host__shift"),
 )
+#: what is read of robots.txt beside a queue, and the fields
+ROBOTS = {"robots_status": "status", "robots_until": "expires_at"}
 
 
 class WhichHosts(StrEnum):
@@ -109,10 +112,19 @@ def hosts_of(
     if which is not WhichHosts.ALL:
         own = _of_crawl(run)
         queues = queues.filter(own if which is WhichHosts.OF_CRAWL else ~own)
+    queues = queues.annotate(**{name: _of_robots(field) for name, field in ROBOTS.items()})
     if text:
         queues = queues.filter(host__name__contains=text.lower())  # names are in small letters
     key, sign = sort.removeprefix("-"), "-" if sort.startswith("-") else ""
     return queues.order_by(sign + SORTS[key], "-done", "pk")
+
+
+def _of_robots(field: str) -> Subquery:
+    """A field of the robots.txt of a queue's host that was fetched last."""
+    name = OuterRef("host__name")
+    origins = [Concat(Value(f"{scheme}://"), name) for scheme in ("http", "https")]
+    files = RobotsFile.objects.filter(origin__in=origins).order_by("-fetched_at")
+    return Subquery(files.values(field)[:1])
 
 
 def first_hosts(run: Run, most: int) -> list[HostQueue]:
@@ -165,15 +177,9 @@ def _beyond(run: Run, after: int, sort: str) -> Q:
 def host_rows(
     run: Run, queues: Sequence[HostQueue], *, is_fetching: bool | None = None
 ) -> list[HostRow]:
-    """is_fetching: whether the run has a live shift, if the caller has already read it."""
-    names = [queue.host.name for queue in queues]
-    files = RobotsFile.objects.filter(
-        origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
-    )
-    robots = {
-        row["origin"].partition("://")[2]: _robots(row["status"], row["expires_at"])
-        for row in files.values("origin", "status", "expires_at")
-    }
+    """queues: from `hosts_of`. is_fetching: whether the run has a live shift, if the caller has
+    already read it.
+    """
     held = (
         held_at_gate([queue.host_id for queue in queues if queue.queued])
         if run.state in WORKING_STATES
@@ -187,7 +193,7 @@ def host_rows(
         _row(
             run,
             queue,
-            robots=robots.get(queue.host.name, "not asked for yet"),
+            robots=_robots(*(vars(queue)[name] for name in ROBOTS)),
             is_at_gate=queue.host_id in held,
             is_resting=is_resting,
         )
@@ -235,7 +241,9 @@ def _free_at(queue: HostQueue) -> datetime:
     )
 
 
-def _robots(status: int, expires_at: datetime) -> str:
+def _robots(status: int | None, expires_at: datetime | None) -> str:
+    if status is None or expires_at is None:
+        return "not asked for yet"
     if expires_at < timezone.now():
         return "to be fetched again"
     if 200 <= status < 300:

@@ -21,9 +21,14 @@ class MovedSeed(NamedTuple):
     site: str
 
 
+def may_have_moved_seeds(crawl: CrawlJob) -> bool:
+    """Whether they are looked for: not if the scope has every site."""
+    return crawl.scope != Reach.ANYWHERE and len(crawl.seeds) <= MOST_SEEDS
+
+
 def moved_seeds(run: Run) -> list[MovedSeed]:
-    """The first of these seeds; none if the scope has every site."""
-    if run.crawl.scope == Reach.ANYWHERE or len(run.crawl.seeds) > MOST_SEEDS:
+    """The first of these seeds."""
+    if not may_have_moved_seeds(run.crawl):
         return []
     targets = list(Url.objects.filter(run=run, depth=0, redirects__gt=0).order_by("pk")[:MOST])
     seeds = dict(

@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from django.db import connection
 from django.db.models import F
 
+from crawling.dashboard.run.moved_seeds import may_have_moved_seeds
 from crawling.frontier import RunCounts, counts_of
 from crawling.models import Run, RunProcess, Shift
+from crawling.orders.scope.trap_patterns import ONE_TEXT
 from crawling.runs.wait_reason import NextHostQueue, next_hosts
 from serving.paging import MOST_NUMBERED, bounded
 
@@ -56,7 +59,11 @@ SELECT
     (SELECT count(*) FROM copies),
     (SELECT coalesce(sum(bytes), 0) FROM copies)::bigint,
     (SELECT coalesce(sum(kept + more), 0) FROM crawling_verdictcount
-     WHERE run_id = %(run)s)::bigint
+     WHERE run_id = %(run)s)::bigint,
+    (SELECT coalesce(json_agg(json_build_array(state, status, urls)), '[]')
+     FROM crawling_runstatuscount WHERE run_id = %(run)s AND urls > 0),
+    %(seeds)s AND EXISTS (SELECT FROM crawling_url WHERE run_id = %(run)s AND depth = 0 AND redirects > 0),
+    EXISTS (SELECT FROM crawling_trappattern WHERE run_id = %(run)s AND rule = %(one_text)s)
 """
 
 
@@ -123,11 +130,25 @@ class RunNumbers:
     copies: ContentCopies
     #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them
     out_of_scope: int
+    #: state, status and number of URLs
+    statuses: Sequence[tuple[str, int, int]]
+    #: whether there may be seeds that redirect to another site
+    has_moved_seeds: bool
+    #: whether there may be sites on which pages repeat the text of others
+    has_sites_of_one_text: bool
 
 
 def numbers_of(run: Run) -> RunNumbers:
+    values: dict[str, Any] = {"run": run.pk, "copies": MOST_COPIES, "hosts": MOST_NUMBERED + 1}
     with connection.cursor() as cursor:
-        values = {"run": run.pk, "copies": MOST_COPIES, "hosts": MOST_NUMBERED + 1}
-        cursor.execute(NUMBERS, values)
-        *hosts, pages, size, out_of_scope = cursor.fetchone()
-    return RunNumbers(HostNumbers(*map(bounded, hosts)), ContentCopies(pages, size), out_of_scope)
+        seeds = may_have_moved_seeds(run.crawl)
+        cursor.execute(NUMBERS, values | {"one_text": ONE_TEXT, "seeds": seeds})
+        *hosts, pages, size, out_of_scope, statuses, moved, alike = cursor.fetchone()
+    return RunNumbers(
+        HostNumbers(*map(bounded, hosts)),
+        ContentCopies(pages, size),
+        out_of_scope,
+        [tuple(row) for row in statuses],
+        has_moved_seeds=moved,
+        has_sites_of_one_text=alike,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -71,10 +71,13 @@ class StatusRow:
 
 
 def status_rows(run: Run) -> list[StatusRow]:
-    """The counts by status: HTTP's in order, then ours."""
-    counts = list(
-        RunStatusCount.objects.filter(run=run, urls__gt=0).values_list("state", "status", "urls")
-    )
+    found = RunStatusCount.objects.filter(run=run, urls__gt=0)
+    return status_rows_of(found.values_list("state", "status", "urls"))
+
+
+def status_rows_of(found: Iterable[tuple[str, int, int]]) -> list[StatusRow]:
+    """The counts by status: HTTP's in order, then ours. found: state, status and number of URLs."""
+    counts = list(found)
     counts.sort(key=lambda count: (count[1] < 0, abs(count[1])))
     total = sum(urls for _, _, urls in counts)
     rows, start = [], 0.0
@@ -323,7 +326,8 @@ def run_page(
     runs: from `latest_runs`. A bounded number of queries: rows that several parts need are read
     once.
     """
-    rows, statuses = rows_of(run), status_rows(run)
+    rows, numbers = rows_of(run), numbers_of(run)
+    statuses = status_rows_of(numbers.statuses)
     dealings, live = dealings_of(run, rows), rows.live_shifts
     view = run_view(
         run,
@@ -344,15 +348,15 @@ def run_page(
         causes=failure_causes(
             run, most=CAUSES, counts=[(row.state, row.status, row.urls) for row in statuses]
         ),
-        numbers=numbers_of(run),
+        numbers=numbers,
         hosts=host_rows(run, first_hosts(run, SOME), is_fetching=bool(live)),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_before(run, lines, before=before, most=LINES),
         dealings=dealings,
         shifts=rows.shifts[:SHIFTS],
-        moved=moved_seeds(run),
+        moved=moved_seeds(run) if numbers.has_moved_seeds else (),
         traps=undecided(run, most=TRAPS) if rows.counts.quarantined else (),
-        alike=sites_of_one_text(run),
+        alike=sites_of_one_text(run) if numbers.has_sites_of_one_text else (),
         fetch_threads=fetch_threads_of(live),
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from crawling.dashboard.inspect.url_decision import why
 from crawling.dashboard.run.diagnosis import stall_of
-from crawling.dashboard.run.hosts import host_rows
+from crawling.dashboard.run.hosts import host_rows, hosts_of
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.frontier.host_state import keep_robots
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Url
@@ -107,7 +107,7 @@ def test_what_an_origin_is_waited_for_is_told(half, order, work_off):
     for sentence in (
         wait_reasons([run])[run.pk].reason,
         stall_of(run, None).sentence,
-        host_rows(run, list(run.queues.all()))[0].outage,
+        host_rows(run, list(hosts_of(run)))[0].outage,
         LogLine.objects.get(run=run, message__contains="next attempt").message,
         url.error,
         *decided,

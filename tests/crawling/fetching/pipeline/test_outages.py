@@ -13,7 +13,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from crawling.dashboard.run.diagnosis import stall_of
-from crawling.dashboard.run.hosts import host_rows
+from crawling.dashboard.run.hosts import host_rows, hosts_of
 from crawling.frontier import Candidate, free_hosts, locked_run, schedule_urls
 from crawling.frontier.address_clock import borrow_hosts, return_host
 from crawling.frontier.host_state import keep_robots
@@ -413,7 +413,7 @@ def test_what_a_crawl_waits_for_is_told(make_site, order, try_it):
 
     told = wait_reasons([run])[run.pk].reason
     stall = stall_of(run, None)
-    row = host_rows(run, list(run.queues.all()))[0]
+    row = host_rows(run, list(hosts_of(run)))[0]
 
     for sentence in (told, stall.sentence, row.outage):
         assert "500 Internal Server Error" in sentence

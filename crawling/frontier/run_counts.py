@@ -49,6 +49,26 @@ class FetchCounts(ChartCounts):
     reused: int = 0
     #: bytes of archive files that were saved because payloads were stored before
     saved_bytes: int = 0
+    #: of those fetched, the files that pages load
+    files: int = 0
+
+
+#: the types of files that pages load, which are no pages
+FILE_PREFIXES = ("image/", "font/", "audio/", "video/")
+FILE_TYPES = (
+    *("text/css", "text/javascript", "application/javascript", "application/x-javascript"),
+    *("application/ecmascript", "text/ecmascript", "application/manifest+json"),
+)
+IS_FILE = " OR ".join(
+    [
+        *(f"starts_with({{0}}, '{prefix}')" for prefix in FILE_PREFIXES),
+        f"{{0}} IN {FILE_TYPES}",
+    ]
+)
+
+
+def is_file(content_type: str) -> bool:
+    return content_type.startswith(FILE_PREFIXES) or content_type in FILE_TYPES
 
 
 COUNTED = tuple(field.name for field in fields(FetchCounts))
@@ -147,6 +167,7 @@ def count_outcomes(
     counts = replace(
         admitted,
         fetched=len(answers),
+        files=sum(is_file(answer.content_type) for answer in answers),
         succeeded=by_state[UrlState.SUCCEEDED],
         failed=by_state[UrlState.FAILED],
         excluded=by_state[UrlState.EXCLUDED],
@@ -240,6 +261,11 @@ class RunCounts(FetchCounts):
 
     queued: int = 0
     in_process: int = 0
+
+    @property
+    def pages(self) -> int:
+        """The answers without files that pages load."""
+        return self.fetched - self.files
 
 
 def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:

@@ -23,13 +23,17 @@ BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
 BY_SHIFTS_OF_RUN = """shift_id IN (
         SELECT s.id FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
         WHERE p.run_id = %(run)s AND s.ended_at IS NULL)"""
-#: pages of a run that were fetched or are in process; these are read along their index
+#: files that a run may fetch for each page of its limit, if it fetches the files that pages load:
+#: those do not count as pages
+FILES_A_PAGE = 20
+#: answers of a run, files among them, and URLs in process; these are read along their index
 COUNT_HAD = f"""
 WITH in_process AS MATERIALIZED (
     SELECT id FROM crawling_url WHERE state = '{UrlState.IN_PROCESS}' AND {BY_SHIFTS_OF_RUN}
 )
-SELECT coalesce((SELECT fetched FROM crawling_runtotal WHERE run_id = %(run)s), 0)
-    + (SELECT count(*) FROM in_process)
+SELECT coalesce((SELECT fetched FROM crawling_runtotal WHERE run_id = %(run)s), 0),
+    coalesce((SELECT files FROM crawling_runtotal WHERE run_id = %(run)s), 0),
+    (SELECT count(*) FROM in_process)
 """  # noqa: S608  # a constant
 
 
@@ -45,15 +49,20 @@ def is_complete(run: Run) -> bool:
 
 
 def pages_left(run: Run) -> int | None:
-    """How many more pages the run may fetch, with those in process counted as fetched; None without
-    a limit.
+    """How many more URLs the run may fetch, with those in process counted as pages; None without a
+    limit.
     """
-    if run.crawl.max_pages is None:
+    most = run.crawl.max_pages
+    if most is None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(COUNT_HAD, {"run": run.pk})
-        (had,) = cursor.fetchone()
-    return max(0, run.crawl.max_pages - int(had))
+        fetched, files, in_process = map(int, cursor.fetchone())
+    if not run.crawl.requisites:
+        return max(0, most - fetched - in_process)
+    if files >= FILES_A_PAGE * most:
+        return 0
+    return max(0, most - (fetched - files) - in_process)
 
 
 def limit_reached(run: Run) -> str:
@@ -75,8 +84,12 @@ def soft_limit_reached(run: Run) -> str:
 
 def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:
     """The first of these limits that the run has reached, in words."""
-    if pages is not None and _total(run, "fetched") >= pages:
-        return f"{pages:,} pages"
+    if pages is not None:
+        files = _total(run, "files") if run.crawl.requisites else 0
+        if _total(run, "fetched") - files >= pages:
+            return f"{pages:,} pages"
+        if files >= FILES_A_PAGE * pages:
+            return f"{FILES_A_PAGE * pages:,} files of pages"
     if size is not None and _total(run, "bytes") >= size:
         return filesizeformat(size)
     if (

@@ -280,6 +280,9 @@ class RunTotal(models.Model):
     duplicate = models.BigIntegerField(db_default=0)
     reused = models.BigIntegerField(db_default=0)
     saved_bytes = models.BigIntegerField(db_default=0)
+    files = models.BigIntegerField(
+        db_default=0, help_text="of those fetched, the files that pages load"
+    )
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.fetched}"
@@ -307,6 +310,9 @@ class RunCount(models.Model):
         db_default=0, help_text="of archive files, by payloads that were stored before"
     )
     bytes = models.BigIntegerField(db_default=0)
+    files = models.BigIntegerField(
+        db_default=0, help_text="of those fetched, the files that pages load"
+    )
 
     class Meta:
         constraints = [

@@ -167,8 +167,9 @@ class CrawlOrder(
         Count | None,
         Question(
             label="Pages",
-            help="Including redirects.",
-            meaning="maximum number of pages",
+            help="Including redirects. With Fetch page assets, files that pages load do not count.",
+            meaning="maximum number of pages; with `requisites`, images and other files that pages "
+            "load do not count, and are at most 20 for each page",
             option="--max-pages",
         ),
     ] = None

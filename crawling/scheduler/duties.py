@@ -23,6 +23,7 @@ from allocation.services import forget_sent, forget_use, set_capacity
 from crawling.archive.files import seal_all, this_machine
 from crawling.frontier.change.rejudgement import rank_some
 from crawling.frontier.change.reusable_pages import forget_cold
+from crawling.frontier.run_limits import FILES_A_PAGE
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
 from crawling.installation.pools import capacity_of, crawl_pools, default_pool
 from crawling.jobs.rq_jobs import live_workers
@@ -68,7 +69,8 @@ UNION
 SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
 LEFT JOIN crawling_runtotal t ON t.run_id = r.id
 WHERE r.state IN {WORKING_IN_SQL} AND r.started_at IS NOT NULL AND {HAS_NO_SHIFT}
-  AND (t.fetched >= c.max_pages OR t.bytes >= c.max_bytes
+  AND (t.fetched - CASE WHEN c.requisites THEN t.files ELSE 0 END >= c.max_pages
+       OR (c.requisites AND t.files >= {FILES_A_PAGE} * c.max_pages) OR t.bytes >= c.max_bytes
        OR r.started_at + make_interval(secs => c.max_seconds) <= clock_timestamp())
 """  # noqa: S608  # constants
 #: runs that have ended and are in the pool still

@@ -14,7 +14,8 @@ from serving.schemas import Schema
 class FetchCountsOut(Schema):
     """`crawling.frontier.run_counts.FetchCounts` as JSON. fetched: answers, whatever their status;
     duplicate: of them, those whose content another page of the run had first; reused: of them,
-    those taken from other crawls; saved_bytes: of archive files, by payloads stored before."""
+    those taken from other crawls; files: of them, images, styles and others that pages load;
+    saved_bytes: of archive files, by payloads stored before."""
 
     discovered: int
     fetched: int
@@ -26,6 +27,7 @@ class FetchCountsOut(Schema):
     duplicate: int
     reused: int
     saved_bytes: int
+    files: int
 
 
 class UrlCountsOut(FetchCountsOut):

@@ -62,7 +62,8 @@ SELECT
      WHERE run_id = %(run)s)::bigint,
     (SELECT coalesce(json_agg(json_build_array(state, status, urls)), '[]')
      FROM crawling_runstatuscount WHERE run_id = %(run)s AND urls > 0),
-    %(seeds)s AND EXISTS (SELECT FROM crawling_url WHERE run_id = %(run)s AND depth = 0 AND redirects > 0),
+    %(seeds)s AND EXISTS (
+        SELECT FROM crawling_url WHERE run_id = %(run)s AND depth = 0 AND redirects > 0),
     EXISTS (SELECT FROM crawling_trappattern WHERE run_id = %(run)s AND rule = %(one_text)s)
 """
 

@@ -185,7 +185,7 @@ class RunOverview:
         counts, rates = self.view.counts, (self.rates.now, self.view.pages_per_second)
         return remaining(
             known=counts.queued + counts.in_process,
-            fetched=counts.fetched,
+            fetched=counts.pages if self.crawl.requisites else counts.fetched,
             most=self.crawl.max_pages,
             rates=rates,
         )

@@ -71,7 +71,7 @@ def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
     """The state and the numbers of a crawl in the list, in the shown columns."""
     view, counts, most = row.view, row.view.counts, row.crawl.max_pages
     name = escape(view.name)
-    done = most if view.is_complete else counts.fetched
+    done = most if view.is_complete else counts.pages if row.crawl.requisites else counts.fetched
     of_most = (
         f' <small class="of">of {most:,}</small><progress value="{done}" max="{most}"\n'
         f'aria-label="Pages of {name}"></progress>'

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from crawling.frontier.exclusion import exclude, readmit
-from crawling.frontier.run_counts import FetchCounts, add_counts
+from crawling.frontier.run_counts import IS_FILE, FetchCounts, add_counts
 from crawling.models import Run, Url, UrlState
 from crawling.web.statuses import FetchStatus
 
@@ -43,11 +43,12 @@ WITH slice AS (
     WHERE c.run_id = %(run)s AND c.state = '{UrlState.FAILED}' AND c.status = counted.status
 ), pages AS (
     DELETE FROM crawling_page p USING back WHERE p.url_id = back.id
-    RETURNING p.bytes, p.unchanged_since, p.duplicate_of, p.reused_from
+    RETURNING p.bytes, p.unchanged_since, p.duplicate_of, p.reused_from, p.content_type
 )
 SELECT (SELECT count(*) FROM back), count(*),
     coalesce(sum(bytes) FILTER (WHERE unchanged_since IS NULL), 0)::bigint,
-    count(duplicate_of), count(reused_from)
+    count(duplicate_of), count(reused_from),
+    count(*) FILTER (WHERE {IS_FILE.format("content_type")})
 FROM pages
 """  # noqa: S608 - the states are constants
 
@@ -117,10 +118,10 @@ def requeue_failed(
             "limit": SLICE,
         }
         cursor.execute(RETRY, values)
-        failed, fetched, size, duplicate, reused = cursor.fetchone()
+        failed, *less = cursor.fetchone()
         if failed:
-            less = FetchCounts(
-                failed=-failed, fetched=-fetched, bytes=-size, duplicate=-duplicate, reused=-reused
-            )
+            names = ("fetched", "bytes", "duplicate", "reused", "files")
+            counts = dict(zip(names, (-number for number in less), strict=True))
+            less = FetchCounts(failed=-failed, **counts)
             add_counts(cursor, run_id, less)
     return int(failed)

@@ -69,6 +69,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "forget_clocks",
         "forget_cold_pages",
         "forget_deleted",
+        "forget_deleted_collections",
         "forget_removed",
         "keep_checkpoints",
         "keep_to_rules",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from bs4 import BeautifulSoup
 from django.contrib.auth.models import Group, User
 from django.urls import reverse
 
 from allocation.models import Pool
 from allocation.services import Override, set_capacity
 from crawlsite.administration.accounts import make_roles
+from tests.page_tree import tree_of
 
 pytestmark = pytest.mark.django_db
 
@@ -42,9 +42,7 @@ def log_in(client):
 
 
 def alarm(client, address: str):
-    return BeautifulSoup(client.get(address).content, "html.parser").find(
-        attrs={"data-alarm": True}
-    )
+    return tree_of(client.get(address).content).find(attrs={"data-alarm": True})
 
 
 PAGES = [
@@ -108,10 +106,7 @@ def test_a_refresh_brings_an_alarm_that_began_meanwhile(log_in, pool, lose_a_uni
     lose_a_unit()
 
     after = client.get(page, headers={**refresh, "If-None-Match": before.headers["ETag"]})
-    assert (
-        BeautifulSoup(after.content, "html.parser").select_one("#alarms [data-alarm] a")["href"]
-        == page
-    )
+    assert tree_of(after.content).select_one("#alarms [data-alarm] a")["href"] == page
 
 
 def test_units_that_are_missing_are_told_with_what_to_do(log_in, lose_a_unit):

@@ -3,7 +3,6 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from bs4 import BeautifulSoup
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
@@ -17,6 +16,7 @@ from allocation.services import (
 from allocation.values import NewClass
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser
+from tests.page_tree import tree_of
 
 pytestmark = [pytest.mark.django_db]
 
@@ -36,7 +36,7 @@ def viewer():
 
 def page_of(client, pool, tab="", **options):
     address = f"{pool.get_absolute_url()}{tab}"
-    return BeautifulSoup(client.get(address, **options).content, "html.parser")
+    return tree_of(client.get(address, **options).content)
 
 
 def text(element) -> str:
@@ -61,7 +61,7 @@ def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_ar
     assert viewer.get(reverse("allocation:pools")).url == bank.get_absolute_url()
 
     make_pool(1, name="a pool that is over")
-    page = BeautifulSoup(viewer.get(reverse("allocation:pools")).content, "html.parser")
+    page = tree_of(viewer.get(reverse("allocation:pools")).content)
     first = page.find("a", href=bank.get_absolute_url()).find_parent("article")
     assert "2 processes, 0 waiting for resources (1 request in line)" in text(first)
     assert "6 of 10" in text(first)
@@ -251,7 +251,7 @@ def test_a_large_bank_comes_in_parts_with_a_search_and_tells_every_wait(
         ask(make_process(pool, name, (1,)), (1,))
 
     def names(query, table="table.matrix"):
-        page = BeautifulSoup(viewer.get(pool.get_absolute_url() + query).content, "html.parser")
+        page = tree_of(viewer.get(pool.get_absolute_url() + query).content)
         return [cell.text.split()[0] for cell in page.select(f"{table} tbody th")]
 
     assert names("") == ["Available", "alpha", "beta"]

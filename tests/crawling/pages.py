@@ -12,6 +12,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 
 from crawlsite.administration.accounts import make_roles
+from tests.page_tree import tree_of
 
 
 def browser(role: str, **user_fields) -> Client:
@@ -37,7 +38,7 @@ def log_in(client: Client, user: User) -> None:
 
 
 def soup(response) -> BeautifulSoup:
-    return BeautifulSoup(response.content, "html.parser")
+    return tree_of(response.content)
 
 
 def timeless(page: str) -> str:

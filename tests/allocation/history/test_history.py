@@ -8,7 +8,6 @@ from itertools import pairwise
 from uuid import uuid4
 
 import pytest
-from bs4 import BeautifulSoup
 from django.db.models import F
 from django.urls import reverse
 
@@ -30,6 +29,7 @@ from allocation.services.use import KEPT
 from tests.allocation.conftest import ask
 from tests.allocation.history.histories import rewrite
 from tests.crawling.pages import browser
+from tests.page_tree import tree_of
 
 pytestmark = [pytest.mark.django_db]
 
@@ -58,7 +58,7 @@ def viewer():
 def page(client, pool, query=""):
     answer = client.get(reverse("allocation:history", args=[pool.pk]) + query)
     assert answer.status_code == 200
-    return BeautifulSoup(answer.content, "html.parser")
+    return tree_of(answer.content)
 
 
 def text(element) -> str:
@@ -220,7 +220,7 @@ def test_nonsense_in_the_address_shows_the_latest_event(viewer, bank, query):
 
 def test_each_entry_of_the_events_leads_to_the_bank_as_of_then(viewer, bank):
     events = viewer.get(reverse("allocation:events", args=[bank.pk]))
-    shown = BeautifulSoup(events.content, "html.parser")
+    shown = tree_of(events.content)
 
     assert shown.find("a", href=reverse("allocation:history", args=[bank.pk]) + "?event=8")
 

@@ -14,6 +14,7 @@ from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.sandbox import Sandbox
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser
+from tests.page_tree import tree_of
 
 pytestmark = [pytest.mark.django_db]
 SILBERSCHATZ = EXAMPLES["silberschatz"].sandbox
@@ -44,12 +45,12 @@ def fields(sandbox: Sandbox, **more: str) -> dict[str, object]:
 
 
 def words(answer) -> str:
-    return " ".join(BeautifulSoup(answer.content, "html.parser").main.get_text(" ").split())
+    return " ".join(tree_of(answer.content).main.get_text(" ").split())
 
 
 def shown(answer) -> BeautifulSoup:
     assert answer.status_code == 200, words(answer)
-    return BeautifulSoup(answer.content, "html.parser")
+    return tree_of(answer.content)
 
 
 def typed_in(answer) -> dict[str, object]:
@@ -180,7 +181,7 @@ def test_the_live_state_is_copied_and_left_alone(viewer, address, bank):
 
     answer = viewer.get(address, {"pool": bank.pk})
 
-    page = BeautifulSoup(answer.content, "html.parser")
+    page = tree_of(answer.content)
     assert [one["value"] for one in page.select("[name=process_name]")] == ["alpha", "beta"]
     assert [one["value"] for one in page.select("[name=process_allocation]")] == ["4 0", "2 1"]
     assert [one["value"] for one in page.select("[name=class_units]")] == ["4", "4"]
@@ -195,10 +196,9 @@ def test_reservations_are_left_out_of_a_copy_and_named(viewer, address, bank):
     answer = viewer.get(address, {"pool": bank.pk})
 
     assert "Not copied, as no safety depends on them: beta." in words(answer)
-    assert [
-        one["value"]
-        for one in BeautifulSoup(answer.content, "html.parser").select("[name=process_name]")
-    ] == ["alpha"]
+    assert [one["value"] for one in tree_of(answer.content).select("[name=process_name]")] == [
+        "alpha"
+    ]
 
 
 def test_pages_of_the_bank_lead_to_a_copy_of_what_they_show(viewer, address, bank, make_pool):
@@ -223,7 +223,7 @@ def test_two_processes_with_one_label_are_told_apart(viewer, address, make_pool,
     third = make_process(pool, f"twin ({first.pk + 2})", (1,))
     second = make_process(pool, "twin", (1,), run_ref="the other")
 
-    page = BeautifulSoup(viewer.get(address, {"pool": pool.pk}).content, "html.parser")
+    page = tree_of(viewer.get(address, {"pool": pool.pk}).content)
 
     assert [one["value"] for one in page.select("[name=process_name]")] == [
         "twin",

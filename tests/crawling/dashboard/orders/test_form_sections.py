@@ -4,13 +4,13 @@ wrong."""
 from __future__ import annotations
 
 import pytest
-from bs4 import BeautifulSoup
 from django.urls import reverse
 
 from crawling.dashboard.orders.forms.create import CrawlForm
 from crawling.dashboard.orders.forms.sections import SECTIONS, sections_of
 from crawling.runs.crawls.creation import create_crawl
 from tests.crawling.pages import browser, soup
+from tests.page_tree import tree_of
 
 CAPACITY = {
     "worker": 4,
@@ -95,10 +95,7 @@ def test_a_form_is_checked_while_it_is_filled_in(order, is_new):
 
     right = operator.post(address, {**typed, "max_pages": "60", "host_max_pages": "7"}).json()
     assert (right["errors"], right["told"]["budget"]) == ({}, "Pages per host: 7")
-    told = [
-        figure.get_text(" ", strip=True)
-        for figure in BeautifulSoup(right["estimate"], "html.parser").select("div")
-    ]
+    told = [figure.get_text(" ", strip=True) for figure in tree_of(right["estimate"]).select("div")]
     assert told[:2] == [
         "Requests per minute 30 per host, at most",
         "Minimum duration 14 s 7 pages on 1 host",

@@ -6,7 +6,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from bs4 import BeautifulSoup
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -31,6 +30,7 @@ from crawlsite.templatetags.page_tags import intcomma
 from serving import paging
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, timeless
+from tests.page_tree import tree_of
 
 MINUTE = timedelta(minutes=1)
 
@@ -85,7 +85,7 @@ def frontier_of_hosts(order):
 
 
 def soup_of(text):
-    return BeautifulSoup(text, "html.parser")
+    return tree_of(text)
 
 
 def seen(page, *words):
@@ -152,7 +152,7 @@ def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visi
         reverse("allocation:pool", args=[1])[:6],
     )
     seen(page, ">Pause<", ">Stop<")
-    found = BeautifulSoup(page, "html.parser")
+    found = tree_of(page)
     found.select_one(".log").decompose()
     line = found.select_one("#wait > p")
     assert " ".join(line.get_text().split()) == (
@@ -170,7 +170,7 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
 
     _, page = visit(crawl)
 
-    table = BeautifulSoup(page, "html.parser").select_one("section[aria-labelledby=grants] table")
+    table = tree_of(page).select_one("section[aria-labelledby=grants] table")
     rows = [[cell.get_text(strip=True) for cell in row(["th", "td"])] for row in table("tr")]
     assert rows == [
         ["Resource", "Granted", "Used"],

@@ -7,7 +7,6 @@ from io import StringIO
 from xml.etree import ElementTree
 
 import pytest
-from bs4 import BeautifulSoup
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -27,6 +26,7 @@ from crawling.uses.watches.page_states import state_changes
 from crawling.uses.watches.watching import WatchFields, create_watch, events_of
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
+from tests.page_tree import tree_of
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -264,7 +264,7 @@ def test_the_feed_is_read_without_a_log_in_by_its_secret_address_alone(site, cra
         for entry in ElementTree.fromstring(answer.content).iter(f"{ATOM}entry")
     }
     assert f"page gone: {site.url}/gone" in entries
-    shown = BeautifulSoup(entries[f"page changed: {site.url}/price"], "html.parser")
+    shown = tree_of(entries[f"page changed: {site.url}/price"])
     assert shown.script is None
     assert "+ <script>alert(1)</script>" in shown.pre.get_text()
     assert reader.get(place[:-12] + "x/feed.atom").status_code == 404

@@ -6,7 +6,6 @@ from urllib.parse import quote
 from wsgiref.util import setup_testing_defaults
 
 import pytest
-from bs4 import BeautifulSoup
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -19,6 +18,7 @@ from crawling.uses.exports.wacz.access import ticket_for
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 from tests.crawling.uses.exports.wacz.test_wacz_file import made
+from tests.page_tree import tree_of
 
 RANGES = {
     "": None,
@@ -144,7 +144,7 @@ def test_a_page_of_ours_has_the_player_in_a_frame_that_cannot_leave(run, setting
     address = f"/run/{run.pk}/crawl-1-run-1.wacz?url=http%3A%2F%2Fa.example%2F%22%3E&ts=2026"
     status, headers, page = ask(run, address, host=SITE)
 
-    frame = BeautifulSoup(page, "html.parser").find("iframe")
+    frame = tree_of(page).find("iframe")
     origin = f"http://{OF_RUN.format(run.pk)}"
     assert status == 200
     assert frame["src"].startswith(f"{origin}/?source={quote(origin, safe='')}%2Farchive%2F")

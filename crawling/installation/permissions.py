@@ -14,7 +14,7 @@ from typing import Protocol
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import CharField, Exists, Q, QuerySet, Value
+from django.db.models import Exists, Q
 
 from crawling.models import CrawlJob, Team, TeamRule
 
@@ -31,19 +31,11 @@ OF_ADMINISTRATORS = (
     "This concerns the crawls of all teams: only administrators do it. Ask one of them; for crawls "
     "of your own, set their own rules (Settings)."
 )
-#: as if it were a permission that all users have, while all operators act on all crawls
-RULE_IS_LIFTED = ("teams", "rule_is_lifted")
 
 
 def acts_on_own_only() -> bool:
     """Whether operators act on crawls of their own and of their teams only; so without a row."""
     return not TeamRule.objects.filter(own_crawls_only=False).exists()
-
-
-def lifted_rule() -> QuerySet[TeamRule, tuple[str, str]]:
-    """A row, RULE_IS_LIFTED, while the rule is lifted, to read it together with permissions."""
-    app, name = (Value(text, CharField()) for text in RULE_IS_LIFTED)
-    return TeamRule.objects.filter(own_crawls_only=False).values_list(app, name)
 
 
 def withheld_from(granted: Collection[str], *, rule_is_lifted: bool) -> dict[str, str]:

@@ -4,6 +4,7 @@ each way to log in.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
 
@@ -149,6 +150,8 @@ APPS = {
     "pools": "allocation.{}_pool",
     **dict.fromkeys(("dns",), "dnscache.{}_dnsentry"),
 }
+#: as far as they may go
+ASCENDING = ("anonymous", "nobody", *ROLES)
 VERBS = {"get": "view", "post": "change", "patch": "change", "put": "change", "delete": "delete"}
 
 
@@ -245,14 +248,20 @@ def granted(role: str) -> set[str]:
     return set(ROLES.get(role, ())) - (OF_ALL if role == "operator" else set())
 
 
-@pytest.mark.parametrize("role", ["anonymous", "nobody", *ROLES])
-def test_each_endpoint_serves_those_who_may_and_nobody_else(programs, order, settings, role):
-    settings.API_REQUESTS_A_MINUTE = 1_000_000
-    crawl, found = create_crawl(order(SEED)), []
+def least_role(method, path) -> str:
+    return next(role for role in ROLES if permission(method, path) in granted(role))
 
+
+def misfits(programs, crawl: int, role: str, asked: Callable[[str], bool]) -> list[object]:
+    """The endpoints that answered a role otherwise than they ought to, of those of which `asked` is
+    true for the least role that they serve.
+    """
+    found = []
     for method, path, body in endpoints():
+        if not asked(least_role(method, path)):
+            continue
         before = transaction.savepoint()
-        status, answer = programs[role](method.upper(), address_of(path, crawl.pk), example(body))
+        status, answer = programs[role](method.upper(), address_of(path, crawl), example(body))
         transaction.savepoint_rollback(before)
         if role == "anonymous":
             expected = {401}
@@ -264,8 +273,24 @@ def test_each_endpoint_serves_those_who_may_and_nobody_else(programs, order, set
             expected = {200, 201, 202, 204, 404, 409, 422}
         if status not in expected or (status >= 400 and not answer["detail"]):
             found.append((method, path, status, answer))
+    return found
 
-    assert not found
+
+@pytest.mark.parametrize("role", ASCENDING)
+def test_each_endpoint_serves_the_least_who_may_and_nobody_before(programs, order, settings, role):
+    settings.API_REQUESTS_A_MINUTE = 1_000_000
+    crawl, rank = create_crawl(order(SEED)), ASCENDING.index(role)
+
+    assert not misfits(programs, crawl.pk, role, lambda least: rank <= ASCENDING.index(least))
+
+
+@pytest.mark.drill  # a role has all permissions of those before it, as `test_roles` says
+@pytest.mark.parametrize("role", ["operator", "administrator"])
+def test_whoever_may_more_is_served_as_well(programs, order, settings, role):
+    settings.API_REQUESTS_A_MINUTE = 1_000_000
+    crawl, rank = create_crawl(order(SEED)), ASCENDING.index(role)
+
+    assert not misfits(programs, crawl.pk, role, lambda least: rank > ASCENDING.index(least))
 
 
 def test_the_examples_of_bodies_are_taken(programs, order, identified):

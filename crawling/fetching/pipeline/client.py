@@ -1,5 +1,5 @@
-"""Fetches as a crawl's order says: with its headers, secrets, proxy, limits and share of the
-granted units.
+"""Send the requests of a crawl as its order says: with its headers, secrets, proxy, limits and
+share of the granted units.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from crawling.web.vetting import AllowedRange, DialPolicy
 from dnscache.resolver import Resolution, resolve
 
 NOT_ASKED = "The server answered 304 (not modified) to an unconditional request."
-#: the allowance of an answer beside its document: headers, the marks between chunks
+#: the allowance for an answer's bytes besides its document: headers, and the marks between chunks
 WRAPPING_BYTES = 1024 * 1024
 
 
 class LeaseLost(Exception):
-    """The hosts may belong to another shift by now: they get no further requests."""
+    """The hosts may belong to another shift by now, so they get no further requests."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ class RequestPolicy:
         return self.fetching.shows_itself
 
     def password_for(self, address: Address) -> str:
-        """`user:password` for the URL's host, as in the order; empty if none may be sent there."""
+        """`user:password` for the URL's host, as in the order. Empty if none may be sent to that
+        host.
+        """
         may_have = self.recipients.may_have_password(address)
         return self.fetching.credentials.get(address.host_key, "") if may_have else ""
 
@@ -88,11 +90,11 @@ class RequestPolicy:
 
 @dataclass(frozen=True)
 class Egress:
-    """The way out for requests: the addresses that are allowed, and the proxy."""
+    """The way out for requests: the allowed addresses, and the proxy."""
 
     dialling: DialPolicy
     proxy: Proxy | None = None
-    #: the addresses of the proxy's name
+    #: the look-up of the proxy's name
     resolve: Callable[[str], Resolution] = resolve
 
     def route(self) -> tuple[ProxyRoute | None, Fetched | None]:
@@ -121,13 +123,13 @@ class Client:
     bandwidth: Bandwidth
     max_document_bytes: int
     memory_budget: MemoryBudget = field(default_factory=MemoryBudget)
-    #: local files are read from these only
+    #: the only directories from which local files are read
     directories: Sequence[str] = ()
     #: waits for the given seconds, or until no more fetches are wanted
     pause: Callable[[float], None] = time.sleep
     lease_is_lost: Callable[[], bool] = lambda: False
     connections: PinnedSession = field(init=False)
-    #: the cookies of all hosts: hosts of a domain share some
+    #: the cookies of all hosts, since the hosts of a domain share some
     cookies: CookieStore = field(default_factory=CookieStore)
     #: by host key
     sessions: dict[str, HostSession] = field(default_factory=dict)
@@ -147,13 +149,13 @@ class Client:
 
     @property
     def has_own_way(self) -> bool:
-        """Whether some hosts may answer this crawl in another way than others."""
+        """Whether some hosts may answer this crawl differently from others."""
         asks = self.fetching
         return bool(self.egress.proxy or asks.headers or asks.keeps_cookies or asks.credentials)
 
     @property
     def keeps_sessions(self) -> bool:
-        """Whether the next shift can use what this one learns about a host."""
+        """Whether the next shift can use what this shift learns about a host."""
         return bool(self.fetching.keeps_cookies or self.fetching.credentials)
 
     def has_default_identity(self, host_key: str) -> bool:
@@ -183,9 +185,9 @@ class Client:
     ) -> Fetched:
         """Fetch from a vetted address, within bandwidth. Raises LeaseLost.
 
-        keep: return the exchange, too, for the archive. judge: decides by an answer's head whether
-        to read on. asking: headers that ask for less than the whole document. form: the data to
-        post. login: the form that is sent to this address.
+        keep: return the exchange, too, for the archive. judge: decides from the head of an answer
+        whether its body is read. asking: headers that ask for less than the whole document. form:
+        the data to post. login: the form that is sent to this address.
         """
         if self.lease_is_lost():
             raise LeaseLost
@@ -231,7 +233,9 @@ class Client:
         return replace(how, body=login.body, body_type=login.content_type, hides_query=True)
 
     def _get_by_scheme(self, address: Address, dial: str, max_bytes: int, *, keep: bool) -> Fetched:
-        """Fetch a URL of another scheme than HTTP. The limits hold for a package's fetcher, too."""
+        """Fetch a URL whose scheme is not HTTP. The limits also hold for the fetcher of a
+        package.
+        """
         protocol = PROTOCOLS.get(address.scheme)
         if protocol is None:
             return no_protocol(address.scheme)

@@ -1,4 +1,4 @@
-"""Extract and conclude: the answer, its links, and the outcome of the URL."""
+"""Turn an answer into the outcome of its URL, with the links of its document."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def conclude(
 ) -> UrlOutcome:
     """Return what became of the URL. A try that may end better in a moment goes back to the queue.
 
-    sitemaps: those that the site's robots.txt names, as written there, to be recorded with this
-    page.
+    sitemaps: the sitemaps that the site's robots.txt names, as written there, to be recorded with
+    this page.
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
     is_head_only = context.links.filters.wants_head_only(claimed.hops)
@@ -87,7 +87,7 @@ def _with_answer(
     error: str,
     context: FetchContext,
 ) -> UrlOutcome:
-    """The outcome of a URL whose answer is read: a page, and where it leads."""
+    """The outcome of a URL whose answer is read: a page, and the links that lead from it."""
     target = _redirect_target(address, fetched)
     is_personal = context.client.policy.is_personal
     pattern = pattern_with(address, claimed.pattern, year=context.links.traps.year)
@@ -137,9 +137,9 @@ def _without_answer(
     *,
     is_last: bool = False,
 ) -> UrlOutcome | None:
-    """The outcome of a URL whose answer is not read: it is tried again, or has none.
+    """The outcome of a URL whose answer is not read: the URL is tried again, or fails.
 
-    asked: the seconds after which the server wants to be asked again, whatever the status.
+    asked: the seconds after which the server accepts the next request, whatever the status.
     """
     if (may_pass(status) or asked is not None) and not is_last:
         retry = retry_after(claimed.attempts, asked)
@@ -194,7 +194,7 @@ def _astray(
     target: Address | None,
     document: Document,
 ) -> FetchStatus | None:
-    """The redirect's mistake, if the redirect alone shows it."""
+    """The mistake of a redirect, if the redirect alone shows the mistake."""
     if document.is_index and claimed.nesting > MOST_INDEXES:
         return FetchStatus.NESTED_SITEMAPS
     if not is_redirect(fetched.status):

@@ -1,5 +1,5 @@
 """The state that the fetch threads of a shift share: the crawl's order, the units that the shift
-holds, and the port through which they ask the shift and hand over results.
+holds, and the port through which fetch threads ask the shift and hand over results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dnscache.resolver import Resolution, resolve
 #: types that a server sends for as long as the client listens: server-sent events (HTML Standard,
 #: section 9.2), and a camera's pictures
 ENDLESS_TYPES = frozenset({"text/event-stream", "multipart/x-mixed-replace"})
-#: types that servers give to sitemaps
+#: the types with which servers send sitemaps
 SITEMAP_TYPES = frozenset({*xml.TYPES, *GZIPS, *SILENT, "text/plain"})
 
 
@@ -43,16 +43,16 @@ T = TypeVar("T")
 
 
 class ShiftPort(Protocol):
-    """Any fetch thread calls these at any time."""
+    """Any fetch thread calls these methods at any time."""
 
     def ask(self, question: Callable[[], T]) -> T | None:
-        """The database's answer; None if the database is away or has none."""
+        """The database's answer to the question. None if the database is away or has no answer."""
 
     def original_url(self, fingerprint: int, digest: bytes) -> int | None:
         """The id of the run's URL that had this content first; None if no page with it is known."""
 
     def resolve(self, host: str) -> Resolution:
-        """The addresses of a host that is not the visit's own."""
+        """The addresses of a host other than the host of the visit."""
 
     def lease_is_lost(self) -> bool:
         """Whether the shift's time is over."""
@@ -64,8 +64,8 @@ class ShiftPort(Protocol):
         """Hand on a robots.txt, to be stored for all crawls."""
 
     def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
-        """Hand on a robots.txt that was requested in this crawl's own way, to be stored for this
-        run only.
+        """Hand on a robots.txt that the host may have written for this crawl only, to be stored for
+        this run alone.
         """
 
     def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ class NoShift:
 class ReuseOffers:
     """Offers of stored pages, by the id of the URL that needs one.
 
-    The shift's own thread makes and settles offers; fetch threads take them.
+    The shift's own thread makes and settles offers; fetch threads take the offered pages.
     """
 
     def __init__(self) -> None:
@@ -117,8 +117,8 @@ class ReuseOffers:
         self._own: set[int] = set()
 
     def make(self, pages: Mapping[int, Page], *, of_others: bool = True) -> None:
-        """Offer pages of other crawls, or of earlier runs, and look up now which records have their
-        payloads: fetch threads do not query the database.
+        """Offer pages of other crawls, or of earlier runs. Look up at once which records have their
+        payloads, since fetch threads do not query the database.
         """
         originals = originals_of(pages.values())
         self._pages |= {url_id: (page, originals[page.pk]) for url_id, page in pages.items()}
@@ -126,10 +126,10 @@ class ReuseOffers:
             self._own.update(pages)
 
     def take(self, url_id: int, *, archives: bool, most: int) -> Fetched | None:
-        """Read what is offered for a URL from the archive; None if it must be fetched.
+        """Read the offered page of a URL from the archive. None if the URL must be fetched.
 
-        archives: return the exchange, too. most: the largest document in bytes that the crawl
-        takes.
+        archives: return the exchange, too. most: the size in bytes of the largest document that the
+        crawl takes.
         """
         pages = self._pages.get(url_id)
         found = answer_of(*pages, most) if pages else None
@@ -150,15 +150,15 @@ class ReuseOffers:
 
 @dataclass
 class CrawlPace:
-    """How fast a crawl asks its hosts. The shift's own thread alone changes it."""
+    """The pace at which a crawl asks its hosts. Only the shift's own thread changes it."""
 
     delay_seconds: float = 0.0
     politeness: PolitenessPart = field(default_factory=PolitenessPart)
-    #: networks whose addresses keep no clock
+    #: networks whose addresses have no politeness clock
     shared_networks: Sequence[IPv4Network | IPv6Network] = ()
-    #: whether the crawl fetches one URL at a time, the next of all hosts in the order of visits
+    #: whether the crawl fetches one URL at a time, in exactly the order of visits
     is_exact: bool = False
-    #: set when the shift ends: nothing waits any longer
+    #: set when the shift ends, so that no thread waits any longer
     ending: threading.Event = field(default_factory=threading.Event)
 
     def follow(self, delay_seconds: float, politeness: PolitenessPart, *, is_exact: bool) -> None:
@@ -167,7 +167,7 @@ class CrawlPace:
         self.is_exact = is_exact
 
     def pause(self, seconds: float) -> None:
-        """Wait, but no longer than the shift lasts, which must end within seconds."""
+        """Wait for `seconds`, but no longer than the shift lasts, which must end within seconds."""
         if seconds > 0:
             self.ending.wait(seconds)
 
@@ -188,8 +188,8 @@ class CrawlPace:
 class RobotsPolicy:
     #: the crawler's name in robots.txt files
     token: str
-    #: hosts whose robots.txt does not bind this crawl, for a reason that an administrator gave; the
-    #: shift's own thread alone changes it
+    #: hosts with a robots.txt that does not bind this crawl, for a reason that an administrator
+    #: gave; the shift's own thread alone changes it
     unbound: frozenset[str] = frozenset()
 
     def binds(self, host_key: str) -> bool:
@@ -201,7 +201,9 @@ class RobotsPolicy:
 
 @dataclass
 class LinkJudge:
-    """Which of a page's links the crawl follows. The shift's own thread alone changes its rules."""
+    """Decides which of a page's links the crawl follows. Only the shift's own thread changes its
+    rules.
+    """
 
     filters: UrlFilters
     #: the settings for reading documents
@@ -215,13 +217,13 @@ class LinkJudge:
     traps: TrapGate = field(default_factory=TrapGate)
     seen: SeenUrls = field(default_factory=SeenUrls)
     refusals: Refusals = field(default_factory=Refusals)
-    #: the name of the filters; empty for those that the shift began with
+    #: the name of the filters; empty for the filters with which the shift began
     rules_key: str = ""
 
     def follow(
         self, rules_key: str, filters: Callable[[], UrlFilters], extract: Mapping[str, str]
     ) -> None:
-        """Judge by these rules, and extract by those, if they are others than before."""
+        """Judge by these rules, and extract by the rules of `extract`, if either has changed."""
         if extract != self.reading.extract:
             self.reading = replace(self.reading, extract=extract)
         if rules_key != self.rules_key:
@@ -229,15 +231,15 @@ class LinkJudge:
             self.forget()
 
     def add_seeds(self, seeds: Sequence[Address], targets: Sequence[Address]) -> None:
-        """Treat these addresses as seeds from now on. targets: those redirect targets of seeds that
+        """Treat these addresses as seeds from now on. targets: the redirect targets of seeds that
         count as seeds, too.
         """
         self.filters = self.filters.with_seeds(seeds).with_targets(targets)
         self.refusals.forget()
 
     def forget(self) -> None:
-        """Judge links as if they were seen for the first time, since the rules changed or a page's
-        links were not stored.
+        """Judge links as if each were new, because the rules changed or a page's links were not
+        stored.
         """
         self.refusals.forget()
         self.seen.forget()
@@ -245,12 +247,12 @@ class LinkJudge:
 
 @dataclass
 class CopyPolicy:
-    """Whether pages with the content of an earlier page are read (SEEDS W8). The shift's own thread
-    alone changes it.
+    """Decides whether pages with the content of an earlier page are read (SEEDS W8). Only the
+    shift's own thread changes it.
     """
 
     is_on: bool = False
-    #: the contents that the shift has met; the store has all
+    #: the contents that the shift has met; the store has the contents of the whole run
     contents: KnownContents = field(default_factory=KnownContents)
 
     def is_copy(self, url_id: int, fingerprint: int, digest: bytes, port: ShiftPort) -> bool:
@@ -284,7 +286,7 @@ class FetchContext:
     port: ShiftPort = field(default_factory=NoShift)
     offers: ReuseOffers = field(default_factory=ReuseOffers)
     copies: CopyPolicy = field(default_factory=CopyPolicy)
-    #: documents' exchanges are kept
+    #: whether the exchanges of documents are kept
     archives: bool = False
     #: reads documents elsewhere
     reading: DocumentReading = field(default_factory=NoReading)
@@ -302,9 +304,8 @@ class FetchContext:
     ) -> Fetched:
         """Fetch a URL of the crawl, but only what its filters let in.
 
-        is_head_only: skip the body of an answer that has a document. is_map: the URL is a sitemap,
-        for which filters of pages do not hold. is_seed: also fetch a document that may be a
-        sitemap.
+        is_head_only: leave out the body of the answer. is_map: the URL is a sitemap, to which the
+        filters of pages do not apply. is_seed: also fetch a document that may be a sitemap.
         """
         granted = self.client.max_document_bytes
         most = granted if is_map else min(granted, self._most_of_a_page)

@@ -1,5 +1,6 @@
-"""When a host may be asked again (by its delay, its Retry-After and the rest of the crawl's
-budget), whether it can be fetched from, how long to wait until it can, and when it is given up.
+"""The clock of a host: when it may be asked again (by its delay, its Retry-After and the crawl's
+remaining budget), whether it can be fetched from, how long to wait until it can, and when it is
+given up.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from crawling.web.politeness import (
 )
 from crawling.web.statuses import FetchStatus, explain, may_be_host_fault
 
-#: a host's shorter rest is no outage
+#: a host's rest that is shorter than this is no outage
 TOLD_SECONDS = 15.0
 
 
 @dataclass
 class RequestBudget:
-    """A crawl's budget of requests to a host, and how much of it is spent."""
+    """A crawl's budget of requests to a host, and the part that is spent."""
 
     spent: RequestsSpent = NOTHING_SPENT
     #: whether the host's row counts all of these requests
@@ -38,7 +39,7 @@ class RequestBudget:
     free_at: float = 0.0
 
     def spend(self, politeness: PolitenessPart) -> None:
-        """A request has just ended."""
+        """Count a request that has just ended."""
         self.spent, self.is_counted = self.spent.plus_one(datetime.now(UTC)), False
         self.keep(politeness)
 
@@ -52,8 +53,8 @@ class RequestBudget:
 class HostClock:
     """The clock of one visit. All times are monotonic seconds.
 
-    Only the shift writes the fields that it takes from the crawl's order, and only the thread that
-    has the visit writes the others, so neither can undo what the other wrote.
+    Only the shift writes the fields that come from the crawl's order, and only the thread that has
+    the visit writes the others. So neither can undo the other's change.
     """
 
     #: when the host may be asked again, by any crawl
@@ -67,15 +68,15 @@ class HostClock:
     last_fetch_seconds: float = 0.0
     #: URLs in a row, of all crawls, for which the host was overloaded or turned the crawler away
     backoffs: int = 0
-    #: a page was fetched while several others failed in a row: those pages are at fault, not the
-    #: host
+    #: whether a page was fetched while several others failed in a row: the failed pages are at
+    #: fault, not the host
     is_trusted: bool = False
-    #: the answer that makes the host rest for long, a sentence; "": none does
+    #: the answer because of which the host rests for long, as a sentence; "" if there is none
     rest_reason: str = ""
     budget: RequestBudget = field(default_factory=RequestBudget)
     #: nothing can be fetched from the host before this time
     closed_until: float = 0.0
-    #: when to try again after a failure that is not the host's fault
+    #: the time of the next try after a failure that is not the host's fault
     waits_until: float = 0.0
     #: no further requests follow, so the remaining URLs need not wait
     is_over: bool = False
@@ -116,9 +117,9 @@ class HostClock:
         """Wait for the delay after a fetch that has just ended, or for longer if the host may be
         overloaded.
 
-        asked: its Retry-After in seconds. is_page: false for a robots.txt or a login, on which all
-        of the host depends and which say nothing about its pages. is_first_try: a URL that fails
-        again counts no second time.
+        asked: its Retry-After in seconds. is_page: false for a robots.txt or a login, on which the
+        whole host depends, and which says nothing about its pages. is_first_try: a URL that fails
+        again is not counted again.
         """
         self.last_fetch_seconds = seconds
         if is_page and may_be_host_fault(status):
@@ -132,15 +133,15 @@ class HostClock:
         elif self.backoffs:
             trusted = self.is_trusted
             rest = rest_after_page(status, asked=asked, chance=chance, is_trusted=trusted)
-        else:  # it failed before, while others did not
+        else:  # the URL failed before, while others did not
             rest = 0.0
         self.rest_reason = _rest_reason(status, rest, asked)
         self.budget.spend(self.politeness)
         self.rest_for(max(self.delay, rest))
 
     def rest_at_fault(self, status: int, asked: float | None) -> None:
-        """Wait because the latest answer is about the host itself: as long as it asks, or longer
-        the more URLs were answered like this.
+        """Wait because the latest answer is about the host itself: for as long as the host asks, or
+        longer with each URL in a row that was answered like this.
         """
         # no secret
         chance = random.random()  # noqa: S311
@@ -149,7 +150,7 @@ class HostClock:
         self.host_free_at = max(self.host_free_at, time.monotonic() + rest)
 
     def rest_for_delay(self) -> None:
-        """Leave the host alone for its delay from now on, at least."""
+        """Leave the host alone for at least its delay from now on."""
         self.host_free_at = max(self.host_free_at, time.monotonic() + self.delay)
 
     def rest_for(self, seconds: float) -> None:
@@ -157,7 +158,7 @@ class HostClock:
         self.host_free_at, self.is_over = time.monotonic() + seconds, False
 
     def come_back_in(self, seconds: float) -> None:
-        """Wait for at least `seconds`, for a reason that is not the host's."""
+        """Wait for at least `seconds`, for a reason that does not lie with the host."""
         self.waits_until = max(self.waits_until, time.monotonic() + seconds)
 
 
@@ -166,24 +167,24 @@ class HostAvailability:
     """The availability of one visit's host."""
 
     clock: HostClock
-    #: the host has answered at some time
+    #: whether the host has ever answered
     has_answered: bool = False
-    #: the outage, if the host lets nothing be fetched
+    #: the outage, if no URL of the host can be fetched
     outage: Outage | None = None
-    #: origins that cannot be fetched from, while another origin of the host can
+    #: origins from which nothing can be fetched, while another origin of the host can be
     origins: dict[str, Outage] = field(default_factory=dict)
-    #: the host's row says so, too
+    #: whether the host's row contains the outage, too
     is_kept: bool = True
-    #: whether it is outside the crawl's sites, and only the heads of its answers are wanted
+    #: whether the host is outside the crawl's sites, and only the heads of its answers are wanted
     is_foreign: bool = False
-    #: why all URLs of the host fail
+    #: the reason why all URLs of the host fail
     given_up: Fetched | None = None
-    #: the latest page that was fetched of it, by which its refusals can be told from failing pages
+    #: the latest page that was fetched from the host; it tells a refusing host from failing pages
     known_page: str = ""
     #: the number of failed pages in a row that makes the host doubtful; more if a known page was
     #: fetched meanwhile
     doubtful_row: int = DOUBTFUL_ROW
-    #: pages that failed in a row
+    #: the number of pages that failed in a row
     row: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -192,7 +193,7 @@ class HostAvailability:
 
     def suspend(self, fetched: Fetched) -> None:
         """Let all URLs of a host that does not answer wait for as long as its outage says, or give
-        the host up.
+        up the host.
         """
         self._note_outage(fetched, _pause(self.outage))
         if self.outage and not self.given_up:
@@ -205,7 +206,7 @@ class HostAvailability:
         """Note that a page failed and that its host may be the cause. Return whether the host is
         now doubtful and its URLs wait untried. A page that fails again by itself says nothing new.
 
-        told: what became of the page, a sentence. asked: its Retry-After in seconds.
+        told: the fate of the page, a sentence. asked: its Retry-After in seconds.
         """
         is_doubtful = is_first_try and self.row + 1 >= self.doubtful_row
         if is_doubtful and not self.known_page:
@@ -216,17 +217,17 @@ class HostAvailability:
         if is_doubtful:
             self.doubt(refused, asked=asked)
             return True
-        if self.row > 1 or rest > TOLD_SECONDS:  # the next visit continues this row
+        if self.row > 1 or rest > TOLD_SECONDS:  # the next visit continues this count
             self._note_outage(refused, rest, may_give_up=False)
             if asked and self.is_foreign and self.is_beyond_patience(rest):
                 self._give_up(refused.status)
         return False
 
     def doubt(self, refused: Fetched, *, asked: float | None, is_known_page: bool = False) -> None:
-        """Doubt the host after a row of failed pages, since it may refuse them all. Request a page
-        that was fetched before, if there is one; otherwise let all pages wait, longer each time.
+        """Doubt the host after a row of failed pages, since it may refuse all pages. Request a page
+        that was fetched before, if one is known. Otherwise let all pages wait, longer each time.
 
-        asked: the latest Retry-After in seconds. is_known_page: the refused page is the one that
+        asked: the latest Retry-After in seconds. is_known_page: the refused page is the page that
         was fetched before.
         """
         rest = max(0.0, self.clock.host_free_at - time.monotonic())
@@ -242,20 +243,20 @@ class HostAvailability:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a known page is to be asked for before any other."""
+        """Whether a known page is requested before any other."""
         return bool(self.outage and self.outage.is_doubtful and self.outage.known_page)
 
     def trust(self) -> None:
-        """Trust the host again, since its known page was fetched: the failed pages failed by
-        themselves, and more of them will.
+        """Trust the host again, since its known page was fetched: the failed pages are at fault,
+        and more of them will fail.
         """
         self.doubtful_row *= 2
         self.clock.backoffs, self.clock.is_trusted = 0, True
         self.note_page("")
 
     def note_page(self, url: str) -> None:
-        """Note a page whose answer shows that the host does not refuse the crawler. url: a URL that
-        can show it again; it may be empty.
+        """Note a page whose answer shows that the host does not refuse the crawler. url: a URL
+        whose next answer can show this again; may be empty.
         """
         self.row, self.known_page = 0, url or self.known_page
         self.recover()
@@ -270,7 +271,7 @@ class HostAvailability:
             self.outage, self.is_kept, self.clock.closed_until = None, False, 0.0
 
     def suspend_origin(self, origin: str, fetched: Fetched) -> None:
-        """Let only the URLs of this origin wait, since another origin of the host answers.
+        """Let the URLs of this origin alone wait, since another origin of the host answers.
 
         The origin never answered; otherwise its earlier robots.txt would still hold.
         """
@@ -288,7 +289,7 @@ class HostAvailability:
         self.is_kept = False
 
     def recover_origin(self, origin: str) -> None:
-        """Note that the origin can be fetched from again."""
+        """Note that the origin can be fetched again."""
         if self.origins.pop(origin, None):
             self.is_kept = False
 
@@ -338,7 +339,9 @@ class HostAvailability:
 
 
 def _rest_reason(status: int, rest: float, asked: float | None) -> str:
-    """Why all crawls leave the host alone; without the URL, which only one crawl may know."""
+    """The reason why all crawls leave the host alone. The URL is left out, since only one crawl may
+    know it.
+    """
     if rest <= TOLD_SECONDS:
         return ""
     wish = f", which asks for {asked:,.0f} s" if asked else ""
@@ -346,6 +349,6 @@ def _rest_reason(status: int, rest: float, asked: float | None) -> str:
 
 
 def _pause(before: Outage | None) -> float:
-    """Seconds of the pause after one more try that failed."""
+    """Seconds of the pause after another failed try."""
     tries = before.tries + 1 if before else 1
     return pause_after(tries, random.random())  # noqa: S311  # no secret

@@ -2,8 +2,8 @@
 away.
 
 Several URLs that fail in a row make a host doubtful. A page that was fetched before then decides:
-if it is fetched again, each of the others has failed by itself; if not, the host is at fault, and
-its URLs wait untried.
+if it is fetched again, the failed pages are at fault; if not, the host is at fault, and its URLs
+wait untried.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from crawling.web.statuses import OUTAGES, FetchStatus, explain, may_be_host_fau
 def note_answer(
     visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
 ) -> bool:
-    """Whether a page's answer makes its host doubtful, so that the page is asked for again later,
-    untried. Any answer that cannot be the host's fault ends the doubt.
+    """Whether a page's answer makes its host doubtful, so that the page is requested again later
+    without counting this try. Any answer that cannot be the host's fault ends the doubt.
     """
     answered = fetched.http_status or fetched.status
     if may_be_host_fault(answered):
         availability = visit.availability
         if fetched.status == FetchStatus.TOO_SLOW:
-            availability.known_page = ""  # a host may well send a page, and drip all others
+            availability.known_page = ""  # a host may send one page well, and all others too slowly
         elif not availability.known_page and availability.row + 1 >= availability.doubtful_row:
             seed = context.port.ask(lambda: fetched_seed(visit.host.queue_id)) or ""
             availability.known_page = "" if seed in context.client.fetching.posts else seed
@@ -52,7 +52,7 @@ def request_known_page(visit: Visit, context: FetchContext) -> None:
         visit.availability.suspend(refusal)
         return
     if refusal:
-        visit.availability.trust()  # the page says nothing any more
+        visit.availability.trust()  # the page is no evidence any more
         return
     if not acquire_turn(visit, dial, context):
         return
@@ -71,7 +71,7 @@ def request_known_page(visit: Visit, context: FetchContext) -> None:
 
 
 def within_patience(visit: Visit, fetched: Fetched) -> Fetched:
-    """The answer, or its replacement if the page asks for more time than the crawl has."""
+    """The answer, or its replacement if the page requires a longer wait than the crawl accepts."""
     asked, answered = fetched.retry_after, fetched.http_status or fetched.status
     if not asked or answered < 400 or not visit.availability.is_beyond_patience(asked):
         return fetched

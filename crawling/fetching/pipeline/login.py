@@ -1,5 +1,5 @@
-"""Log in to a site by its own form, before the first of its pages, and again when an answer shows
-that the log-in has ended.
+"""Log in to a site by its own form before the first of its pages, and again when an answer shows
+that the login has ended.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from crawling.web.forms.submission import NotSent, Submission
 from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import OUTAGES, explain, is_redirect, may_pass, succeeded
 
-#: redirects to the form, and from the form to the page behind it
+#: the most redirects to the form, and from the form to the page behind it
 MOST_HOPS = 5
-#: forms that a site shows one behind the other: a name, a password, and what comes with them
+#: the most forms that a site shows one after the other: a name, a password, and further questions
 MOST_STEPS = 3
 SHOWN_AGAIN = "the site shows its form again, so it did not take what was filled in"
-#: a form is no larger
+#: the largest size of a form
 MAX_BYTES = 2 * 1024 * 1024
 #: a failed login ends the shift; until then the host gets no request
 REST_SECONDS = 60.0
@@ -47,8 +47,8 @@ def must_log_in(address: Address, context: FetchContext) -> bool:
 
 
 def is_logged_out(address: Address, fetched: Fetched, context: FetchContext) -> bool:
-    """Whether a page's answer shows that the site has forgotten an earlier shift's log-in: the page
-    is then requested again after a new log-in.
+    """Whether a page's answer shows that the site has forgotten the login of an earlier shift. The
+    page is then requested again after a new login.
     """
     session = context.client.session_of(address.host_key)
     if not session.is_login_old:
@@ -62,7 +62,7 @@ def is_logged_out(address: Address, fetched: Fetched, context: FetchContext) -> 
 
 
 def _hash_of_login(context: FetchContext) -> str:
-    """The hash of the order's login: with another name or password the crawl logs in anew."""
+    """The hash of the order's login: the crawl logs in anew when the name or password changes."""
     asks = context.client.fetching
     said = repr((asks.login_url, sorted(asks.login_fields.items())))
     return sha256(said.encode()).hexdigest()
@@ -99,13 +99,13 @@ class _Login:
     context: FetchContext
     #: the host's address
     dial: str
-    #: the page with the form, as the order has it
+    #: the page with the form, as the order names it
     start: Address
-    #: the origins that the fields were typed for
+    #: the origins for which the user entered the fields
     trusted: Recipients
 
     def trouble(self) -> str:
-        """Why it failed; empty if it did not."""
+        """The reason why the login failed; empty if it did not."""
         fields = self.context.client.fetching.login_fields
         if not self.context.client.policy.recipients.may_have_login(fields, self.start):
             return "login_fields were given for another site; give them anew"
@@ -131,8 +131,8 @@ class _Login:
     def _send(
         self, form: Form, page: FormPage, fields: Mapping[str, str]
     ) -> tuple[str, FormPage | None]:
-        """Send a form. Return why it failed, or an empty text, and the page that the site shows
-        next, if any.
+        """Send a form. Return the reason why it failed (empty if it did not), and the page that the
+        site shows next, if any.
         """
         try:
             sent = fill_in(form, page, fields)
@@ -149,8 +149,8 @@ class _Login:
         return "", _page_of(answer, where)
 
     def _trouble_with_redirect(self, answer: Fetched, where: Address, sent: Submission) -> str:
-        """The mistake of a redirect that was not followed; a redirect to another site is no
-        mistake, unless the form would be sent there.
+        """The mistake of a redirect that was not followed. A redirect to another site is no
+        mistake, unless it would send the form there.
         """
         target = _target(answer, where)
         if target is None or self.trusted.may_have_all(target):
@@ -180,7 +180,7 @@ class _Login:
         wait_for_turn(self.visit, self.dial, self.context)
 
     def _get(self, address: Address, sent: Submission | None = None) -> Fetched:
-        """One fetch, which the host's clock and budget count."""
+        """Fetch once; the host's clock and budget count this request."""
         assert self.visit.route.resolution is not None
         dial, refusal = route_to(address, self.visit.route.resolution, self.context)
         answer = refusal or self.context.client.get(address, dial, MAX_BYTES, login=sent)
@@ -198,8 +198,8 @@ def _target(answer: Fetched, where: Address) -> Address | None:
 
 
 def _page_of(shown: Fetched, where: Address) -> FormPage | None:
-    """The forms of an answer, including a refusal, since many sites show their form with one. None
-    if the answer is no page.
+    """The forms of an answer. A refusal counts, too, since many sites show their form with one.
+    None if the answer is no page.
     """
     is_refusal = 400 <= shown.status < 500 and not may_pass(shown.status)
     if not succeeded(shown.status) and not is_refusal:

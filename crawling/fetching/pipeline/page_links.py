@@ -1,5 +1,5 @@
-"""The links of a page: those of its document and of its answer's head, and the sitemaps of its
-site, as the crawl's rules judge them, each with the expected similarity of its target to the
+"""The links of a page, as the crawl's rules judge them: the links of its document and of its
+answer's head, and the sitemaps of its site. Each has the expected similarity of its target to the
 crawl's topic.
 """
 
@@ -30,7 +30,7 @@ from crawling.web.links import Links, told_links
 from crawling.web.statuses import succeeded
 from crawling.web.topics import Topic, expected
 
-#: the number of other hosts on which a robots.txt may name sitemaps
+#: the most other hosts on which a robots.txt may name sitemaps
 MOST_OTHER_HOSTS = 10
 COPY = Document(unread=TruncationReason.COPY)
 
@@ -43,9 +43,9 @@ def links_of(
     target: Address | None,
     judge: LinkJudge,
 ) -> tuple[list[Candidate], list[Refusal]]:
-    """The links of a page for the frontier, and those that the rules exclude.
+    """The links of a page for the frontier, and the links that the rules exclude.
 
-    The links of a sitemap are as deep as the sitemap; the links of a document that was named as a
+    The links of a sitemap are as deep as the sitemap. The links of a document that was named as a
     sitemap, but is none, count only if the rules let it in as a page.
     """
     is_map = claimed.nesting > 0
@@ -77,7 +77,9 @@ def links_of(
 
 
 def _allowed(links: Sequence[Address], scheme: str) -> Sequence[Address]:
-    """The links that a document of this scheme may have: nearly always all."""
+    """The links that a document of this scheme may have, which are nearly always all of its
+    links.
+    """
     if all(may_lead(scheme, other) for other in {link.scheme for link in links}):
         return links
     return [link for link in links if may_lead(scheme, link.scheme)]
@@ -105,7 +107,7 @@ def targets_of(
 
 def _near(maps: Iterable[Address], address: Address, judge: LinkJudge) -> list[Address]:
     """The sitemaps of an index that lie on its own host (sitemaps.org), or on a host of the crawl's
-    sites; sitemaps elsewhere are ordinary links, since an index could otherwise send the crawl
+    sites. Sitemaps elsewhere are ordinary links, since an index could otherwise send the crawl
     anywhere.
     """
     scope = judge.filters.scope
@@ -129,11 +131,11 @@ class _Gate:
         counts_all: bool = False,
         are_links: bool = True,
     ) -> list[Candidate]:
-        """The links of a page for the frontier; `counts_all`: known ones, too. `are_links`: they
-        count as links to their targets.
+        """The links of a page for the frontier. `counts_all`: include links to known URLs.
+        `are_links`: count them as links to their targets.
 
-        Links of this shift's earlier pages are not judged again: most links of most pages were seen
-        before.
+        Links of this shift's earlier pages are not judged again, since most links of most pages
+        were seen before.
         """
         news = links if counts_all else self._judge.seen.unseen(links, depth, are_links=are_links)
         admitted = {
@@ -149,7 +151,7 @@ class _Gate:
         return [candidate for candidate in made if candidate]
 
     def sitemaps(self, maps: Iterable[Address], depth: int) -> list[Candidate]:
-        """The candidates that are named as sitemaps: no rule for pages keeps them out, if their
+        """The candidates that are named as sitemaps. No rule for pages excludes them, if their
         links may be fetched at that depth.
         """
         claimed = self._claimed
@@ -242,7 +244,9 @@ def with_head(
     fetched: Fetched,
     context: FetchContext,
 ) -> Document:
-    """The document with the links of its answer's head, or without any, if the head says so."""
+    """The document with the links of the head of its answer. Without any links, if the head forbids
+    following them.
+    """
     reading, headers = context.links.reading, fetched.headers
     tags = _fields(headers, "X-Robots-Tag") if reading.obey_nofollow and not claimed.nesting else ()
     if tags and asks_not_to_follow(tags, context.robots.token):
@@ -268,20 +272,22 @@ def with_head(
 
 
 def _fields(headers: Mapping[str, str], name: str) -> list[str]:
-    """The lines of a field; they are joined if the answer comes from a record."""
+    """The values of all header fields of this name. An answer from a record has them joined into
+    one.
+    """
     if isinstance(headers, HTTPHeaderDict):
         return headers.getlist(name)
     return [headers[name]] if name in headers else []
 
 
 def bad_maps(address: Address, sitemaps: Sequence[str]) -> list[str]:
-    """The mistakes of sitemaps that the robots.txt of a page's site names, in sentences."""
+    """The mistakes in the sitemaps that the robots.txt of a page's site names, in sentences."""
     return list(told_links(sitemaps, Links(f"{address.origin}/robots.txt").fault_of))
 
 
 def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
-    """The sitemaps that a robots.txt names (sitemaps.org, *Submitting your Sitemap*): those on its
-    own host and on some others, which may also list its pages.
+    """The sitemaps that a robots.txt names (sitemaps.org, *Submitting your Sitemap*): the sitemaps
+    on its own host and on some others, which may also list its pages.
     """
     if not sitemaps:
         return []
@@ -301,9 +307,9 @@ def with_similarity(
     address: Address,
     document: Document,
 ) -> list[Candidate]:
-    """The links of a page, each with its target's expected similarity.
+    """The links of a page, each with the expected similarity of its target.
 
-    The target of a redirect is expected to be as similar as the URL itself.
+    The target of a redirect is expected to be as similar as the redirecting URL.
     """
     foreseen = min(1.0, max(0.0, -claimed.rank))
     if not any(link.redirects == 0 for link in links):
@@ -327,7 +333,7 @@ def with_similarity(
 
 
 def _anchors(address: Address, document: Document) -> dict[str, str]:
-    """The texts of the links to each target, joined."""
+    """For each target of a link, the joined texts of its links."""
     texts: dict[str, dict[str, None]] = {}
     for link in links_in(
         document.written, address.url, base=document.base, charset=document.charset

@@ -1,5 +1,5 @@
-"""Pre-fetch: may this URL be fetched at all, from which address, is it the host's turn at that
-address, and what does robots.txt say?
+"""The questions before a fetch: may this URL be fetched at all, from which address, is it the
+host's turn at that address, and what does robots.txt say?
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ THIS_MACHINE = "127.0.0.1"
 def refusal_by_rules(
     claimed: ClaimedUrl, address: Address, context: FetchContext
 ) -> Fetched | None:
-    """The reason why the present rules forbid the fetch, if any.
+    """The reason why the present rules forbid the fetch, if they do.
 
     No request was made yet.
     """
@@ -65,8 +65,8 @@ def address_to_dial(
 def route_to(
     address: Address, resolution: Resolution, context: FetchContext
 ) -> tuple[str, Fetched | None]:
-    """Return the address to connect to, or the reason why there is none; this machine's own files
-    need no other address.
+    """Return the address to connect to, or the reason why there is none. Local files need no
+    address.
     """
     if address.scheme == "file":
         return THIS_MACHINE, None
@@ -76,15 +76,15 @@ def route_to(
 
 
 def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
-    """Apply the rules, and their delay, to this visit."""
+    """Apply the rules, with their delay, to this visit."""
     visit.robots.by_origin[origin] = robots
     visit.clock.asked_delay = max(visit.clock.asked_delay, robots.crawl_delay or 0.0)
 
 
 def lack_robots(visit: Visit, origin: str, robots: RobotsRules) -> bool:
     """Note that the origin's robots.txt cannot be fetched. Return whether only its URLs wait,
-    because another origin of the host answers. Otherwise URLs of others come first, or the host
-    waits with all of its URLs.
+    because another origin of the host answers. Otherwise URLs of other origins come first, or the
+    host waits with all of its URLs.
     """
     visit.robots.by_origin[origin] = robots
     others_answer = visit.robots.has_any or origin in visit.availability.origins
@@ -93,7 +93,7 @@ def lack_robots(visit: Visit, origin: str, robots: RobotsRules) -> bool:
     if visit.turn_to_others():
         visit.clock.rest_for_delay()
         return False
-    del visit.robots.by_origin[origin]  # asked for again at the next try
+    del visit.robots.by_origin[origin]  # requested again at the next try
     visit.availability.suspend(without_robots(robots.unavailable))
     return False
 
@@ -116,7 +116,7 @@ def refusal_by_robots(robots: RobotsRules, address: Address) -> Fetched | None:
     return None
 
 
-#: if turns could not be read, or all were given out, a random delay spreads the retries
+#: if turns could not be read, or all are taken, a random delay of up to this spreads the retries
 LATER_SECONDS = 1.0
 
 
@@ -141,7 +141,7 @@ def acquire_turn(visit: Visit, dial: str, context: FetchContext) -> bool:
 
 
 def wait_for_turn(visit: Visit, dial: str, context: FetchContext) -> None:
-    """Wait for the host's turn: for a request that follows another within one step."""
+    """Wait for the host's turn, for a request that follows another within one step."""
     while not context.pace.ending.is_set() and not wait_for_next_turn(
         visit, dial, context, or_wait=True
     ):
@@ -151,8 +151,8 @@ def wait_for_turn(visit: Visit, dial: str, context: FetchContext) -> None:
 def wait_for_next_turn(
     visit: Visit, dial: str, context: FetchContext, *, or_wait: bool = False
 ) -> bool:
-    """Wait for the next turn, AHEAD_SECONDS at most. Return False if no turn is free now; with
-    `or_wait`, only after waiting for one.
+    """Wait for the next turn, AHEAD_SECONDS at most. Return False if no turn is free now. With
+    `or_wait`, wait for a free turn before returning False.
     """
     gap = context.pace.address_gap(dial, visit.clock.configured_delay)
     if not gap:

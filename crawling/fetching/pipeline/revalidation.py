@@ -1,4 +1,4 @@
-"""Fetch the document; if an earlier run has it, only if it has changed since."""
+"""Fetch the document. If an earlier run has stored it, fetch it only if it has changed since."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def _conditions(earlier: EarlierAnswer, stored: StoredDocument) -> dict[str, str
 
 
 def must_ask_without_condition(visit: Visit, claimed: ClaimedUrl, fetched: Fetched) -> bool:
-    """Whether a server took the question whether a page has changed for a failed condition: then
-    the URL is requested once more without it, after the host's delay.
+    """Whether a server took the question whether a page has changed for a failed condition. The URL
+    is then requested once more without the condition, after the host's delay.
     """
     if fetched.status != HTTPStatus.PRECONDITION_FAILED:
         return False
@@ -108,8 +108,8 @@ def sets_cookies_first(
 def must_answer(
     claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
 ) -> bool:
-    """Whether the host asks for credentials that the order has: then the URL is requested once
-    more, after the host's delay.
+    """Whether the host requires credentials that the order has. The URL is then requested once more
+    with them, after the host's delay.
     """
     if fetched.status != HTTPStatus.UNAUTHORIZED:
         return False

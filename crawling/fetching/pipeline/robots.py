@@ -1,5 +1,5 @@
-"""Fetch an origin's robots.txt, which may lead to other hosts: each is asked at its own pace, and
-the answers are archived.
+"""Fetch an origin's robots.txt, which may redirect to other hosts. Each host is asked at its own
+pace, and the answers are archived.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from crawling.web.politeness import backoff_after
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.statuses import OUTAGES, FetchStatus
 
-#: the longest wait for another host; one that is leased, or rests for longer, is tried later
+#: the longest wait for another host. A host that is leased, or rests for longer, is tried later
 SOON_SECONDS = 2.0
 LATER_SECONDS = 1.0
-#: after this many failed leases a host counts as not answering; its robots.txt is requested again
-#: in a minute
+#: the most failed leases of a redirect's host; then that host counts as not answering, and its
+#: robots.txt is requested again in a minute
 MOST_TRIES = 20
 
 
 def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
     """Fetch the origin's robots.txt and keep it.
 
-    Each step is a fetch, after which the host is left alone for its delay.
+    Each step is one fetch, followed by the host's delay.
 
-    If the file redirects to a host that is leased elsewhere, nothing is learnt yet, and the visit
-    soon comes back for the rest of the way.
+    If the file redirects to a host that is leased elsewhere, nothing is known yet, and the visit
+    soon continues with the remaining redirects.
     """
     answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, context))
     if answer is None:
@@ -54,7 +54,7 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
     if answer.is_stale:
         return  # once more after the host's delay, over a new connection
     if answer.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial):
-        return  # at its next address
+        return  # at the host's next address
     status, body = as_read(answer)
     if context.client.has_default_identity(address.host_key):
         context.port.keep_robots(address.origin, status, body)
@@ -62,25 +62,25 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
         context.port.keep_own_robots(address.origin, status, body)
     robots = context.robots.read(status, body)
     if robots.unavailable and (old := visit.robots.outdated.get(address.origin)):
-        # section 2.4: for as long as no newer one can be fetched
+        # RFC 9309, section 2.4: the old file holds while no newer one can be fetched
         robots = context.robots.read(*old)
     elif robots.unavailable and context.robots.binds(address.host_key):
         if lack_robots(visit, address.origin, robots):
             visit.clock.rest_for_delay()
         return
-    # it may still refuse all pages
+    # the host may still refuse all pages
     elif not visit.availability.outage or visit.availability.outage.status in OUTAGES:
         visit.availability.recover()
     set_robots(visit, address.origin, robots)
-    visit.clock.rest_for_delay()  # it may be longer by now
+    visit.clock.rest_for_delay()  # the delay may be longer by now
 
 
 def _hop(
     visit: Visit, address: Address, dial: str, context: FetchContext, hop: Address, number: int
 ) -> Fetched | None:
-    """The answer of one hop; None if its host cannot be asked now.
+    """The answer of one hop. None if its host cannot be asked now.
 
-    Answers on the way are not requested again.
+    Answers of earlier hops are not requested again.
     """
     if hop.url in visit.robots.hops:
         return visit.robots.hops[hop.url]
@@ -104,7 +104,7 @@ def _hop(
 
 
 def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | None:
-    """Ask another host when its clock allows it; never waits for another shift's lease, since this
+    """Ask another host when its clock allows it. Never wait for another shift's lease, since this
     visit holds a host itself.
     """
     if known := _known_elsewhere(hop, context):
@@ -122,8 +122,8 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
     rest = context.pace.delay_seconds
     try:
         context.pace.pause(host.wait_seconds)
-        # The host is leased only for a while, so it goes back unasked if turns are given out far
-        # ahead.
+        # The other host is leased only for a while, so it goes back without a request if all near
+        # turns are taken.
         if not wait_for_next_turn(visit, dial, context):
             rest = 0.0
             return None
@@ -137,7 +137,7 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
 
 
 def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
-    """The robots.txt that a visit of the other host itself has fetched."""
+    """The robots.txt that a visit of the other host has fetched by itself."""
     if hop.url != f"{hop.origin}/robots.txt":
         return None
     known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))
@@ -145,7 +145,7 @@ def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
 
 
 def _borrowed(hop: Address, context: FetchContext) -> BorrowedHost | None:
-    """The other host for one request; None if another shift leases it."""
+    """The other host, leased for one request. None if another shift has leased it."""
     asks = context.client.fetching
     seconds = SOON_SECONDS + AHEAD_SECONDS + asks.connect_seconds + asks.document_seconds
     found = context.port.ask(
@@ -155,8 +155,8 @@ def _borrowed(hop: Address, context: FetchContext) -> BorrowedHost | None:
 
 
 def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
-    """One request, whose exchange goes to the archive like a document's; no page's row will point
-    at it.
+    """Fetch once. The exchange goes to the archive like a document's, but no page's row refers to
+    it.
     """
     fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
     about = _answer(hop, dial, fetched)

@@ -37,7 +37,7 @@ from crawling.web.statuses import OUTAGES, FetchStatus
 
 @dataclass(frozen=True, slots=True)
 class UnreadAnswer:
-    """An answer that is not yet read; reading it does not need the host."""
+    """An answer that is not read yet. Reading it does not need the host."""
 
     claimed: ClaimedUrl
     address: Address
@@ -53,12 +53,12 @@ class UnreadAnswer:
 
 
 def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
-    """Try the visit's next URL; Return None if nothing is settled yet, because something comes
-    first (robots.txt, a login, credentials), the address has to serve another host before, the
-    host's next address is tried, or the shift ends.
+    """Try the visit's next URL. Return None if the URL is not settled yet: something comes first
+    (robots.txt, a login, credentials), it is another host's turn at the address, the host's next
+    address is tried, or the shift ends.
 
-    The visit is free again one delay after the end of whatever was fetched (never counted from its
-    start: a slow server must not be asked sooner). A step that needs no fetch costs no delay.
+    The visit is free again one delay after the end of whatever was fetched (not after its start,
+    since a slow server would otherwise be asked sooner). A step that needs no fetch costs no delay.
     """
     assert visit.route.resolution is not None
     claimed = visit.urls[0]
@@ -132,7 +132,7 @@ def _refused(
     if why.status != FetchStatus.ROBOTS_UNAVAILABLE or availability.is_foreign:
         return conclude(claimed, address, dial, why, context)
     availability.suspend_origin(origin, why)
-    del visit.robots.by_origin[origin]  # asked for again at the next try
+    del visit.robots.by_origin[origin]  # requested again at the next try
     outage = availability.origins[origin]
     if wait := availability.seconds_to_wait(origin):
         return _waits(claimed, outage, wait)
@@ -154,7 +154,7 @@ def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContex
     """Whether robots.txt is known, or cannot be fetched although another origin's can: a site may
     answer by only one of HTTP and HTTPS.
 
-    If not, robots.txt was requested just now, or the host waits until it can be fetched.
+    If neither, robots.txt was requested just now, or the host waits until it can be fetched.
     """
     robots = visit.robots.by_origin.get(address.origin)
     if robots is None:
@@ -168,7 +168,7 @@ def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContex
 
 
 def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome:
-    """Return what became of the URL. Another fetch thread may have the visit meanwhile."""
+    """Return the outcome of the URL. Another fetch thread may have the visit meanwhile."""
     report_step(FetchStep.EXTRACTING)
     try:
         outcome = conclude(
@@ -192,8 +192,8 @@ def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcom
 def _fetched(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
-    """The earlier answer for the URL, or the host's answer in the visit's turn; None if nothing
-    settles the URL yet.
+    """The earlier answer for the URL, or the host's answer in the visit's turn. None if the URL is
+    not settled yet.
     """
     offered = context.offers.take(
         claimed.id,
@@ -212,7 +212,7 @@ def _fetched(
 def _asked(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
-    """The host's answer; None if none settles the URL."""
+    """The host's answer. None if the URL is not settled yet."""
     fetched = fetch_anew(visit, claimed, address, dial, context)
     visit.rest(fetched, page=claimed)
     keep_session(visit, address, context)
@@ -220,12 +220,12 @@ def _asked(
         address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED
     ):
         visit.urls.appendleft(claimed)
-        # else at its next address
+        # otherwise at the host's next address
         if not (fetched.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial)):
             visit.availability.suspend(fetched)
         return None
     if fetched.is_stale:
-        # once more after the host's delay: nothing was sent over a new connection
+        # once more after the host's delay: the new connection carried no request
         visit.urls.appendleft(claimed)
         return None
     if note_answer(visit, claimed, address, fetched, context):
@@ -246,9 +246,10 @@ def _asked(
 
 
 def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:
-    """Sitemaps go with the first page of their origin: a link needs the page that it was found on.
+    """The sitemaps for the first page of their origin, since each link needs a page on which it was
+    found.
 
-    Pages that are read at the same time may all have the sitemaps; the frontier takes each sitemap
+    Pages that are read at the same time may all get the sitemaps; the frontier takes each sitemap
     once.
     """
     return robots.sitemaps if robots and address.origin not in visit.robots.mapped else []

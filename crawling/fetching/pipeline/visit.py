@@ -1,4 +1,4 @@
-"""One leased host, as fetch threads get it."""
+"""One leased host, as fetch threads see it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from dnscache.resolver import Resolution
 
 @dataclass
 class HostRoute:
-    """How a host is reached. It has a resolution whenever its visit is on the workbench."""
+    """The way to a host. It has a resolution whenever its visit is on the workbench."""
 
     resolution: Resolution | None = None
     resolved_until: float = 0.0
     #: addresses that did not accept a connection
     unreachable: set[str] = field(default_factory=set)
-    #: the address at which the visit has a turn that it waits for, or ""
+    #: the address for whose turn the visit waits, or ""
     turn: str = ""
-    #: the earliest end of the host's certificates; None if none was seen that its queue lacks
+    #: the earliest end of the host's certificates; None if its queue knows all that were seen
     certificate_ends_at: datetime | None = None
 
     def is_current(self, now: float) -> bool:
@@ -61,13 +61,13 @@ class HostRobots:
     """The robots.txt files of a host's origins, and the way to one that is being fetched."""
 
     by_origin: dict[str, RobotsRules] = field(default_factory=dict)
-    #: by origin, status and body of files that remain valid only while no newer ones can be fetched
+    #: by origin, the status and body of files that hold only while no newer ones can be fetched
     outdated: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: origins whose sitemaps were handed on as links
     mapped: set[str] = field(default_factory=set)
     #: the answers of redirects that have not yet led to a file, by URL
     hops: dict[str, Fetched] = field(default_factory=dict)
-    #: how often a host of a redirect could not be leased
+    #: how often the host of a redirect could not be leased
     tries: int = 0
 
     def lacks(self, origin: str) -> bool:
@@ -82,7 +82,7 @@ class HostRobots:
 
 @dataclass
 class RepeatRequests:
-    """URLs that are asked for more than once within a visit."""
+    """URLs that are requested more than once within a visit."""
 
     #: the URL that last set a cookie and redirected to itself, and how often
     sent_back: tuple[int, int] = (0, 0)
@@ -92,7 +92,7 @@ class RepeatRequests:
 
 @dataclass(eq=False)
 class Visit:
-    """The state with which fetch threads fetch from one leased host; one of them has it at a
+    """The state with which fetch threads fetch from one leased host. One thread has it at a
     time.
     """
 
@@ -106,9 +106,9 @@ class Visit:
     repeats: RepeatRequests = field(default_factory=RepeatRequests)
     #: the answers of an earlier run, by the ids of their URLs
     earlier: dict[int, EarlierAnswer] = field(default_factory=dict)
-    #: the time until which hosts that wait for a thread go first
+    #: until this time, hosts that wait for a thread go first
     penalty_until: float = 0.0
-    #: documents of the host that threads are reading; the workbench counts
+    #: the number of the host's documents that threads are reading; the workbench counts
     unread: int = 0
 
     @classmethod
@@ -148,8 +148,8 @@ class Visit:
         return False
 
     def penalise(self, held_seconds: float, *, threads: int) -> None:
-        """Let other visits go first for as long as is fair, since this visit or one of its
-        documents has kept a fetch thread for `held_seconds`.
+        """Let other visits go first for a fair time, because this visit or one of its documents has
+        kept a fetch thread for `held_seconds`.
         """
         self.penalty_until = max(
             self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, threads)
@@ -157,7 +157,7 @@ class Visit:
 
     def rest(self, fetched: Fetched, *, page: ClaimedUrl | None = None) -> None:
         """Leave the host alone for its delay after a fetch, or for longer if the host may be
-        overloaded. page: the URL that was fetched; None if it was no page.
+        overloaded. page: the fetched URL; None if the fetch was not for a page.
         """
         if ends_at := fetched.certificate_ends_at:
             self.route.certificate_ends_at = min(ends_at, self.route.certificate_ends_at or ends_at)

@@ -1,3 +1,3 @@
-"""The process that resolves names before they are needed: the frontier says which names, the pool
+"""The process that resolves names before shifts need them. The frontier says which names, the pool
 how many at a time.
 """

@@ -1,6 +1,4 @@
-"""The working life of a pre-resolver: names of hosts that come due are resolved while a grant
-lasts.
-"""
+"""The work of a pre-resolver: it resolves the names of hosts that come due, while a grant lasts."""
 
 from __future__ import annotations
 
@@ -32,16 +30,17 @@ from dnscache.store import WriteBehind
 
 logger = logging.getLogger(__name__)
 
-#: answers kept at hand: this many take 0.6 GB
+#: the most answers in memory; this many take 0.6 GB
 CAPACITY = 1_000_000
 TICK_SECONDS = 0.2
-#: the time between two looks while no run works; the notification of a grant ends it
+#: the time between two looks while no run works; the notice of a grant ends the pause
 IDLE_SECONDS = 5.0
 #: the delay with which answers reach the gate
 WRITE_SECONDS = 0.1
-#: the sum of all weights walks through the memory, which is too much for every second
+#: the seconds between two sums of all weights: each reads the whole memory, which takes too long to
+#: do every second
 WEIGH_SECONDS = 30.0
-#: rows of earlier processes that are unpacked at each look, until the tables have all of them
+#: rows of earlier processes that are unpacked at each look, until all are in the tables
 UNPACKED_A_LOOK = 1000
 #: temporary errors. Any other error is a bug and ends the process, which the supervisor starts
 #: again.
@@ -105,9 +104,9 @@ class PreResolverProcess:
 
     def _look(self, now: float) -> None:
         """Renew the lock, the grant and the sign of life: every second, more often while the
-        process waits for a grant, and seldom while no run works.
+        process waits for a grant, and rarely while no run works.
 
-        Another process of this machine that has the lock is left alone.
+        Another process of this machine may have the lock and keeps it.
         """
         if not self._seat.is_held():
             return

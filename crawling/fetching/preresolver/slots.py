@@ -1,5 +1,5 @@
-"""The holdings of a pre-resolver: DNS slots of the pool, held by a process of its own that belongs
-to no run, and the machine's lock. One process a machine resolves ahead: the one whose connection to
+"""The holdings of a pre-resolver: DNS slots of the pool, held by a process that belongs to no run,
+and the machine's lock. On each machine one process resolves ahead: the process whose connection to
 PostgreSQL holds that lock.
 """
 
@@ -30,20 +30,21 @@ from crawling.machine.notices import StopEvent, await_notice
 
 logger = logging.getLogger(__name__)
 
-#: the beginning of the names of such processes in the pool; the scheduler makes no shift of them
+#: the beginning of the names of such processes in the pool; the scheduler starts no shift for them
 NAMES_REF = "names/"
 CLASS = "dns_slots"
 #: the divisor of the pre-resolver's claim, which is the pool's DNS slots divided by this. Shifts
-#: look up hardly any names while the gate is kept. If two names in a hundred are silent, each takes
-#: a slot for eight seconds, so with a quarter of the slots crawls waited for names
+#: look up hardly any names while the gate works. If the servers of two names in a hundred are
+#: silent, each takes a slot for eight seconds, so with a quarter of the slots crawls waited for
+#: names
 SHARE = 2
-#: any number will do, as long as nothing else in this database locks by two numbers
+#: any number will do, as long as this database uses it for no other lock by two numbers
 SEAT_LOCK = 726_610
 
 
 #: the time between two tries to take the lock while another process of the machine has it
 TAKEN_SECONDS = 1.0
-#: a lock by two numbers; pg_locks shows those of every database of the server
+#: for a lock by two numbers; pg_locks shows the locks of all databases of the server
 IS_TAKEN = """
 SELECT EXISTS (
     SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 AND granted
@@ -53,7 +54,7 @@ SELECT EXISTS (
 
 
 class LookupSlots:
-    """`held` look-ups may be in flight.
+    """The pre-resolver may have `held` look-ups in flight.
 
     Like a shift, the holder gives everything back when its slice is over and others wait.
 
@@ -67,12 +68,12 @@ class LookupSlots:
         self._began_at = self._renewed_at = 0.0
 
     def settle(self) -> None:
-        """Give back what a predecessor on this machine left when it died."""
+        """Give back the units that a predecessor on this machine held when it died."""
         for row in Process.objects.filter(run_ref=self._reference, state=ProcessState.ACTIVE):
             finish_process(process=row.pk)
 
     def look(self, *, wanted: bool) -> None:
-        """Request slots, take up what was granted, and keep it or give it back.
+        """Request slots, take granted ones into use, and keep or return them.
 
         To be called every second; never waits.
         """
@@ -113,8 +114,8 @@ class LookupSlots:
                 self.held = 0
 
     def _ask(self) -> None:
-        """Register the process, again after each turn: it is finished when idle, so that the pool
-        has no idle process.
+        """Register the process, again after each turn: an idle process is finished, so that the
+        pool has none.
         """
         pool = default_pool()
         units = dict(
@@ -143,7 +144,7 @@ class LookupSlots:
                 kind=RequestKind.START,
             )
         except (AlreadyWaiting, AlreadyStarted):
-            pass  # requested at an earlier look: has it been granted since?
+            pass  # requested at an earlier look, and perhaps granted since
         self._take_up(claimed[CLASS])
 
     def _take_up(self, units: int) -> None:
@@ -167,7 +168,7 @@ class LookupSlots:
 
 
 def is_any_taken() -> bool:
-    """Whether a pre-resolver runs on any machine, at work or idle."""
+    """Whether a pre-resolver runs on any machine, working or idle."""
     with connection.cursor() as cursor:
         cursor.execute(IS_TAKEN, [SEAT_LOCK])
         row = cursor.fetchone()
@@ -175,7 +176,7 @@ def is_any_taken() -> bool:
 
 
 class MachineLock:
-    """Held for as long as the connection lives, so a dead process holds none."""
+    """A lock that is held for as long as its connection lives, so a dead process holds none."""
 
     def __init__(self, machine: str) -> None:
         self._machine = machine
@@ -195,7 +196,7 @@ class MachineLock:
         if self._is_held:
             self._connection.execute("SELECT 1")
             for _ in self._connection.notifies(timeout=0):
-                pass  # otherwise they would be kept for ever while nothing waits for them
+                pass  # otherwise the slots would be kept for ever while no process waits for them
         else:
             row = self._connection.execute(
                 "SELECT pg_try_advisory_lock(%s, hashtext(%s))", [SEAT_LOCK, self._machine]
@@ -206,7 +207,9 @@ class MachineLock:
         return self._is_held
 
     def wait(self, seconds: float, ending: StopEvent) -> None:
-        """Wait for `seconds`, or until a pool has granted something; for less without the lock."""
+        """Wait for `seconds`, or until a pool has granted something. Without the lock, wait for a
+        shorter time.
+        """
         if self._is_held and self._connection:
             await_notice(self._connection, ending, seconds)
         else:

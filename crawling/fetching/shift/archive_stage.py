@@ -1,5 +1,5 @@
-"""A shift's archive: asks the pool for a writer once a document is in hand, and says what may be
-recorded.
+"""A shift's archive. It requests a writer from the pool once a document is in hand, and says which
+outcomes may be recorded.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from crawling.web.statuses import FetchStatus
 #: the longest wait of documents in hand for an archive writer; after it their URLs are tried again
 #: later
 DEADLINE_SECONDS = 30.0
-#: how often a wait is checked
+#: the time between two looks at a wait
 LOOK_SECONDS = 0.2
-#: a fetch thread puts an outcome behind its document at once; without it the shift fails after this
-#: number of looks. Seconds would not do: a machine that was suspended for a while has none left
+#: a fetch thread puts an outcome right behind its document; the shift fails after this number of
+#: looks without it. A limit in seconds would not do: a machine that was suspended has used them up
+#: at once
 OUTCOME_LOOKS = 100
 
 
@@ -45,7 +46,8 @@ class SettledBatch(NamedTuple):
 
 
 class ArchiveStage:
-    """Used by the shift's own thread, except `put`, which fetch threads call.
+    """The shift's use of archive files. Only the shift's own thread calls it, but for `put`, which
+    fetch threads call.
 
     From the first document to the end of the shift it holds one unit of `archive_writers`, if the
     pool has that class. The request is a stage of the shift, which holds everything else meanwhile:
@@ -64,14 +66,15 @@ class ArchiveStage:
         }
         facts |= {"robots": robots_in_words(crawl, timezone.now())}
         run = shift.process.run
-        #: no other process of the run archives; once false it stays so
+        #: no other process of the run archives; once false, this stays false
         self.is_alone = RunProcess.objects.filter(run=run, is_retired=False).count() == 1
         self._writer = (
             ArchiveWriter(
                 lambda: WarcVolume(
                     run, sought=sought_by(crawl), is_alone=lambda: self.is_alone, facts=facts
                 ),
-                # documents that wait belong to no thread; half of the threads' shares is for them
+                # documents that wait belong to no thread, and half of the threads' shares is for
+                # them
                 memory_share(crawl.claim) * crawl.claim["fetch_slots"] // 2,
             )
             if crawl.archive
@@ -95,7 +98,7 @@ class ArchiveStage:
 
     @property
     def lacks_memory(self) -> bool:
-        """Whether something could not be written because no memory was left."""
+        """Whether something could not be written for lack of memory."""
         return self._writer is not None and self._writer.lacks_memory
 
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
@@ -120,7 +123,7 @@ class ArchiveStage:
         return False
 
     def _ask(self, now: float) -> bool:
-        """Whether the writer is granted; a wait that takes too long is broken off."""
+        """Whether the writer is granted; a request that waits too long is withdrawn."""
         if not self._ask_until:
             if self._grants.has_stage:
                 return False
@@ -140,11 +143,12 @@ class ArchiveStage:
         """Sync once, and return what may now be recorded.
 
         Fetch threads hand in a document first and then its outcome: the missing outcomes of written
-        documents are awaited in `coming`. If the length reached beyond its pages, a kill would
-        leave records without a page. Documents that come meanwhile are for the next batch: a sync
-        for them, too, would find newer ones, and so on for as long as fetches are fast. A document
-        that was dropped because no writer came free in time is a failed try. A document that cannot
-        be written, or that the end of the shift cut off, is no try: its URL is given back.
+        documents are awaited in `coming`. A file's committed length must not reach beyond its
+        pages, or a kill would leave records without a page. Documents that come meanwhile wait for
+        the next batch: a further sync for them would find newer ones, and so on while fetches are
+        fast. A document that was dropped because no writer came free in time is a failed try. A
+        document that cannot be written, or that the end of the shift cut off, is no try: its URL is
+        given back.
         """
         if self._writer is None or not (
             self._writer.has_aside or any(outcome.captured for outcome in outcomes)
@@ -162,26 +166,28 @@ class ArchiveStage:
         return SettledBatch(kept + failed, lengths, later)
 
     def abandon(self) -> None:
-        """Commit nothing more: a batch could not be recorded, so its records in the file have no
-        page, and a length committed later would include them. The next opening cuts them off.
+        """Commit nothing more. A batch could not be recorded, so its records in the file have no
+        page, and a length committed later would include them. The next opening of the file cuts
+        them off.
         """
         self._is_abandoned = True
 
     def end(self) -> None:
-        """Let no fetch thread wait for the pool any longer: what is not written by now is
-        dropped."""
+        """Let no fetch thread wait for the pool any longer. Documents that are not written by now
+        are dropped.
+        """
         if self._writer:
             self._writer.stop_holding()
 
     def close(self) -> None:
-        """Let files and slot go."""
+        """Close the files and release the slot."""
         if self._writer:
             self._writer.close()
 
 
 def sought_by(crawl: CrawlJob) -> Deduplicate:
-    """Where payloads count as stored. Answers that may be meant for this crawl alone refer to no
-    other crawl.
+    """The archives in which a payload counts as stored. Answers that may be meant for this crawl
+    alone refer to no other crawl.
     """
     sought = crawl.order.reuse.deduplicate
     return "crawl" if sought == "all" and crawl.order.fetching.shows_itself else sought
@@ -192,8 +198,8 @@ def _awaited(
     written: Iterable[CapturedExchange],
     coming: SimpleQueue[UrlOutcome],
 ) -> tuple[list[UrlOutcome], list[UrlOutcome]]:
-    """The missing outcomes of written documents, with outcomes without a document that come
-    meanwhile; then the outcomes of further documents.
+    """The missing outcomes of written documents, and outcomes without a document that come
+    meanwhile. Then the outcomes of further documents.
     """
     missing = {id(captured) for captured in written}
     missing.difference_update(id(outcome.captured) for outcome in outcomes)

@@ -1,5 +1,5 @@
-"""Following a run that changes while a shift works: its order, its processes, and what the pool has
-granted.
+"""Following a run that changes while a shift works: its order, its processes, and its granted
+units.
 """
 
 from __future__ import annotations

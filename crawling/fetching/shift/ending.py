@@ -1,4 +1,6 @@
-"""The end of a shift: fetches under way finish and are recorded, and all else is given back."""
+"""The end of a shift: fetches under way finish and are recorded, and everything else is given
+back.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ from crawling.runs.steering import pause_by_itself
 from crawling.web.politeness import MAX_ATTEMPTS
 from crawling.web.statuses import FetchStatus
 
-#: fetches that were cut off get this long
+#: the time that fetches get after they were cut off
 CUT_SECONDS = 1.0
-#: for what is written at the end of a shift that had no memory left
+#: the memory for what is written at the end of a shift that had no memory left
 LAST_BYTES = 32 * 1024 * 1024
 
 
@@ -45,7 +47,7 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
     parts.archive.close()
     parts.recorder.write_links()
     parts.hosts.close(still_fetching=not all_ended)
-    if all_ended:  # else they go with this process
+    if all_ended:  # otherwise the threads end with this process
         parts.context.client.connections.close()
     parts.reading.end()
     parts.port.close()
@@ -56,7 +58,7 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
 
 
 def archive_trouble(parts: ShiftParts) -> str:
-    """Why no more answers can be archived, so that the run rests; empty if they can."""
+    """The reason why no more answers can be archived, so that the run rests; empty if they can."""
     if parts.archive.trouble:
         pause_by_itself(parts.shift.process.run_id, paused_by(parts.archive.trouble))
         return NO_ARCHIVE
@@ -82,9 +84,9 @@ def _finish_writing(parts: ShiftParts, ending: str) -> bool:
 
 
 def _cut(claimed: ClaimedUrl, ending: str) -> UrlOutcome:
-    """The outcome of a URL whose answer takes longer than the shift.
+    """The outcome of a URL whose answer takes longer than the shift lasts.
 
-    The answer counts as a try; it fails if the shift let it finish and it did not.
+    The fetch counts as a try. It fails if the shift waited for its end in vain.
     """
     may_never_end = ending in SLICE_ENDINGS and claimed.attempts > MAX_ATTEMPTS
     state, retry = (UrlState.FAILED, None) if may_never_end else (UrlState.QUEUED, 0.0)

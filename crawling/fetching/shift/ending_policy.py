@@ -1,4 +1,4 @@
-"""Why a shift ends, and how long its end may take."""
+"""The reasons for which a shift ends, and the time that its end may take."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ SLICE_OVER = "its time slice is over and others wait"
 YIELDED = "others wait, and it uses idle capacity only"
 SURPLUS = "the order has fewer processes"
 NOTHING_DUE = "the queue is empty for now"
-#: a run that is pausing is paused for its shift, which fetches no more
+#: for a shift, a run that is pausing is paused: the shift fetches no more
 RESTS = {"pausing": "paused", "stopping": "stopped"}
 FAILED = "it failed"
 
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
-#: A fetch that these endings cut off was a try, since every shift might cut it off; so was one that
-#: a fault of the shift cut off. Users and other crawls cause all other endings.
+#: A fetch that these endings cut off counts as a try, since every shift might cut it off. So does a
+#: fetch that a fault of the shift cut off. Users and other crawls cause all other endings.
 COUNTED_ENDINGS = ("", *SLICE_ENDINGS, MEMORY_SPENT)
 #: the time that fetches under way get when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
-#: the time to yield of a crawl that uses idle capacity only: others have its units within 5 s
+#: the time within which a crawl that uses idle capacity only gives way: others have its units
+#: within 5 s
 YIELD_SECONDS = 2.5
 
 
 @dataclass(frozen=True, slots=True)
 class ShiftFacts:
-    """A shift's state at a look.
+    """The state of a shift at one look.
 
-    The callables ask the database and may end the run, so each is called only if nothing before it
-    ends the shift.
+    The callables query the database and may end the run, so each is called only if nothing before
+    it ends the shift.
     """
 
     age_seconds: float
     slice_seconds: float
     longest_seconds: float
-    #: the run's state if shifts fetch nothing in it, or empty
+    #: the run's state, if shifts fetch nothing in that state; otherwise empty
     resting_state: str
     is_aborted: bool
     is_lease_lost: bool
-    #: the order has too few processes for the one that has this shift
+    #: whether the order has too few processes for the process of this shift
     is_surplus: bool
-    #: beyond the processes that were ordered, while a worker is idle
+    #: whether the process is beyond the ordered number, and works while a worker is idle
     is_extra: bool
-    #: the crawl uses idle capacity only
+    #: whether the crawl uses idle capacity only
     is_idle_only: bool
     #: the reason why limits and thresholds end the run; empty while it goes on
     end_of_run: Callable[[], str]
@@ -57,7 +58,7 @@ class ShiftFacts:
 
 
 def reason_to_end(facts: ShiftFacts) -> str:
-    """Why the shift has to end; empty if it need not."""
+    """The reason why the shift has to end; empty if it need not."""
     if reason := _end_of_fetching(facts):
         return reason
     # an extra process gives way at once
@@ -75,7 +76,7 @@ def reason_to_end(facts: ShiftFacts) -> str:
 
 
 def _end_of_fetching(facts: ShiftFacts) -> str:
-    """Why the run's fetching is over, for this shift or for all of them."""
+    """The reason why the run's fetching is over, for this shift or for all; empty if it is not."""
     if facts.is_lease_lost:
         return LEASE_LOST
     if facts.is_aborted:
@@ -86,7 +87,7 @@ def _end_of_fetching(facts: ShiftFacts) -> str:
 
 
 def reason_to_hurry(facts: ShiftFacts) -> str:
-    """Why fetches under way at the end are not awaited any longer; empty if they are."""
+    """The reason why fetches under way are not awaited at the end; empty if they are."""
     if facts.is_lease_lost:
         return LEASE_LOST
     if facts.is_aborted:
@@ -95,5 +96,5 @@ def reason_to_hurry(facts: ShiftFacts) -> str:
 
 
 def join_seconds(ending: str) -> float:
-    """How long fetches under way are awaited."""
+    """The time for which fetches under way are awaited."""
     return YIELD_SECONDS if ending == YIELDED else JOIN_SECONDS

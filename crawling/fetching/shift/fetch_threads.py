@@ -30,13 +30,13 @@ from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-#: A page up to this size is read while the host answers the next request, since reading it takes
-#: some milliseconds. During a longer page, the next answer would wait for too long
+#: A page up to this size is read while the host answers the next request, since reading takes some
+#: milliseconds. While a longer page is read, the next answer would wait for too long
 SHORT_BYTES = 256 * 1024
 
 
 class FetchThreadPool:
-    """As many fetch threads as the shift holds fetch slots; surplus ones retire after their URL
+    """As many fetch threads as the shift holds fetch slots; surplus threads retire after their URL
     (B11's `setSize`).
     """
 
@@ -45,9 +45,10 @@ class FetchThreadPool:
         self._context = context
         self._threads: dict[int, threading.Thread] = {}
         self._size = 0
-        #: by the numbers of fetch threads and the ids of URLs
+        #: by fetch thread number and URL id
         self._in_hand: dict[tuple[int, int], tuple[ClaimedUrl, Visit]] = {}
-        #: seconds that a fetch thread has read another URL's page within its step, by its number
+        #: by fetch thread number, the seconds within its step in which it has read another URL's
+        #: page
         self._read_aside: dict[int, float] = {}
         self.outcomes: SimpleQueue[UrlOutcome] = SimpleQueue()
         self.board = ProgressBoard()
@@ -81,11 +82,11 @@ class FetchThreadPool:
                 report_step(FetchStep.WAITING_FOR_HOST, "")
         finally:
             self.board.leave(number)
-            # a robots.txt on another host may have needed a look-up of its name
+            # a robots.txt on another host may have needed a DNS look-up, which opened a connection
             connections.close_all()
 
     def _take(self, number: int, back: Visit | None) -> Visit | None:
-        """The next visit that is due; while none is due, a deferred page is read."""
+        """The next visit that is due. While none is due, read a deferred page."""
 
         def is_wanted() -> bool:
             return number < self._size
@@ -98,7 +99,7 @@ class FetchThreadPool:
         return self._bench.take(is_wanted)
 
     def _step(self, visit: Visit, number: int) -> Visit | None:
-        """Do a step. Return the visit, to be given back to the workbench; None if it is there
+        """Do a step. Return the visit that has to go back to the workbench; None if it is there
         already.
         """
         claimed, began_at = visit.urls[0], time.monotonic()
@@ -107,14 +108,14 @@ class FetchThreadPool:
             made = step(visit, self._context)
         except LeaseLost:
             self._bench.close()
-            made = None  # the shift that has the lease fetches it
-        # a fault of ours, whatever it is, must cost one URL and not the crawl
+            made = None  # the shift that has the lease fetches the URL
+        # any fault of our own must cost one URL and not the crawl
         except Exception as error:
             made = _stumbled(claimed, error)
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
-        do_ready()  # nothing had to be asked
+        do_ready()  # the step made no request
         held = time.monotonic() - began_at - self._read_aside[number]
         visit.penalise(held, threads=self._size)
         if isinstance(made, UnreadAnswer):
@@ -142,7 +143,7 @@ class FetchThreadPool:
     def _read(self, answer: UnreadAnswer, visit: Visit) -> UrlOutcome:
         try:
             return read(answer, visit, self._context)
-        # as above, of the reading: whatever a page brings about costs that page alone
+        # as above, for the reading: a fault that a page causes costs that page alone
         except Exception as error:
             return _stumbled(answer.claimed, error)
 
@@ -153,9 +154,9 @@ class FetchThreadPool:
         if outcome.captured and outcome.answer:
             report_step(FetchStep.ARCHIVING)
             try:
-                # before its outcome, which implies that the archive has the document
+                # before the outcome, which implies that the archive has the document
                 self._context.port.archive(outcome.captured, outcome.answer)
-            except MemoryError as error:  # a document that is being read has the memory
+            except MemoryError as error:  # a document that is being read uses the memory
                 outcome.captured.exchange.close()
                 outcome = _stumbled(claimed, error)
         self.outcomes.put(outcome)
@@ -189,8 +190,8 @@ def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
     if not isinstance(error, MemoryError):
         logger.error("a fetch thread stumbled", extra={"url": claimed.url}, exc_info=error)
         return UrlOutcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
-    error.__traceback__ = None  # what its frames hold is free before others run
-    # The memory may be taken by another's document at this moment, so the URL is tried again.
+    error.__traceback__ = None  # so that the objects of its frames are free before others run
+    # Another thread's document may use the memory at this moment, so the URL is tried again.
     logger.warning("no memory was left", extra={"url": claimed.url})
     give_back_free_memory()
     retry = retry_after(claimed.attempts)

@@ -1,5 +1,5 @@
-"""The units that a shift holds, and its requests for more, such as memory for documents whose
-reading takes much. The only part of a shift that asks the pool.
+"""The units that a shift holds, and its requests for more, such as memory for large documents. No
+other part of a shift makes requests of the pool.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ KIB = 1024
 
 
 class ShiftGrants:
-    """`held` is what the pool says this shift holds, by resource class; `look` notices growth that
-    is granted later.
+    """The units of a shift: `held` is what the pool says it holds, by resource class. `look`
+    notices growth that is granted later.
     """
 
     def __init__(self, shift: Shift) -> None:
@@ -46,12 +46,12 @@ class ShiftGrants:
         self._waiting: UUID | None = None
         self._stage: UUID | None = None
         self._grows_after = 0.0
-        #: from asking the pool to its answers
+        #: from requests to the pool's answers
         self.deciding_seconds = 0.0
         self.held = self._read()
 
     def _read(self) -> dict[str, int]:
-        """The units held; the pool's Max is read with them."""
+        """The units held. The same query reads the pool's Max."""
         self._max, held = terms_of(self._process)
         return {**dict.fromkeys(self.claim, 0), **held}
 
@@ -59,17 +59,17 @@ class ShiftGrants:
         return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
 
     def obey(self, claim: Mapping[str, int], threads: int) -> None:
-        """Follow an order whose Max was edited, against Max in the pool as it was last read: give
-        back what is above it, but no slot that one of the `threads` still at work uses, and lower
-        Max in the pool when that is done. Raised amounts are requested when they are needed.
+        """Follow an order whose Max was edited. Give back what the shift holds above the new Max,
+        but no slot that one of the `threads` still at work uses, and then lower Max in the pool.
+        Raised amounts are requested when they are needed. Max in the pool is as it was last read.
         """
         self.claim = dict(claim)
-        # A raise reaches the pool before the order is written: a shift that obeyed the old order
-        # has lowered Max again.
+        # A raise reaches the pool before the order is written, since a shift that followed the old
+        # order may have lowered Max again.
         if raised := {
             key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)
         }:
-            with suppress(AllocationError):  # it is asked again in a moment
+            with suppress(AllocationError):  # requested again in a moment
                 change_claim(process=self._process, maximum=raised)
         lowered = {
             key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)
@@ -85,7 +85,7 @@ class ShiftGrants:
         }:
             self.give_back(surplus, "Max was lowered")
         if all(self.held[key] <= units for key, units in lowered.items()):
-            with suppress(BankBusy):  # it is asked again in a moment
+            with suppress(BankBusy):  # requested again in a moment
                 change_claim(process=self._process, maximum=lowered)
 
     def grow(
@@ -97,7 +97,8 @@ class ShiftGrants:
     ) -> None:
         """Request up to `wanted` more fetch threads and look-ups, within the claim.
 
-        Never blocks: a refusal waits in the pool, unless the crawl uses idle capacity only.
+        Never blocks: a request that is not granted waits in the pool, unless the crawl uses idle
+        capacity only.
 
         memory_for: the memory that a number of fetch threads needs.
         """
@@ -126,7 +127,7 @@ class ShiftGrants:
         self._max, _ = terms_of(self._process)
 
     def look(self) -> None:
-        """Notice growth that was granted, or ended otherwise, since it was asked for."""
+        """Notice that requested growth was granted, or has ended otherwise."""
         if self._waiting:
             outcome = outcome_of(self._waiting)
             if outcome is None or outcome.state != RequestState.WAITING:
@@ -137,7 +138,7 @@ class ShiftGrants:
         """Request what a document in hand needs while holding all else. Return whether the pool
         granted it at once.
 
-        Otherwise it waits in the pool.
+        Otherwise the request waits in the pool.
         """
         self._check_holder()
         self._stage = uuid4()
@@ -170,7 +171,7 @@ class ShiftGrants:
         return self._stage is not None
 
     def stage_granted(self, *, give_up: bool) -> bool:
-        """Whether the stage that was asked for is granted; `give_up` withdraws it if it isn't."""
+        """Whether the requested stage is granted. `give_up` withdraws it if it is not."""
         if self._stage is None:
             return False
         outcome = cancel_request(request_id=self._stage) if give_up else outcome_of(self._stage)
@@ -197,7 +198,7 @@ class ShiftGrants:
     def _check_holder(self) -> None:
         """Raise StaleEpoch if another worker has the shift of this epoch.
 
-        After a failover that lost commits an epoch repeats, and the pool compares only epochs: the
+        After a failover that lost commits, an epoch repeats. The pool compares only epochs, so the
         requests and releases of this shift would count as its successor's.
         """
         epoch, worker = self._shift.epoch, self._shift.worker
@@ -206,7 +207,7 @@ class ShiftGrants:
             raise StaleEpoch(process=str(self._shift.process), epoch=epoch, latest=latest)
 
     def _noticed(self, state: str) -> bool:
-        """The state of the stage, which replaces a growth that waited."""
+        """Whether the stage is granted. It replaces a growth that waited."""
         if state != RequestState.WAITING:
             self._stage = None
             self.look()
@@ -214,8 +215,8 @@ class ShiftGrants:
         return state == RequestState.GRANTED
 
     def others_wait(self) -> bool:
-        """Whether some other process waits for units in this pool; except those of crawls that use
-        idle capacity only.
+        """Whether another process waits for units in this pool. Processes of crawls that use idle
+        capacity only do not count.
         """
         waiting = Request.objects.filter(pool__processes=self._process, state=RequestState.WAITING)
         idle = Q(process__run_process__run__crawl__idle_only=True)
@@ -223,7 +224,7 @@ class ShiftGrants:
 
 
 class ResourceUse:
-    """Read by the shift's own thread, about once a second.
+    """The units that a shift uses, read by its own thread about once a second.
 
     look_ups: names being looked up. has_archive: whether an archive file is open.
     """
@@ -243,8 +244,8 @@ class ResourceUse:
         self._received, self._read_at = 0, time.monotonic()
 
     def read(self) -> dict[str, int]:
-        """Units in use by class. Bandwidth is the mean since the last call; memory is the growth of
-        the process plus what programs that read PDF may use.
+        """Units in use, by class. Bandwidth is the mean since the last call. Memory is the growth
+        of this process plus the most that programs that read PDF may use.
         """
         now, received = time.monotonic(), self._bandwidth.taken
         rate = (received - self._received) / max(now - self._read_at, 1e-3)
@@ -261,17 +262,17 @@ class ResourceUse:
         }
 
 
-#: how often a wait is checked
+#: the time between two looks at a wait
 LOOK_SECONDS = 0.2
 #: memory that is unused for this long is released
 IDLE_SECONDS = 5.0
 
 
 class MemoryStage:
-    """Used by the shift's own thread.
+    """The shift's requests for memory. Used by the shift's own thread.
 
-    A shift begins with what its fetch threads' shares need, and holds everything else while it asks
-    for more.
+    A shift begins with the shares of its fetch threads, and holds everything else while it requests
+    more.
     """
 
     def __init__(self, grants: ShiftGrants) -> None:
@@ -294,7 +295,7 @@ class MemoryStage:
         return -(-self._share * threads // MIB)
 
     def most_threads(self) -> int:
-        """The number of threads for which there are shares of the held memory."""
+        """The number of threads for which the held memory has shares."""
         return self._grants.held["memory"] * MIB // self._share
 
     def _spare_bytes(self) -> int:
@@ -309,8 +310,8 @@ class MemoryStage:
         )
 
     def tend(self) -> None:
-        """Request the memory that the next document lacks, check the request, and give back idle
-        memory.
+        """Request the memory that the next document lacks, check an earlier request, and give back
+        idle memory.
 
         A document that lacks memory keeps a fetch thread meanwhile, so its memory is requested at
         once.

@@ -1,4 +1,4 @@
-"""The hosts that a shift has leased: leases them, claims URLs for them, and releases them."""
+"""The hosts that a shift leases: their leases, their claimed URLs, and their release."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from crawling.frontier import (
 )
 from crawling.models import Run, Shift
 
-#: hosts falling due within this are leased ahead; a shift with nothing due within it ends
+#: hosts that are due within this time are leased ahead; a shift without any ends
 SOON_SECONDS = 2.0
 #: hosts leased for each fetch thread: enough to keep it busy while others rest out their delay
 HOSTS_PER_THREAD = 20
-#: when leasing found nothing, the database is not asked again before this
+#: the pause after a search for hosts that found none
 LEASE_PAUSE_SECONDS = 0.2
 
 
 class HostLeases:
-    """The shift's visits by queue id. Used by the shift's own thread only."""
+    """The visits of a shift, by queue id. Used by the shift's own thread only."""
 
     def __init__(
         self, shift: Shift, context: FetchContext, bench: Workbench, *, dns_slots: Callable[[], int]
@@ -50,7 +50,7 @@ class HostLeases:
         return len(self._visits)
 
     def obey(self, run: Run) -> None:
-        """Follow rules that were edited, from the next fetch of each host and the next page's links
+        """Follow edited rules, from the next fetch of each host and the links of the next page
         on.
         """
         self._context.links.follow(
@@ -69,22 +69,22 @@ class HostLeases:
             )
 
     def hand_over(self) -> None:
-        """The run's hosts were placed anew: release soon the hosts that now belong to another
-        process.
+        """Soon release the hosts that now belong to another process, because the run's hosts were
+        placed anew.
         """
         self._turns.hand_over(self._visits.values())
 
     def urls_in_hand(self) -> int:
-        """The number of claimed URLs that are not yet begun."""
+        """The number of claimed URLs that are not begun yet."""
         return sum(len(visit.urls) for visit in self._visits.values())
 
     @property
     def wants_refill(self) -> bool:
-        """Whether a host has been noticed to have no URLs left."""
+        """Whether a host was seen to have no URLs left."""
         return bool(self._drained)
 
     def notice_drained(self) -> None:
-        """Take off the workbench drained visits and those to be handed over.
+        """Take drained visits, and visits that are handed over, off the workbench.
 
         To be called before outcomes are collected, so that none of these visits' outcomes is
         missed.
@@ -94,10 +94,10 @@ class HostLeases:
             self._drained += self._bench.withdraw(self._turns.moved)
 
     def refill(self) -> None:
-        """Claim more URLs for drained hosts, and for hosts that will soon be drained. Release hosts
-        that have no more URLs or had their turn.
+        """Claim more URLs for hosts that are drained or soon will be. Release hosts that have no
+        more URLs or had their turn.
 
-        To be called when all outcomes are written: their links are what a host continues with.
+        To be called when all outcomes are written, since a host continues with their links.
         """
         count_all_requests(self._shift, self._visits.values())
         drained, self._drained = self._drained, []
@@ -116,8 +116,8 @@ class HostLeases:
             if not visit.urls or _rests(visit) or visit.host.host_id in self._turns.moved
         ]
         self._give_back_urls([visit for visit in leaving if visit.urls])
-        # In this order: once a visit is on the workbench, a fetch thread may empty it before we
-        # look again.
+        # Release before filling: once a visit is on the workbench, a fetch thread may empty it
+        # before we look again.
         self._let_go(leaving)
         self.names.bring([visit for visit in drained if visit.host.queue_id in self._visits])
 
@@ -137,7 +137,7 @@ class HostLeases:
         to be resolved.
 
         Lease at least one for each fetch thread: hosts that take turns leave one by one and are
-        replaced by the handful.
+        replaced a few at a time.
         """
         self.names.check()
         pace = self._context.pace
@@ -172,7 +172,9 @@ class HostLeases:
         )
 
     def _open(self, visits: Sequence[Visit]) -> bool:
-        """Give new visits their first URLs and known robots.txt. Return whether any has work."""
+        """Give new visits their first URLs and known robots.txt files. Return whether any visit has
+        work.
+        """
         self._fill_up(visits)
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
@@ -190,7 +192,9 @@ class HostLeases:
             self._visits.pop(visit.host.queue_id, None)
 
     def close(self, *, still_fetching: bool) -> None:
-        """Release every host; if a fetch thread may still be fetching, a whole delay from now."""
+        """Release every host. If a fetch thread may still be fetching, hosts rest for a whole delay
+        from now.
+        """
         self.names.close()
         self._let_go(list(self._visits.values()), longer=still_fetching)
 

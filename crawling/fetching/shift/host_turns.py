@@ -1,5 +1,5 @@
-"""How long each of a shift's hosts stays, how many URLs it has in hand, and the report of its visit
-to the frontier.
+"""The time that each of a shift's hosts stays, the number of its URLs in hand, and the report of
+its visit to the frontier.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ from crawling.frontier.released_hosts import (
 )
 from crawling.models import Shift
 
-#: a host is released after this if others of the run wait for its place, or if another crawl needs
-#: it, which then gets time to begin
+#: a host is released after this if other hosts of the run wait for its place, or if another crawl
+#: needs it, which then gets time to begin
 TURN_SECONDS = 20.0
 YIELD_SECONDS = 5.0
-#: URLs that a host of a full shift is given at a time: a full shift has enough hosts for all fetch
-#: threads, and none of them holds its place for long
+#: the number of URLs that a host of a full shift gets at a time: a full shift has enough hosts for
+#: all fetch threads, so none should hold its place for long
 FULL_SHARE = 5
 
 
 class HostTurns:
-    """Used by the shift's own thread only."""
+    """The turns of a shift's hosts. Used by the shift's own thread only."""
 
     def __init__(self, shift: Shift, pace: CrawlPace) -> None:
         self._shift, self._pace = shift, pace
-        #: by host, the time until which others may have it first
+        #: by host, the time until which other shifts have precedence
         self._yielded: dict[int, float] = {}
-        #: by host, the time until which it stands aside for others at the next visit
+        #: by host, the time until which its next visit gives precedence to other hosts
         self._aside: dict[int, float] = {}
-        #: ids of hosts that are still here, but that other processes serve now
+        #: ids of hosts that are still here, but now belong to other processes
         self.moved: set[int] = set()
         #: no further host has a place
         self.is_full = False
 
     def hand_over(self, visits: Iterable[Visit]) -> None:
-        """The run's hosts were placed anew: release soon the hosts that now belong to another
-        process.
+        """Soon release the hosts that now belong to another process, because the run's hosts were
+        placed anew.
         """
         here = [visit.host.host_id for visit in visits]
         self.moved = moved_away(here, self._shift.process)
 
     def over(self, visits: Sequence[Visit]) -> set[int]:
         """Ids of the hosts that were here long enough and get no more URLs: other runs or processes
-        need them, or other hosts of the run wait for their places. The first to come are the first
-        to go.
+        need them, or other hosts of the run wait for their places. The hosts that came first go
+        first.
         """
         if self._pace.is_exact:  # the next URL may belong to another host
             return {visit.host.host_id for visit in visits}
@@ -75,9 +75,11 @@ class HostTurns:
         return moved | wanted | set(old[:waiting])
 
     def share(self, visit: Visit) -> int:
-        """How many URLs a host may have in hand: what its delay allows within a turn, and two
-        batches at most, so that one is fetched while the outcomes of the other are written; few if
-        the shift is full, and a single one if the order of visits is to be exact."""
+        """The number of URLs that a host may have in hand: as many as its delay allows within a
+        turn, and two batches at most, so that one is fetched while the outcomes of the other are
+        written. The number is small if the shift is full, and 1 if the order of visits is to be
+        exact.
+        """
         batch = self._shift.process.run.crawl.batch_size
         most = min(2 * batch, FULL_SHARE) if self.is_full else 2 * batch
         within_turn = TURN_SECONDS / visit.clock.delay if visit.clock.delay else math.inf
@@ -88,13 +90,13 @@ class HostTurns:
         return 0 < len(visit.urls) < self.share(visit) * 3 // 4
 
     def avoided(self) -> Collection[int]:
-        """Ids of hosts that are not leased again yet."""
+        """Ids of hosts that are not to be leased again yet."""
         now = time.monotonic()
         self._yielded = {host: until for host, until in self._yielded.items() if until > now}
         return self._yielded.keys()
 
     def penalty_of(self, host_id: int) -> float:
-        """The moment until which a host that was leased again stands aside for others."""
+        """The moment until which a host that was leased again gives precedence to others."""
         return self._aside.pop(host_id, 0.0)
 
     def note_end(self, visit: Visit) -> None:
@@ -113,7 +115,9 @@ def count_all_requests(shift: Shift, visits: Iterable[Visit]) -> None:
 
 
 def returned(visit: Visit, *, longer: bool) -> ReturnedVisit:
-    """longer: a fetch may still be under way, so the host rests a whole delay from now."""
+    """The report of a visit to the frontier. longer: a fetch may still be under way, so the host
+    rests for a whole delay from now.
+    """
     now, clock = time.monotonic(), visit.clock
     host = ReturnedHost(
         visit.host.host_id,
@@ -137,7 +141,7 @@ def _uncounted(visit: Visit, now: float) -> AskedHost | None:
     clock = visit.clock
     if clock.budget.is_counted:
         return None
-    clock.budget.is_counted = True  # before its count is read: a thread may be fetching
+    clock.budget.is_counted = True  # set before the count is read, since a thread may be fetching
     rest = max(0.0, clock.host_free_at - now)
     return AskedHost(visit.host.host_id, clock.budget.spent, clock.delay, rest)
 

@@ -18,19 +18,19 @@ from crawling.machine.vitals import VITALS
 
 logger = logging.getLogger(__name__)
 
-#: a clock that goes on while a machine sleeps, as PostgreSQL's does, where the system has one
+#: a clock that runs on while a machine sleeps, as PostgreSQL's does, on systems that have one
 CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 #: the part of a lease after which no more requests are made
 SAFE_PART = 5 / 6
 
 
 class LeaseThread:
-    """Renews at a third of the lease.
+    """Renews the leases at a third of their length.
 
-    `is_lost` once the pool says so, or when renewals failed for almost a whole lease.
+    `is_lost` becomes true once the pool says so, or when renewals failed for almost a whole lease.
 
-    The remote sites cannot be fenced, so a shift must stop by its own clock before others may treat
-    it as dead.
+    Requests to remote sites cannot be refused later, so a shift must stop by its own clock before
+    others may treat it as dead.
     """
 
     def __init__(self, *, process_id: int, epoch: int, worker: str, shift_id: int) -> None:
@@ -45,7 +45,7 @@ class LeaseThread:
 
     @property
     def is_lost(self) -> bool:
-        """Cheap enough to be asked before each request, by any thread."""
+        """Whether the lease is lost. Cheap enough for any thread to call before each request."""
         return self._lost or time.clock_gettime(CLOCK) > self._until
 
     def close(self) -> None:

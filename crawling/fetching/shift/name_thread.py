@@ -26,27 +26,27 @@ from dnscache.store import WriteBehind
 
 logger = logging.getLogger(__name__)
 
-#: a visit, and since when it waits
+#: a visit, and the time since when it waits
 Request = tuple[Visit, float]
 
 WAIT_SECONDS = 0.02
-#: seconds after which answers are written: a statement for each answer would cost more than the
-#: answers
+#: the seconds after which answers are written together: one statement for each answer would cost
+#: more than the look-ups
 WRITE_SECONDS = 0.25
-#: names handed to the look-ups for each DNS slot: silent names that wait there must not hold up the
-#: others
+#: names handed to the look-ups for each DNS slot: names whose servers are silent must not hold up
+#: the others
 HANDED_A_SLOT = 8
-#: files have no host to be asked for
+#: files have no host that a name server knows
 OF_FILES = Resolution("", DnsStatus.OK, (), 0, 0, AnswerSource.LITERAL, 0)
 
 
 class NameThread:
-    """Takes visits without an address and passes each on with one; look-ups in flight stay within
-    dns_slots.
+    """Takes visits without an address, and passes each on once it has one. Look-ups in flight stay
+    within dns_slots.
 
-    Visits queue as the patent's requests do (SEEDS D11, D12): a visit whose name is at hand may
-    pass others, and the first of the rest is looked up. A silent name ends in the slow lane and
-    delays no other.
+    Visits queue as the patent's requests do (SEEDS D11, D12): a visit whose name is already
+    resolved may overtake others, and the first of the rest is looked up. A name whose servers are
+    silent goes to the slow lane and delays no other.
     """
 
     def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
@@ -57,8 +57,9 @@ class NameThread:
         self._writer = WriteBehind(every_seconds=WRITE_SECONDS)
         self._resolver = Resolver(writer=self._writer)
         self._requests: RequestQueue[Request] = RequestQueue()
-        self._unread: set[str] = set()  # names that PostgreSQL may know
-        self._handed: dict[str, tuple[float, list[Request]]] = {}  # by host, and since when
+        self._unread: set[str] = set()  # names for which PostgreSQL may have an answer
+        # by host, the visits that wait, and since when
+        self._handed: dict[str, tuple[float, list[Request]]] = {}
         self._pre = PreResolver(
             self._resolver,
             candidates=self._candidates,
@@ -69,7 +70,9 @@ class NameThread:
         self._thread = threading.Thread(target=self._work, name="names", daemon=True)
 
     def ask(self, visit: Visit) -> None:
-        """Called by the shift's own thread. Most shifts find every name settled, and never ask."""
+        """Called by the shift's own thread. Most shifts find every name settled, and never call
+        this.
+        """
         if self._thread.ident is None and not self._closing.is_set():
             self._thread.start()
         self._asked.put((visit, time.monotonic()))
@@ -96,7 +99,7 @@ class NameThread:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the caller gets an answer."""
+        """Whether the thread still answers."""
         return self._thread.ident is None or self._thread.is_alive()
 
     def _work(self) -> None:
@@ -119,7 +122,7 @@ class NameThread:
             connections.close_all()
 
     def _take_requests(self) -> None:
-        """Queue everything that has come in; wait for it if there is nothing else to do."""
+        """Queue all requests that have come in. Wait for one if there is nothing else to do."""
         try:
             request = self._asked.get(block=not self._handed and not self._requests)
             while request is not None:
@@ -144,7 +147,7 @@ class NameThread:
             else:
                 self._handed.setdefault(host, (now, []))[1].append(request)
         if self._requests and not self._handed:
-            self._closing.wait(WAIT_SECONDS)  # for a slot
+            self._closing.wait(WAIT_SECONDS)  # wait for a free slot
         if self._handed:
             self._pre.turn(wait=WAIT_SECONDS)
             self.counter.note_look_ups(self._pre.counts)
@@ -175,7 +178,7 @@ def host_of(visit: Visit) -> str:
 
 
 class HostNames:
-    """Used by the shift's own thread only."""
+    """The names of a shift's hosts. Used by the shift's own thread only."""
 
     def __init__(self, bench: Workbench, dns_slots: Callable[[], int]) -> None:
         self._bench = bench
@@ -195,12 +198,12 @@ class HostNames:
         return self._thread.under_way
 
     def write_counts(self) -> None:
-        """Store how many names were at hand and how many were looked up."""
+        """Store how many names were already resolved and how many were looked up."""
         self._thread.counter.tell()
 
     def bring(self, visits: Sequence[Visit]) -> None:
-        """Put visits on the workbench. The answers of all are read at once; an unsettled name is
-        looked up, and its host follows later.
+        """Put visits on the workbench. The answers for all of them are read at once. A name without
+        an answer is looked up, and its host follows later.
         """
         now = time.monotonic()
         outdated = {

@@ -76,7 +76,7 @@ class ShiftParts:
 
 
 def assemble(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
-    """stop: called with the reason if the shift cannot fetch; its run is then paused."""
+    """stop: called with the reason if the shift cannot fetch, whereupon its run is paused."""
     run = shift.process.run
     memory, reading = MemoryStage(grants), ShiftReading()
     archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
@@ -120,7 +120,7 @@ KIB = 1024
 
 
 def bytes_a_second(politeness: PolitenessPart, grants: ShiftGrants, processes: int) -> float:
-    """The download rate of one of the crawl's processes: the units that the pool granted, and its
+    """The download rate of one of the crawl's processes, by the units that the pool granted and its
     share of the order's own limit.
     """
     granted = float(grants.held["bandwidth"] * KIB)
@@ -133,7 +133,7 @@ def bytes_a_second(politeness: PolitenessPart, grants: ShiftGrants, processes: i
 
 def _topic(run: Run) -> Topic | None:
     """The topic of a focused crawl; None if the crawl has another order of visits. The run's log
-    tells which example pages it lacks.
+    lists example pages that are missing.
     """
     if run.crawl.visit_order != Order.FOCUSED:
         return None

@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 
 class QueryThread:
-    """Queries the database in one thread with one connection: with one each, the fetch threads
-    would take all connections of PostgreSQL.
+    """Queries the database in one thread with one connection: if each fetch thread had its own,
+    they would take all connections of PostgreSQL.
 
-    at_work: the number of queries under way, one or none.
+    at_work: the number of queries under way, 1 or 0.
     """
 
     def __init__(self) -> None:
@@ -33,12 +33,12 @@ class QueryThread:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="queries")
 
     def ask(self, question: Callable[[], T]) -> T | None:
-        """The answer; None if the database does not answer or the shift is over, so that the caller
+        """The answer. None if the database does not answer or the shift is over, so that the caller
         tries again later.
         """
         try:
             return self._thread.submit(self._asked, question).result()
-        except RuntimeError:  # closed: a fetch thread that did not end in time
+        except RuntimeError:  # closed, for a fetch thread that did not end in time
             return None
 
     def close(self) -> None:
@@ -59,8 +59,8 @@ class QueryThread:
 
 
 class QueuedShiftPort:
-    """Fetch threads ask and hand over; the shift's own thread takes what they handed over, and
-    stores it.
+    """The port of a real shift. Fetch threads ask and hand over results; the shift's own thread
+    takes and stores the results.
     """
 
     def __init__(self, run_id: int, lease: LeaseThread, archive: ArchiveStage) -> None:
@@ -69,7 +69,7 @@ class QueuedShiftPort:
         self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._own_robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._sessions: dict[int, dict[str, Any]] = {}
-        #: why the crawl could not log in; empty: it could
+        #: the reason why the crawl could not log in; empty if it could
         self.login_trouble = ""
 
     def ask(self, question: Callable[[], T]) -> T | None:
@@ -109,7 +109,7 @@ class QueuedShiftPort:
         return _taken(self._robots)
 
     def taken_own_robots(self) -> list[tuple[str, int, bytes]]:
-        """The robots.txt files that are the run's alone."""
+        """The robots.txt files that belong to this run alone."""
         return _taken(self._own_robots)
 
     def taken_sessions(self) -> dict[int, dict[str, Any]]:

@@ -33,12 +33,12 @@ from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-#: outcomes are written when this many are there, the oldest has waited this long, or the fetch
-#: threads have nothing to do
+#: outcomes are written when there are this many, when the oldest has waited for WRITE_SECONDS, or
+#: when the fetch threads have nothing to do
 WRITE_AT = 150
 WRITE_AFTER_SECONDS = 0.5
-#: the number of URLs in hand below which a batch is recorded early: the frontier may have no more
-#: URLs before it gets the links of this batch
+#: a batch is recorded early when fewer URLs than this are in hand, since the frontier may have no
+#: more URLs before it gets the links of this batch
 DRY_BELOW = 50
 #: links to known URLs are counted after this time, or at this number of URLs
 COUNT_AFTER_SECONDS = 30.0
@@ -48,8 +48,8 @@ MOST_COUNTED = 10_000
 
 
 class OutcomeRecorder:
-    """Used by the shift's own thread; fetch threads hand in outcomes through their pool, and other
-    facts about hosts through the port.
+    """Records outcomes. Used by the shift's own thread; fetch threads hand in outcomes through
+    their pool, and other facts about hosts through the port.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class OutcomeRecorder:
         self._lengths: dict[int, int] = {}
         self._oldest = time.monotonic()
         self.progress = ShiftProgress(shift, threads, use)
-        #: the numbers of the run's processes to which hosts are assigned
+        #: the numbers of the run's processes that get hosts
         self.numbers = serving_numbers(shift.process.run_id)
 
     def look(self) -> bool:
@@ -85,19 +85,19 @@ class OutcomeRecorder:
 
     @property
     def has_nothing(self) -> bool:
-        """Whether all that was taken up is written."""
+        """Whether all outcomes that were taken up are written."""
         return not self._outcomes
 
     def take_up(self) -> None:
-        """Take the outcomes that are there, for a bounded time."""
+        """Take the outcomes that have come in, for a bounded time."""
         while not self._threads.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:
                 self._oldest = time.monotonic()
             self._outcomes.append(self._threads.outcomes.get())
 
     def is_due(self, *, urls_in_hand: int) -> bool:
-        """Whether enough outcomes are in hand, or they have waited for long, or the fetch threads
-        run dry.
+        """Whether there are enough outcomes, or one has waited for long, or the fetch threads run
+        out of URLs.
         """
         count, waited = len(self._outcomes), time.monotonic() - self._oldest
         return (
@@ -107,7 +107,7 @@ class OutcomeRecorder:
         )
 
     def write(self) -> None:
-        """Record the outcomes taken up, and everything else that was found.
+        """Record the outcomes taken up, and all other results.
 
         An outcome that the archive could not store is not written; the archive's `trouble` says
         why. After any other error, no length of a file may be committed any more.
@@ -116,12 +116,13 @@ class OutcomeRecorder:
 
     def write_the_rest(self, cut: Sequence[UrlOutcome] = ()) -> None:
         """Write everything at the end, with all outcomes that the fetch threads have handed in.
-        cut: the outcomes of URLs for which they have handed in none.
+        cut: the outcomes of URLs for which no thread has handed in one.
         """
         while not self._threads.outcomes.empty():
             self._outcomes.append(self._threads.outcomes.get())
         self._write(is_ending=True, cut=cut)
-        while self._outcomes:  # outcomes of fetch threads that end late; these take no further URLs
+        # outcomes of fetch threads that end late; these threads take no further URLs
+        while self._outcomes:
             self._write(is_ending=True)
         for some in _slices(self._context.links.refusals.take()):
             with locked_run(self._shift.process.run_id) as run:
@@ -154,8 +155,9 @@ class OutcomeRecorder:
 
     @contextmanager
     def _batch(self) -> Iterator[_Batch]:
-        """Commit a batch with its archive's lengths. If memory is lacking for its rows, the end of
-        the shift writes it; after any other error it is abandoned with its part of the archive.
+        """Commit a batch with its archive's lengths. If memory is lacking for its rows, the batch
+        is written at the end of the shift. After any other error the batch is abandoned with its
+        part of the archive.
         """
         batch = _Batch()
         try:
@@ -170,22 +172,22 @@ class OutcomeRecorder:
         self._lengths = {}
 
     def _archived(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
-        """The outcomes that were taken up and can be recorded now, with those of `cut` whose URLs
-        have no other outcome.
+        """The outcomes that can be recorded now, with the outcomes in `cut` whose URLs have no
+        other.
         """
         taken, self._outcomes = self._outcomes, []
         outcomes, lengths, later = self._archive.settle(
             taken, self._threads.outcomes, is_ending=is_ending
         )
         if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
-            self._context.links.forget()  # their links do not reach the frontier
+            self._context.links.forget()  # the links of these pages do not reach the frontier
         self._outcomes, self._oldest = later, time.monotonic()
         self._lengths |= lengths
         known = {outcome.url_id for outcome in (*taken, *outcomes, *later)}
         return [*outcomes, *(outcome for outcome in cut if outcome.url_id not in known)]
 
     def _count_links(self) -> None:
-        """Add up the links to known URLs. Most links of most pages are of this kind: one statement
+        """Count links to known URLs. Most links of most pages lead to known URLs, and one statement
         for each batch would cost more than the rest of the batch.
         """
         links, self._recording.links = self._recording.links, Counter()
@@ -205,7 +207,7 @@ class OutcomeRecorder:
             keep_own_robots(run.pk, run.crawl.revision, robots)
 
     def _count_offers(self, outcomes: Sequence[UrlOutcome]) -> None:
-        """Count the pages that other crawls have, too: how many were reused, and how many had to be
+        """Count the pages that other crawls have, too: the reused ones, and those that had to be
         fetched after all.
         """
         offered = self._context.offers.settle(outcome.url_id for outcome in outcomes)
@@ -234,7 +236,7 @@ def _with_text_facts(outcome: UrlOutcome) -> UrlOutcome:
             answer.text.compute()
     except MemoryError:
         raise
-    # as in fetch threads: a fault of ours costs this page its abstract, and not the shift
+    # a fault of our own costs this page its abstract, and not the shift
     except Exception as error:
         facts = {"page": outcome.url_id}
         logger.error("a text's facts cannot be computed", extra=facts, exc_info=error)
@@ -243,7 +245,7 @@ def _with_text_facts(outcome: UrlOutcome) -> UrlOutcome:
 
 
 def _slices(counts: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """The counts in slices that each hold the run's lock only briefly."""
+    """The counts in slices, each of which holds the run's lock only briefly."""
     items = iter(counts.items())
     while some := dict(islice(items, MOST_COUNTED)):
         yield some
@@ -255,7 +257,7 @@ class ShiftProgress:
         self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}
 
     def show(self) -> None:
-        """Record what fetch threads do and what the shift uses, if that has changed."""
+        """Record what fetch threads do and which units the shift uses, if that has changed."""
         threads = [
             FetchThreadLine(number, doing.step, doing.url, doing.since)
             for number, doing in self._threads.board.lines().items()

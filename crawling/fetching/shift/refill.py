@@ -1,5 +1,5 @@
-"""The refill of hosts when their turn begins or goes on: URLs to fetch with their answers from
-earlier runs, known robots.txt, and the run's sessions.
+"""The refill of hosts when their turn begins or goes on: URLs with their answers from earlier runs,
+known robots.txt files, and the run's sessions.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class HostRefill:
         self._crawl = shift.process.run.crawl
 
     def give(self, wanted: Mapping[Visit, int]) -> None:
-        """Claim the wanted number of URLs for each visit, or all that there are, with earlier runs'
-        answers.
+        """Claim the wanted number of URLs for each visit, or all that are left, with the answers of
+        earlier runs.
         """
         if not wanted:
             return
@@ -46,7 +46,7 @@ class HostRefill:
             visits[queue].urls.extend(urls)
 
     def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
-        """A seed may have redirected here since the shift began, and then counts as a seed."""
+        """Count URLs as seeds to which a seed has redirected since the shift began."""
         if first := [url for url in claimed if url.depth == 0]:
             self._context.links.add_seeds(
                 [canonical_address(url.url) for url in first if not url.redirects],
@@ -54,8 +54,8 @@ class HostRefill:
             )
 
     def _offer(self, claimed: list[ClaimedUrl]) -> None:
-        """Look for URLs that need not be fetched: they are probably unchanged, or another crawl has
-        them.
+        """Find URLs that need not be fetched, because they are probably unchanged or another crawl
+        has them.
         """
         run, reuse = self._shift.process.run, self._crawl.order.reuse
         ids = [url.id for url in claimed]
@@ -83,8 +83,8 @@ class HostRefill:
 
 def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -> None:
     """Apply the stored robots.txt of the origins of the visits' URLs, and of the same hosts' other
-    origins. The run's own files go before those that all crawls share. A host that was found not to
-    answer is asked again.
+    origins. The run's own files go before those that all crawls share. If a host was found not to
+    answer, its robots.txt is requested again.
     """
     visits = [visit for visit in visits if not visit.availability.lacks_robots]
     origins = {
@@ -111,8 +111,8 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -
 
 
 def _origins(address: Address) -> Iterator[str]:
-    """The URL's origin, and the host's origin by the other of HTTP and HTTPS: if only that one
-    answers, only the URLs of the silent origin wait.
+    """The URL's origin, and the host's origin by the other of HTTP and HTTPS. If only one of the
+    two answers, only the URLs of the other wait.
     """
     yield address.origin
     scheme, rest = address.origin.split("://", 1)

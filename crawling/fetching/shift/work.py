@@ -1,8 +1,8 @@
 """One shift: lease hosts, claim URLs, let fetch threads fetch them, and record the outcomes, until
 it is time to end.
 
-The shift's own thread does all the writing. Fetch threads fetch and parse, a thread resolves names,
-a thread renews the leases.
+The shift's own thread does all the writing. Fetch threads fetch and parse, one thread resolves
+names, and one renews the leases.
 """
 
 from __future__ import annotations
@@ -40,17 +40,16 @@ from crawling.runs.steering import enforce_thresholds, pause_by_itself
 from crawling.web.politeness import MAX_ATTEMPTS
 
 WAIT_SECONDS = 0.02
-#: how often the slower checks are made
+#: the time between two slower checks
 LOOK_SECONDS = 1.0
-#: the time to finish for fetches of a run that an operator pauses or stops, and for fetches that
-#: were cut off before
+#: the time to finish for fetches that were cut off before, or whose run an operator pauses or stops
 LET_END_SECONDS = 60.0
-#: in these an operator, or a threshold, has ended the fetching
+#: states in which an operator, or a threshold, has ended the fetching
 RESTING_STATES = (RunState.PAUSING, RunState.STOPPING)
 
 
 class ShiftClock:
-    """When a shift began, and when it last made the slower checks; monotonic seconds."""
+    """The times of a shift's beginning and of its latest slower checks, in monotonic seconds."""
 
     def __init__(self) -> None:
         self.began_at = self._looked_at = time.monotonic()
@@ -75,11 +74,11 @@ class ShiftWork:
         self._parts = assemble(shift, lease, grants, self.stop)
 
     def stop(self, why: str) -> None:
-        """End soon, and keep everything that was fetched."""
+        """End soon, and keep everything fetched so far."""
         self._ending = self._ending or why
 
     def work(self) -> str:
-        """Fetch until there is a reason to end, and return it.
+        """Fetch until there is a reason to end. Return the reason.
 
         Then everything is written and released, except the pool's units.
         """
@@ -93,7 +92,7 @@ class ShiftWork:
         except (MemoryError, DatabaseError) as error:
             if not lacked_memory(error):
                 raise
-            # A document that is being read takes the memory at this moment, so no URL is lost.
+            # A document that is being read uses the memory at this moment, so no URL is lost.
             self.stop(MEMORY_SPENT)
         finally:
             self._ending = wind_down(self._parts, self._ending)
@@ -118,8 +117,8 @@ class ShiftWork:
         self._parts.memory.set_limit()
 
     def _collect(self) -> None:
-        """Wait a little, or until the fetch threads have nothing to do, and take the outcomes that
-        are there.
+        """Wait a little, or until the fetch threads have nothing to do. Then take the outcomes that
+        have come in.
         """
         hosts, outcomes = self._parts.hosts, self._parts.threads.outcomes
         self._parts.bench.await_idleness(
@@ -145,8 +144,8 @@ class ShiftWork:
         return self._parts.hosts.count() == 0 and self._parts.recorder.has_nothing
 
     def _look(self) -> None:
-        """Make the slower checks: changed orders, the end of the slice, and the use of more fetch
-        threads.
+        """Make the slower checks: edits of the order, the end of the time slice, and requests for
+        more fetch threads.
         """
         self._clock.note_look()
         run = self._run()
@@ -168,7 +167,9 @@ class ShiftWork:
         return Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
 
     def _login_trouble(self) -> str:
-        """Why the shift ends if the site refused the crawl's login, which pauses the run."""
+        """The reason why the shift ends if the site refused the crawl's login. The run is then
+        paused.
+        """
         trouble = self._parts.port.login_trouble
         if not trouble:
             return ""
@@ -197,14 +198,14 @@ class ShiftWork:
         )
 
     def _has_last_tries(self) -> bool:
-        """Whether a URL is in hand that the ends of shifts have cut off before, and would cut off
-        again and again.
+        """Whether a URL is in hand that ends of shifts have cut off before and would cut off again
+        and again.
         """
         return any(claimed.attempts >= MAX_ATTEMPTS for claimed in self._parts.threads.in_hand())
 
     def _let_end(self, is_awaited: Callable[[], object], until: float) -> None:
-        """Hand out nothing more, and wait while there is something to wait for, unless there is a
-        reason to end at once.
+        """Hand out nothing more. Wait while `is_awaited`, unless there is a reason to end at
+        once.
         """
         self._parts.bench.close()
         while is_awaited() and time.monotonic() < until and not self._ending:
@@ -214,7 +215,8 @@ class ShiftWork:
             if self._clock.is_time_to_look():
                 self._clock.note_look()
                 self._parts.recorder.progress.show()
-                is_lost = self._parts.port.lease_is_lost()  # by its own clock, as PostgreSQL may be
+                # by this process's own clock, as PostgreSQL may be away
+                is_lost = self._parts.port.lease_is_lost()
                 self.stop(LEASE_LOST if is_lost else reason_to_hurry(self._facts(self._run())))
 
     def _nothing_is_due(self) -> bool:

@@ -1,9 +1,9 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
-A host is handed to one fetch thread at a time, so it never sees two requests at once. The fetch
-thread gives it back before it reads the answer, and it or another may ask the host meanwhile. A
-host that stands aside, since it has kept a fetch thread for long, is handed out only while no other
-is due. All times are monotonic seconds.
+A host is handed to one fetch thread at a time, so it never gets two requests at once. The fetch
+thread gives the host back before it reads the answer, so another request may be sent meanwhile. A
+host that has kept a fetch thread for long is handed out only while no other is due. All times are
+monotonic seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 
 from crawling.fetching.pipeline.visit import Visit
 
-#: a host that rests for longer is not kept on the workbench: its lease and its URLs are better
+#: a host that rests for longer does not stay on the workbench: its lease and its URLs are better
 #: given back
 LONG_REST_SECONDS = 15.0
 #: a host with this many documents that are still being parsed gets no further request
@@ -24,8 +24,8 @@ MOST_UNREAD = 4
 
 
 class Workbench:
-    """Shared by the fetch threads, which take visits, and the shift, which fills them up and takes
-    drained ones away.
+    """The workbench, shared by the fetch threads, which take visits, and the shift, which adds URLs
+    and takes drained visits away.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Workbench:
 
     def _next(self, now: float) -> Visit | None:
         self._end_standing_aside(now)
-        # since it was put there a document has kept a fetch thread
+        # since the visit was put there, a document has kept a fetch thread
         while self._due and self._due[0][0] <= now < self._due[0][2].penalty_until:
             heapq.heappush(self._aside, heapq.heappop(self._due))
         for heap in self._waiting():
@@ -163,7 +163,7 @@ class Workbench:
                 (visit.clock.free_at, self._ticket, visit),
             )
             if is_first:
-                self._watch = None  # the watching thread waits for a later visit
+                self._watch = None  # the watching thread waits for a visit that is due later
             return is_first
         else:
             self._drained.append(visit)
@@ -219,7 +219,7 @@ class Workbench:
             self._fell_idle.notify()
 
     def wake(self) -> None:
-        """Let every waiting fetch thread look again whether it is still wanted."""
+        """Let every waiting fetch thread check again whether it is still wanted."""
         with self._changed:
             self._changed.notify_all()
 

@@ -1,1 +1,1 @@
-"""The RQ worker, and the process that it gives to each job."""
+"""The RQ worker, and the process in which it performs jobs."""

@@ -19,24 +19,26 @@ from crawling.machine.orphans import stop_with_parent
 
 #: RQ's timer takes whole seconds
 LOOK_SECONDS = 1
-#: the time for a job that is told to end to give back what it holds; then it is killed
+#: the time in which a job that is told to end gives back what it holds; then the job is killed
 GRACE_SECONDS = 2.0
-#: how often, and at what interval, the worker tries to remove what a killed job has left; then the
+#: the tries, and the seconds between them, to remove what a killed job has left; after them the
 #: scheduler continues
 CLEAR_TRIES, CLEAR_SECONDS = 10, 0.2
 
 
 class _EndsCancelledJobs(Worker):
-    """Looks each second whether a user has cancelled the job at work."""
+    """Checks each second whether a user has cancelled the running job."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.job_monitoring_interval = LOOK_SECONDS
-        #: when the job at work was told to end; 0 if it was not
+        #: when the running job was told to end; 0 if it was not
         self._told_at = 0.0
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """Close the connection of the job before, which must not be shared with a work process."""
+        """Close the connection of the previous job, which must not be shared with a work
+        process.
+        """
         connections.close_all()
         self._told_at, self._stopped_job_id = 0.0, None
         super().fork_work_horse(job, queue)
@@ -47,14 +49,12 @@ class _EndsCancelledJobs(Worker):
         super().main_work_horse(job, queue)
 
     def setup_work_horse_signals(self) -> None:
-        """Let SIGTERM end a job in order, like Ctrl-C, so that each `finally` gives back what it
-        has.
-        """
+        """Let SIGTERM end a job in order, like Ctrl-C, so that each `finally` clause runs."""
         super().setup_work_horse_signals()  # type: ignore[no-untyped-call]
         signal.signal(signal.SIGTERM, _interrupt)
 
     def maintain_heartbeats(self, job: Job) -> None:
-        """RQ calls this each LOOK_SECONDS while a work process works."""
+        """RQ calls this every LOOK_SECONDS while a work process works."""
         super().maintain_heartbeats(job)
         if self._told_at:
             if time.monotonic() - self._told_at >= GRACE_SECONDS:
@@ -66,14 +66,14 @@ class _EndsCancelledJobs(Worker):
             self.kill_horse(signal.SIGTERM)
 
     def monitor_work_horse(self, job: Job, queue: Queue) -> None:
-        """A job that was cancelled is no failure, and leaves nothing, however it has ended."""
+        """Treat no cancelled job as failed, and remove what it has left, however it ended."""
         super().monitor_work_horse(job, queue)
         if not self._told_at:
             return
         try:
             self._clear(job)
             remove(job)
-        except (DatabaseError, RedisError) as error:  # the scheduler comes to it
+        except (DatabaseError, RedisError) as error:  # the scheduler will do it
             self.log.warning("job %s: what it left is not removed yet: %s", job.id, error)
 
     def _clear(self, job: Job) -> None:
@@ -86,7 +86,7 @@ class _EndsCancelledJobs(Worker):
             time.sleep(CLEAR_SECONDS)  # no event tells when PostgreSQL has ended a session
 
     def handle_exception(self, job: Job, *exc_info: Any) -> None:
-        """RQ logs it as an error."""
+        """RQ logs this as an error."""
         if not self._is_cancelled(job):
             super().handle_exception(job, *exc_info)
 

@@ -27,9 +27,9 @@ from dnscache.protocol.names import levels_of
 
 logger = logging.getLogger(__name__)
 
-#: Objects that a shift makes and keeps before Python looks for cycles among them, and how often it
-#: looks at older ones. A page makes thousands and leaves hardly any cycle: with Python's own 700 a
-#: shift spent a twentieth of its time on looking.
+#: The number of new objects after which Python looks for cycles among them, and how often it looks
+#: at older objects. A page makes thousands of objects and leaves hardly any cycle: with Python's
+#: default of 700 a shift spent a twentieth of its time on the search.
 YOUNG_OBJECTS, OLDER_EVERY = 20_000, 20
 
 
@@ -92,7 +92,8 @@ def prepare_to_fork() -> None:
     installed packages, so that a faulty one is logged as the worker starts.
 
     Objects that exist by then are no garbage: collecting them would stop all fetch threads for 70
-    ms again and again, and make each shift copy their pages. Younger ones are looked at seldom.
+    ms again and again, and make each shift copy their memory pages. Newer objects are checked
+    rarely.
     """
     Scope.of_seeds(Reach.DOMAIN, [canonical_address(f"https://{ANY}/")], None)
     levels_of(ANY)

@@ -1,4 +1,4 @@
-"""Jobs of RQ that call nothing but our own functions: Redis has the function's name and the ids of
+"""RQ jobs that call nothing but our own functions. Redis stores the function's name and the ids of
 rows.
 
 RQ by itself calls any importable function that Redis names, so a program that writes to Redis could
@@ -20,19 +20,19 @@ from crawling.jobs.rq_jobs import RUN_JOB
 REFUSED = "refused: Redis names a job that is none of crawlsite's"
 
 
-#: the fields of a job's hash in Redis that RQ calls or reads besides its function
+#: the fields of a job's hash in Redis, besides its function, that RQ calls or reads
 BESIDE = ("success_callback_name", "failure_callback_name", "stopped_callback_name", "webhooks")
 RUN_SHIFT = "crawling.fetching.worker.jobs.run_shift"
-#: all that workers call, as dotted paths
+#: all functions that workers call, as dotted paths
 FUNCTIONS = frozenset({RUN_SHIFT, RUN_JOB})
 
 
 class ForeignJob(Exception):
-    """A job that is none of ours."""
+    """A job that is not one of ours."""
 
 
 class OwnJob(Job):
-    """A job as workers read it from Redis; `RQ` in the settings names this class."""
+    """A job as workers read it from Redis. `RQ` in the settings names this class."""
 
     def restore(self, raw_data: Mapping[Any, Any]) -> None:
         """Read the job without callbacks and webhooks, which ours do not have."""
@@ -68,9 +68,9 @@ class OwnJob(Job):
 
 
 class OwnSpawnWorker(SpawnWorker):
-    """RQ's worker for systems where it cannot fork. Its work process has RQ's own class of jobs, so
-    this class refuses foreign jobs first, and removes what that class would call besides one of our
-    jobs.
+    """RQ's worker for systems where it cannot fork. Its work process uses RQ's own class of jobs.
+    So this class refuses foreign jobs first, and removes the callbacks that RQ's class would call
+    with our own jobs.
     """
 
     def execute_job(self, job: Job, queue: Queue) -> None:

@@ -1,8 +1,9 @@
-"""An RQ worker whose work process performs further jobs, as long as it is as good as a new one.
+"""An RQ worker whose work process performs further jobs, as long as the process is as good as a new
+one.
 
 RQ forks a work process for each job. A small shift spends more on that than on its pages: the new
-process copies what it changes of the worker's memory, and opens a session of PostgreSQL, which
-reads the catalogue anew (docs/decisions/0145).
+process copies each part of the worker's memory that it changes, and opens a session of PostgreSQL,
+which reads the catalogue anew (docs/decisions/0145).
 """
 
 from __future__ import annotations
@@ -30,32 +31,33 @@ logger = logging.getLogger(__name__)
 
 #: a work process that has grown by more than this, or has performed this many jobs, is replaced
 GROWN_BYTES, MOST_JOBS = 32 * MIB, 100
-#: a work process without a job for this time is ended at the worker's next heartbeat
+#: a work process that has had no job for this time is ended at the worker's next heartbeat
 IDLE_SECONDS = 5.0
-#: the answer of a work process whose job is done and that can perform another
+#: the answer of a work process that has done its job and can perform another
 READY = b"+"
 #: the longest line: a job's id and its execution's id are shorter
 LINE_BYTES = 1000
 
 
 class ReusedProcessWorker(Worker):
-    """A forking worker. It sends each further job to its work process by a pair of sockets; RQ's
-    own records, time limits and handling of failures stay as they are.
+    """A forking worker. It sends each further job to its work process by a pair of sockets. RQ's
+    own records, time limits and handling of failures are unchanged.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # the worker's end, and the work process's until it is forked
+        # the worker's end; before the fork, the work process's end, too
         self._link: socket.socket | None = None
         self._its_link: socket.socket | None = None
-        #: the work process that waits for a job, and since when; 0 if none does
+        #: the idle work process, and since when it is idle; 0 if there is none
         self._spare_pid, self._spare_since = 0, 0.0
-        #: the bytes of memory of a work process at first, and the jobs that it has performed
+        #: the memory of a work process at its start in bytes, and the number of jobs that it has
+        #: performed
         self._began_with = self._performed = 0
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """RQ's own method forks a work process for each job; here a waiting work process gets
-        it.
+        """Give the job to an idle work process. RQ's own method forks a work process for each
+        job.
         """
         self.prepare_execution(job)
         self.make_ready()
@@ -68,13 +70,13 @@ class ReusedProcessWorker(Worker):
         """Called before each job."""
 
     def _pass_on(self, job: Job) -> bool:
-        """Pass the job to a waiting work process. Return whether there was one."""
+        """Pass the job to an idle work process. Return whether there was one."""
         if not (self._spare_pid and self._link and self.execution):
             return False
         try:
             self._link.recv(len(READY))
             self._link.sendall(f"{job.id} {self.execution.id}\n".encode())
-        except ConnectionError:  # it was killed meanwhile
+        except ConnectionError:  # the process was killed meanwhile
             self._end_spare()
             return False
         self._horse_pid, self._spare_pid = self._spare_pid, 0
@@ -91,12 +93,12 @@ class ReusedProcessWorker(Worker):
         self._its_link.close()
 
     def wait_for_horse(self) -> Any:
-        """Wait until the job is done or its work process has ended; return process id, status and
+        """Wait until the job is done or its work process has ended. Return process id, status and
         resource usage, as `os.wait4` does.
         """
         assert self._link
         try:
-            # RQ's alarm may come at any point here, so the answer stays there for the next call
+            # RQ's alarm may interrupt this at any point, so the answer is left for the next call
             answer = self._link.recv(len(READY), socket.MSG_PEEK)
         except ConnectionError:
             answer = b""
@@ -106,8 +108,8 @@ class ReusedProcessWorker(Worker):
         return self.horse_pid, os.EX_OK, None
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """End a work process without a job, which keeps memory and a session of PostgreSQL. This
-        comes first, since Redis may be away.
+        """End an idle work process, which keeps memory and a session of PostgreSQL. This comes
+        first, since Redis may be away.
         """
         if self._spare_pid and time.monotonic() - self._spare_since > IDLE_SECONDS:
             self._end_spare()
@@ -119,15 +121,15 @@ class ReusedProcessWorker(Worker):
         super().teardown()  # type: ignore[no-untyped-call]
 
     def _end_spare(self) -> None:
-        """Kill the spare process, which has nothing to write and may be stopped."""
+        """Kill the idle process, which has nothing to write and may be suspended."""
         if self._spare_pid:
-            # a signal to this worker may have interrupted this before
+            # a signal to this worker may have interrupted an earlier kill
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(self._spare_pid, signal.SIGKILL)
                 os.waitpid(self._spare_pid, 0)
             self._spare_pid = 0
 
-    # what follows runs in the work process
+    # the methods below run in the work process
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """Close the worker's end of the link here: the end of either process closes the link."""
@@ -148,8 +150,8 @@ class ReusedProcessWorker(Worker):
         return went_well
 
     def _queue_of(self, job: Job) -> Queue:
-        """The job's queue, which reads dependent jobs from Redis as this worker does: as our own
-        jobs, without pickles.
+        """The job's queue. It reads dependent jobs from Redis as this worker does: as our own jobs,
+        without pickles.
         """
         return self.queue_class(
             job.origin,
@@ -159,8 +161,8 @@ class ReusedProcessWorker(Worker):
         )
 
     def _is_like_new(self) -> bool:
-        """Whether this process is as good as a new one. Cycles that shifts leave are collected
-        first, since they would count as growth.
+        """Whether this process is as good as a new one. Garbage that shifts leave is collected
+        first, since it would count as growth.
         """
         gc.collect()
         return (
@@ -170,7 +172,7 @@ class ReusedProcessWorker(Worker):
         )
 
     def _await_job(self) -> Job | None:
-        """The next job; None if the worker has ended. Any error ends this process and costs the
+        """The next job. None if the worker has ended. Any error ends this process and costs the
         job.
         """
         assert self._link
@@ -179,7 +181,7 @@ class ReusedProcessWorker(Worker):
             return None
         try:
             return self._read_job(*line.decode().split())
-        # the error is raised again and ends this process, whose log would otherwise not say why
+        # the error is raised again and ends this process; otherwise the log would not say why
         except Exception:
             logger.exception("a further job cannot be read")
             raise

@@ -1,5 +1,5 @@
-"""The RQ worker for shifts: it passes SIGTERM on to its work process, ends one that hangs, and
-reports at once when one was lost.
+"""The RQ worker for shifts. It passes SIGTERM on to its work process, ends a process that hangs,
+and reports a lost process at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from rq import Queue
 from rq.job import Job
 from rq.worker_registration import register
 
-# a work process is forked from here: modules that are imported already need no import in a shift
+# work processes are forked from here, and modules that are imported already need no import in a
+# shift
 import crawling.fetching.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.fetching.worker.jobs import prepare_to_fork
@@ -34,7 +35,7 @@ from crawling.models import RunProcess
 from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.runs.steering import pause_by_itself
 
-#: a killed worker keeps its seat for this time, within which a live one gives several signs of life
+#: a killed worker keeps its seat for this time; a live worker gives several signs of life within it
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8
 DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
@@ -46,8 +47,8 @@ REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
 class ShiftWorker(ReusedProcessWorker):
     """A forking worker.
 
-    Its work process runs shifts, one after the other, and turns SIGTERM into an orderly end of one
-    (`crawling.fetching.worker.jobs`).
+    Its work process runs shifts, one after the other, and turns SIGTERM into an orderly end of the
+    shift (`crawling.fetching.worker.jobs`).
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -61,7 +62,9 @@ class ShiftWorker(ReusedProcessWorker):
 
     @property
     def dequeue_timeout(self) -> int:
-        """The seconds to wait for a job before the worker gives a sign of life and waits again."""
+        """The time for which to wait for a job before the worker gives a sign of life and waits
+        again.
+        """
         return SIGN_SECONDS
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
@@ -97,7 +100,7 @@ class ShiftWorker(ReusedProcessWorker):
     def _close_shifts_lost_here(self) -> None:
         try:
             close_shifts_lost_here(but=self.name if self.horse_pid else "")
-        except DatabaseError as error:  # at the next sign of life, then
+        except DatabaseError as error:  # try again at the next sign of life
             self.log.warning(
                 "work sessions that were lost on this machine could not be closed: %s", error
             )
@@ -106,14 +109,14 @@ class ShiftWorker(ReusedProcessWorker):
             connections.close_all()
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """Let the work process stop gently when its parent is killed, too."""
+        """Let the work process stop gently, too, when its parent is killed."""
         let_pages_go_first()
         stop_with_parent()
         prefer_oom_kill()
         super().main_work_horse(job, queue)
 
     def make_ready(self) -> None:
-        """Forget what the shift before had in hand."""
+        """Forget the URLs that the previous shift had in hand."""
         self._finding = None
         VITALS.clear()
 
@@ -128,8 +131,8 @@ class ShiftWorker(ReusedProcessWorker):
         super().maintain_heartbeats(job)
 
     def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **kwargs: Any) -> None:
-        """RQ calls this in the work process when the job raised, and here when the work process is
-        dead.
+        """RQ calls this in the work process when the job raised an error, and here when the work
+        process is dead.
 
         Either way the shift has no process any more, so it is closed before its lease runs out.
         """
@@ -141,7 +144,7 @@ class ShiftWorker(ReusedProcessWorker):
             self._report(job, ending, blame)
 
     def _explanation(self, error: BaseException | None) -> tuple[str, PoisonSuspects]:
-        """Why the shift was lost, for its log, and which of its pages may be the cause."""
+        """The reason why the shift was lost, for its log, and the pages that may be the cause."""
         if lost_a_server(error):
             return SERVER_GONE, NOBODY
         if isinstance(error, StaleEpoch):
@@ -164,11 +167,11 @@ class ShiftWorker(ReusedProcessWorker):
     def _report(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
         """Close the shift.
 
-        PostgreSQL may have failed, so it gets some time to come back; after that the lease runs
-        out.
+        PostgreSQL may have failed, so it gets some time to come back. After that time the lease
+        expires.
         """
         if not (isinstance(job, OwnJob) and job.is_ours and len(job.args) == 2):
-            return  # Redis holds a job that is no shift
+            return  # the job in Redis is no shift
         process_id, epoch = job.args
         for wait in REPORT_AGAIN_AFTER_SECONDS:
             try:
@@ -188,9 +191,7 @@ class ShiftWorker(ReusedProcessWorker):
 
 
 def _pause_run_of(bank_process: int) -> None:
-    """Pause the run whose order of visits did not return, since it would hang each further
-    shift.
-    """
+    """Pause the run whose order of visits hangs, since it would hang each further shift."""
     process = RunProcess.objects.select_related("run__crawl").get(bank_process=bank_process)
     order = process.run.crawl.visit_order
     pause_by_itself(

@@ -1,6 +1,4 @@
-"""Take over the archive files of a checkpoint for a run of this server: their rows, and copies of
-them.
-"""
+"""Take over the archive files of a checkpoint for a run of this server, with their rows."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from crawling.frontier.change.checkpoint_restore import renew_ids, stage
 from crawling.models import ArchiveFile
 from crawling.models.archive import MOST_COMMITTED, NAME
 
-#: the files of a checkpoint; `length` bytes of each are committed
+#: the files of a checkpoint; the first `length` bytes of each are committed
 FILES = """
 SELECT to_jsonb(f) - '{run_id,sealed_at}'::text[] FROM crawling_archivefile f
 WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
@@ -27,8 +25,8 @@ WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
 OURS = re.compile(NAME)
 MACHINE = r"^[A-Za-z0-9._]{1,64}$"
 
-#: Rows come from another server. This finds rows that could lead to a file that is not a copy of
-#: theirs.
+#: Rows come from another server. This finds rows that could refer to a file that is not a copy of
+#: one of theirs.
 STRANGE_FILES = """
 SELECT line->>'name' FROM staged
 WHERE (line->>'name' ~ %(name)s AND line->>'machine' ~ %(machine)s
@@ -46,8 +44,8 @@ WHERE (p.archive_offset >= 0 AND p.archive_length > 0
     AND p.archive_length <= f.committed_length - p.archive_offset) IS NOT TRUE LIMIT 1
 """
 
-#: The rows are complete: new records go into files of their own. The name says to whom they belong;
-#: the namespace, from which records have their ids, stays.
+#: These files get no further records: new records go into new files. The name says whose they are.
+#: The namespace stays, because record ids are made from it.
 ADD_FILES = """
 INSERT INTO crawling_archivefile (id, run_id, name, namespace, machine, slot, committed_length,
     opened_at, sealed_at)
@@ -60,7 +58,7 @@ JOIN new_archive own ON own.old = r.id
 
 
 def adopt_rows(run_id: int, lines: Iterable[str], *, with_files: bool) -> None:
-    """Write the rows of the files, and keep their new ids in the table `new_archive`.
+    """Write the rows of the files, and put their new ids into the table `new_archive`.
 
     Without files, the archive files stay where they are. Raises CheckpointTrouble for an invalid
     row.
@@ -79,7 +77,7 @@ def adopt_rows(run_id: int, lines: Iterable[str], *, with_files: bool) -> None:
 
 
 def check_places(run_id: int) -> None:
-    """Raise CheckpointTrouble if a page of the run has its record outside of its file."""
+    """Raise CheckpointTrouble if a page of the run has its record outside its file."""
     with connection.cursor() as cursor:
         cursor.execute(STRANGE_PAGES, {"run": run_id})
         if cursor.fetchone():
@@ -89,13 +87,13 @@ def check_places(run_id: int) -> None:
 
 
 def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
-    """Copy files into the run's folder, and sync them to the disk; all or none.
+    """Copy files into the run's folder, all or none, and sync them to the disk.
 
-    Raises CheckpointTrouble, also unless they are exactly the files of the run's rows, with the
-    same lengths.
+    Raises CheckpointTrouble unless they are exactly the files of the run's rows, with the same
+    lengths.
     """
     folder = f"run{run_id}"
-    if storage().list(folder):  # of another server that shares the directory
+    if storage().list(folder):  # the folder belongs to another server that shares the directory
         raise CheckpointTrouble(
             f"The archive's files cannot be copied: there are files in {folder}. Is ARCHIVE_DIR "
             "this server's alone?"
@@ -115,7 +113,7 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
 
 
 def copy_file(source: Path, name: str) -> str:
-    """Copy a file into the archive under a name of ours. Return where it is stored.
+    """Copy a file into the archive under a name of ours. Return its stored name.
 
     Raises OSError.
     """
@@ -139,7 +137,7 @@ def forget_files(run_id: int) -> None:
 
 
 def checked_name(name: str) -> str:
-    """A file's name, which must be like ours and not lead out of its folder. Raises
+    """Return the name of a file, if it is one of ours and does not lead out of its folder. Raises
     CheckpointTrouble.
     """
     if not OURS.fullmatch(name):

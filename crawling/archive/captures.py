@@ -9,7 +9,7 @@ from django.db import connection
 from crawling.models import Page
 from crawling.web.addresses import fingerprints
 
-#: run by run, so that each look is one step down the index of a run's fingerprints
+#: run by run, so that each look is one descent of the index of a run's fingerprints
 FIND = """
 SELECT p.url_id FROM crawling_run r
 CROSS JOIN LATERAL (
@@ -24,7 +24,9 @@ MOST = 2000
 
 
 def captures_of(url: str, *, crawls: Collection[int] | None = None) -> list[Page]:
-    """The stored answers of a canonical URL, the earliest first; crawls: only answers of these."""
+    """The stored answers of a canonical URL, earliest first. crawls: only answers of these
+    crawls.
+    """
     within = None if crawls is None else list(crawls)
     with connection.cursor() as cursor:
         cursor.execute(FIND, [fingerprints(url), url, within, within, MOST])

@@ -1,5 +1,5 @@
-"""The directory of a checkpoint: gzipped lines of JSON, a manifest, and the SHA-256 of every file,
-as `sha256sum -c` reads them.
+"""The directory of a checkpoint: gzipped lines of JSON, a manifest, and the SHA-256 of every file
+in the format of `sha256sum -c`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ FORMAT, VERSION = "crawlsite-checkpoint", 1
 #: a checkpoint shows the moment of the first statement
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 MANIFEST, SUMS, ARCHIVE = "manifest.json", "SHA256SUMS", "archive"
-#: more than level 4 costs more time than it saves room
+#: a higher level takes more time than the saved space is worth
 GZIP_LEVEL = 4
 
 
 @dataclass(frozen=True)
 class CheckpointManifest:
-    #: the crawl's, as for a new one
+    #: the crawl's order, as for a new crawl
     order: dict[str, Any]
-    #: state and times
+    #: the state and times of the run
     run: dict[str, Any]
     taken_at: str
     counts: dict[str, int]
     #: rows and columns by name
     parts: dict[str, dict[str, Any]]
-    #: the names of the files in it; none if it only refers to them
+    #: the names of its archive files; empty if it only refers to them
     archive: list[str] = field(default_factory=list)
 
     def as_text(self) -> str:
@@ -44,7 +44,7 @@ class CheckpointManifest:
 
 
 class CheckpointWriter:
-    """Fills a directory that readers ignore until `finish`, when everything is on the disk."""
+    """Fills a directory that readers ignore until `finish` has written everything to the disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -52,7 +52,7 @@ class CheckpointWriter:
         (folder / ARCHIVE).mkdir(parents=True)
 
     def write_pieces(self, name: str, pieces: Iterable[bytes]) -> None:
-        """Write a file, packed."""
+        """Write a compressed file."""
         with (
             (self._folder / name).open("wb") as file,
             gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed,
@@ -85,11 +85,11 @@ class CheckpointWriter:
         self._seal(f"{ARCHIVE}/{row.name}")
 
     def take_archive(self, name: str) -> None:
-        """Take up an archive file that is in the directory's `archive` already."""
+        """Add an archive file that is already in the directory's `archive`."""
         self._seal(f"{ARCHIVE}/{name}")
 
     def finish(self, manifest: str) -> int:
-        """Write manifest and checksums. Return the total size in bytes."""
+        """Write the manifest and the checksums. Return the total size in bytes."""
         (self._folder / MANIFEST).write_text(manifest)
         self._seal(MANIFEST)
         (self._folder / SUMS).write_text(

@@ -1,4 +1,4 @@
-"""The document in a record, as a browser would read it: without content codings.
+"""The document in a record as a browser would read it: without content codings.
 
 `crawling.archive.viewer` runs this module as a program of its own.
 """
@@ -24,9 +24,9 @@ def document_in(record: StoredRecord) -> bytes:
 
 
 def decoded(payload: bytes, coding: str) -> bytes:
-    """A payload as a browser would read it, no more than may be shown.
+    """A payload as a browser would read it, up to the most bytes that may be shown.
 
-    It is returned unchanged if it cannot be unpacked.
+    A payload that cannot be unpacked is returned unchanged.
     """
     with closing(decoded_stream(DocumentStream.of(payload), coding, MOST_SHOWN)) as document:
         return document.start(MOST_SHOWN)
@@ -54,7 +54,9 @@ def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentS
 
 
 def write_document(length: str) -> None:
-    """Write the document of the record at which the input stands, which has `length` bytes."""
+    """Write the document of a record of `length` bytes, at the beginning of which the input
+    stands.
+    """
     sys.stdout.buffer.write(document_in(read_record(sys.stdin.buffer.read(int(length)))))
 
 

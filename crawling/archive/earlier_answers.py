@@ -21,7 +21,7 @@ from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
 from crawling.web.http_caching import condition_headers, may_be_reused, read_head
 
-#: for each URL the latest answer that was a document, or confirmed one
+#: for each URL, the latest answer that was a document or confirmed one
 LATEST = """
 SELECT mine.id, latest.url_id
 FROM crawling_url mine CROSS JOIN LATERAL (
@@ -54,15 +54,15 @@ class EarlierAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    #: id of the page that has it
+    #: id of the page that has this answer
     page: int
     headers: Mapping[str, str]
-    #: its receiver closes it
+    #: the receiver of the answer closes this stream
     body: DocumentStream
 
 
 def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, EarlierAnswer]:
-    """The earlier answers of the run's URLs for conditional requests, by the URL's id."""
+    """The earlier answers of the run's URLs, by the URL's id, for conditional requests."""
     if run.number == 1 or not url_ids:
         return {}
     with connection.cursor() as cursor:
@@ -88,7 +88,8 @@ def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
     """Read the earlier document again; None if this machine does not have it, or has a different
     one, or one of more than `most` bytes.
 
-    Only readable answers allow conditional requests: the answer "no" brings neither text nor links.
+    A conditional request needs a readable earlier answer, since the reply "not modified" brings
+    neither text nor links.
     """
     page = earlier.original
     if page.bytes > most:
@@ -106,11 +107,11 @@ def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
 
 
 def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
-    """The answer of a page, byte by byte; None if it may not serve another crawl, has more than
-    `most` bytes, or is no longer in the archive.
+    """The answer of a page, byte by byte. None if the page must not serve another crawl, has more
+    than `most` bytes, or is no longer in the archive.
 
     original: the page whose record has the payload. A document without the digest of the page is
-    not handed out.
+    not returned.
     """
     if page.bytes > most:
         return None

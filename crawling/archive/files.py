@@ -1,8 +1,8 @@
 """Archive files on this machine, consistent with the database.
 
-Records are appended and synced first; then the rows that point to them are committed together with
-the file's length. So after a crash a file may be longer than its row says, never shorter: the next
-opening cuts off the rest.
+Records are appended and synced first. Then the rows that refer to them are committed together with
+the file's length. So after a crash a file may be longer than its row says, but never shorter. The
+next opening cuts off the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from crawling.models.archive import archive_folder
 
 logger = logging.getLogger(__name__)
 
-#: the most bytes that a file may have in memory
+#: the most bytes of a file that are kept in memory
 MOST_UNWRITTEN = 1024 * 1024
 #: an advisory lock's number: shared by copies of files, exclusive for removals
 COPYING_LOCK = 0x6372_6177_6C02
@@ -51,7 +51,7 @@ def this_machine() -> str:
 
 @cache
 def _machine_id(state_dir: Path) -> str:
-    """The random id of this machine, drawn once for each state directory and kept there."""
+    """The random id of this machine, created once for each state directory and stored there."""
     path, fresh = state_dir / "machine_id", state_dir / f"machine_id.{os.getpid()}"
     if not path.exists():
         fresh.write_text(secrets.token_hex(4))
@@ -64,7 +64,7 @@ def _machine_id(state_dir: Path) -> str:
 class Slot:
     """One slot of a run on this machine: only its holder writes its files.
 
-    The kernel frees it when the holder dies.
+    The kernel frees the slot when its holder dies.
     """
 
     def __init__(self, run_id: int, machine: str) -> None:
@@ -109,7 +109,9 @@ class OpenFile:
         self._unwritten: list[bytes] = []
 
     def append(self, pieces: Iterable[bytes]) -> int:
-        """Take one record, and write it at the latest with the next `sync`. Return its length."""
+        """Append a record, which reaches the disk at the latest with the next `sync`. Return its
+        length.
+        """
         begin = self.length
         for piece in pieces:
             self._unwritten.append(piece)
@@ -125,7 +127,7 @@ class OpenFile:
         self._written += len(data)
 
     def sync(self) -> None:
-        """Return once everything that was appended is on the disk."""
+        """Return once all appended records are on the disk."""
         self._write()
         self._file.sync()
 
@@ -134,11 +136,11 @@ class OpenFile:
 
 
 def open_last(slot: Slot) -> OpenFile:
-    """Continue with the slot's last file that is not full, cut to what is committed; begin one
-    otherwise.
+    """Continue the slot's last file that is not full, cut to its committed length. Otherwise begin
+    a file.
 
-    It waits for the run's lock, since the server may just be committing the last batch of a killed
-    shift.
+    This waits for the run's lock, since the server may still be committing the last batch of a
+    killed shift.
     """
     with locked_run(slot.run_id):
         rows = list(
@@ -168,7 +170,7 @@ def open_next(slot: Slot) -> OpenFile:
 
 
 def seal(row: ArchiveFile) -> None:
-    """Seal a file: cut off bytes that are not committed, on the machine that has it.
+    """Seal a file on the machine that has it: cut off bytes that are not committed.
 
     The caller holds its slot.
     """
@@ -183,7 +185,7 @@ def seal(row: ArchiveFile) -> None:
 
 
 def seal_all(run_id: int) -> None:
-    """Seal the files of an ended run that are on this machine and that no process writes."""
+    """Seal the files of an ended run that are on this machine and that no process is writing."""
     rows = ArchiveFile.objects.filter(run=run_id, sealed_at=None).order_by("machine", "slot", "pk")
     for machine, number in dict.fromkeys(rows.values_list("machine", "slot")):
         with _held(run_id, machine, number) as is_held:
@@ -204,7 +206,7 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
 
 @contextmanager
 def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
-    """Whether the slot's files are on this machine; the slot is locked until the block ends."""
+    """Whether the slot's files are on this machine. The slot is locked until the block ends."""
     path = archive_folder(f"run{run_id}") / f"{machine}-{number}{LOCK}"
     if not path.exists():
         yield False
@@ -218,7 +220,9 @@ def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
 
 @contextmanager
 def deletions_held() -> Iterator[None]:
-    """Prevent the removal of archive files until the block ends, while their bytes are copied."""
+    """Prevent the removal of archive files until the block ends, so that their bytes can be
+    copied.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock_shared(%s)", [COPYING_LOCK])
     try:
@@ -230,11 +234,12 @@ def deletions_held() -> Iterator[None]:
 
 @transaction.atomic
 def remove_abandoned() -> int:
-    """Remove the files of deleted runs that are on this machine, then their rows. Return how many.
+    """Remove the files of deleted runs that are on this machine, then their rows. Return the number
+    of files.
 
     Safe to repeat.
 
-    While files are being copied none goes; the scheduler comes back to it.
+    While files are being copied, none is removed; the scheduler tries again later.
     """
     abandoned = ArchiveFile.objects.filter(run=None)
     if not abandoned.exists():
@@ -243,7 +248,7 @@ def remove_abandoned() -> int:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [COPYING_LOCK])
         if not cursor.fetchone()[0]:
             return 0
-    # read under the lock: a file that was being rewritten may have had a row until then
+    # read under the lock: before, a file that was being rewritten may have had a row
     return sum(_removed(row) for row in abandoned.all())
 
 
@@ -251,11 +256,11 @@ def _removed(row: ArchiveFile) -> bool:
     try:
         folder = row.folder
         if row.machine != this_machine() and not storage().list(folder):
-            return False  # it is on another
+            return False  # the file is on another machine
         storage().delete(row.stored_name)
         if not storage().list(folder):
             storage().delete_folder(folder)
-    except (OSError, ArchiveTrouble) as error:  # the row stays, and so it is tried again
+    except (OSError, ArchiveTrouble) as error:  # the row stays, so the removal is tried again
         facts = {"file": row.name, "error": str(error)}
         logger.warning("a deleted run's file cannot be removed", extra=facts)
         return False

@@ -1,6 +1,6 @@
-"""Exchanges whose payload is in a removed record: they are written again at the end of their file.
+"""Exchanges whose payload is in a removed record. They are written again at the end of their file.
 
-The first one of a file with that payload gets it; the others refer to the first.
+The first exchange of a file with that payload gets the payload; the others refer to the first.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Fields = list[tuple[str, str]]
 class MovedPage:
     """A page that refers to a payload, and the place of the payload's record."""
 
-    #: only the page's place in the archive counts
+    #: only the place of the page in the archive counts
     page: Page
     url: str
-    #: no row: only its place in the archive and its digest count
+    #: has no row; only its place in the archive and its digest count
     payload: Page
 
     @property
@@ -40,7 +40,7 @@ class MovedPage:
         return bytes(self.payload.payload_sha256 or b"")
 
     def is_of(self, page: Page) -> bool:
-        """Whether that page has its record at this place. Both are in one file."""
+        """Whether the record of that page is at this place. Both are in one file."""
         return self.page.archive_offset == page.archive_offset
 
 
@@ -48,18 +48,18 @@ class MovedPage:
 class MovedExchanges:
     row: ArchiveFile
     moved: Sequence[MovedPage]
-    #: where an answer is now, how long, and whether it is a revisit, by where it was; complete when
-    #: all pieces were taken
+    #: by the earlier place of an answer: its present place, its length, and whether it is a
+    #: revisit; complete once all pieces are taken
     places: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     _holders: dict[bytes, Original] = field(default_factory=dict)
 
     def old_ranges(self) -> list[tuple[int, int]]:
-        """The places that the exchanges are to leave. Raises ArchiveTrouble."""
+        """The places from which the exchanges move away. Raises ArchiveTrouble."""
         begins = [(one.page.archive_offset or 0, one.page) for one in self.moved]
         return [(begin, begin + sum(map(len, exchange_of(page)))) for begin, page in begins]
 
     def pieces(self, offset: int) -> Iterator[bytes]:
-        """The records of the exchanges, of which the first begins at `offset`. Raises
+        """The records of the exchanges, the first of which begins at `offset`. Raises
         ArchiveTrouble.
         """
         for one in self.moved:

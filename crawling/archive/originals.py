@@ -1,5 +1,5 @@
-"""Finds payloads that the archive already has (SEEDS W8): first in an exact memory, then among the
-pages of the run, of its crawl or of all crawls.
+"""Finds payloads that the archive already has (SEEDS W8): first in a memory of SHA-256 digests,
+then among the pages of the run, of its crawl or of all crawls.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from crawling.web.addresses import fingerprint, signed
 
 #: the most payloads that a shift remembers; the least recently used are forgotten first
 MOST_REMEMBERED = 20_000
-#: A revisit record of a smaller payload takes as much room as the payload itself. Measured with
-#: usual heads: equal at about 90 bytes of noise and 160 of text (docs/decisions/0076).
+#: A revisit record for a smaller payload takes as much space as the payload itself. Measured with
+#: usual heads, both are equal at about 90 bytes of noise or 160 of text (docs/decisions/0076).
 LEAST_BYTES = 256
 
 COLUMNS = """
@@ -51,9 +51,10 @@ class PayloadPage(NamedTuple):
 
 HAS_PAYLOAD = "NOT p.is_revisit AND p.archive_file_id IS NOT NULL AND p.status < 400"
 #: The index has the 64-bit fingerprint, then the run; SHA-256 of the payload as it was encoded
-#: confirms it. The earliest run that has it is taken, so that all refer to one record. A failure
-#: may be tried again, and its row goes. The runs are in a subquery, since for a new run PostgreSQL
-#: expects no pages and would read all of them for each payload.
+#: confirms it. The earliest run that has the payload is taken, so that all revisits refer to one
+#: record. Failed pages are left out, since their rows vanish when they are tried again. The runs
+#: are in a subquery, since for a new run PostgreSQL expects no pages and would read all of them for
+#: each payload.
 IN_RUNS = f"""
 SELECT p.* FROM crawling_page p
 WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(ARRAY(SELECT unnest(%(runs)s::bigint[])))
@@ -61,9 +62,10 @@ WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(ARRAY(SELECT unnest(%(runs)
     AND p.payload_sha256 = wanted.sha256
 ORDER BY p.run_id LIMIT 1
 """  # noqa: S608  # constants
-#: Also payloads of other crawls that share theirs: those that cannot be meant for one crawl alone,
-#: and that are not deleted and will not be by a rule. Only those of earlier runs: two runs that
-#: refer to each other could not be deleted. If very many have one fingerprint, only some are read.
+#: Also payloads of other crawls that share them: payloads that cannot be meant for one crawl alone,
+#: and that are not deleted and will not be by a rule. Only earlier runs count, since two runs that
+#: refer to each other could not be deleted. If very many payloads have one fingerprint, only some
+#: are read.
 IN_OTHERS = f"""
 SELECT p.* FROM (
     SELECT p.* FROM crawling_page p
@@ -83,7 +85,8 @@ class AskedPayload(NamedTuple):
 
 
 WANTED = SentRows("wanted", AskedPayload)
-#: materialized: each payload is looked for once, whatever the planner expects of the other tables
+#: materialized, so that each payload is looked up once, whatever row counts the planner expects of
+#: the other tables
 SAME = f"""
 WITH p AS MATERIALIZED (
     SELECT found.* FROM {WANTED} CROSS JOIN LATERAL ({{found}}) found
@@ -95,7 +98,7 @@ JOIN crawling_archivefile f ON f.id = p.archive_file_id
 SAME_IN_RUNS = SAME.format(found=IN_RUNS)
 SAME_ANYWHERE = SAME.format(found=f"({IN_RUNS}) UNION ALL ({IN_OTHERS}) LIMIT 1")
 
-#: the latest answer with a payload that an earlier run of the crawl, or this one, has for the URL
+#: the latest answer with a payload for the URL, from an earlier run of the crawl or from this run
 OF_THE_URL = f"""
 SELECT {COLUMNS}
 FROM crawling_url u JOIN crawling_page p ON p.url_id = u.id
@@ -116,17 +119,17 @@ JOIN crawling_archivefile f ON f.id = p.archive_file_id WHERE p.url_id = %s
 @dataclass(frozen=True, slots=True)
 class StoredPayload:
     original: Original
-    #: bytes in its file
+    #: the record's length in its file, in bytes
     length: int
-    #: id of the URL whose page it is, if another run has it
+    #: id of the URL to which the page belongs, if another run has it
     page: int | None = None
 
 
 class Originals:
     """Used by the archive's thread alone.
 
-    sought: where a payload counts as stored, by the order's `deduplicate`. is_alone: whether no
-    other shift has archived for the run since this one began.
+    sought: the runs in which a payload counts as stored, by the order's `deduplicate`. is_alone:
+    whether no other shift has archived for the run since this one began.
     """
 
     def __init__(self, run: Run, *, sought: str, is_alone: Callable[[], bool]) -> None:
@@ -144,8 +147,8 @@ class Originals:
         )
 
     def look_up(self, wanted: Mapping[bytes, tuple[int, int]]) -> None:
-        """Find which of these payloads are stored, by SHA-256 with fingerprint and size of each,
-        with one query at most, and another for each that another crawl has.
+        """Find which of these payloads are stored, by SHA-256, with fingerprint and size of each.
+        This takes one query, and another for each payload that another crawl has.
         """
         self._knows_all = self._knows_all and (self._sought == "none" or self._is_alone())
         if self._knows_all:
@@ -164,7 +167,7 @@ class Originals:
                 self._known.setdefault(digest, found)
 
     def get(self, digest: bytes, size: int) -> StoredPayload | None:
-        """The known record of a payload of this size; None for a small one."""
+        """The known record of a payload of this size. None for a small payload."""
         found = self._known.get(digest) if self.seeks(size) else None
         if found:
             self._known.move_to_end(digest)
@@ -194,7 +197,7 @@ class Originals:
         return self._stored(rows[0]) if rows else None
 
     def _stored(self, row: PayloadPage) -> StoredPayload | None:
-        """The record of a row; None if it belongs to another run and this machine cannot read
+        """The record of a row. None if it belongs to another run and this machine cannot read
         it.
         """
         is_own = row.run_id == self._run.pk
@@ -209,7 +212,7 @@ class Originals:
 
 
 def _holds(page: int, digest: bytes, size: int) -> bool:
-    """Whether the record of another crawl's page truly has the payload: its row may come from
+    """Whether the record of another crawl's page truly has the payload, since its row may come from
     another server.
     """
     try:

@@ -1,4 +1,4 @@
-"""Read the archive: one page's record by its place, or all records of a file.
+"""Reads the archive: one page's record by its place, or all records of a file.
 
 Only committed bytes are read.
 """
@@ -31,7 +31,7 @@ from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 
 class CommittedBytes:
-    """The committed bytes of a file, as a file."""
+    """The committed bytes of a file, as a file object."""
 
     def __init__(self, file: BinaryIO, length: int) -> None:
         self._file, self.left = file, length
@@ -56,12 +56,12 @@ def packed_record(page: Page) -> Iterator[bytes]:
 
 
 def record_of(page: Page) -> StoredRecord:
-    """Unpack a page's record: never in the web process. Raises ArchiveTrouble."""
+    """Unpack a page's record. Never to be called in the web process. Raises ArchiveTrouble."""
     return read_record(b"".join(packed_record(page)))
 
 
 def open_record_of(page: Page, most: int) -> OpenRecord:
-    """Unpack a page's record, up to `most` bytes, with only a small part in memory.
+    """Unpack a page's record up to `most` bytes, keeping only a small part in memory.
 
     Raises ArchiveTrouble.
     """
@@ -69,7 +69,7 @@ def open_record_of(page: Page, most: int) -> OpenRecord:
 
 
 def following_record(page: Page) -> bytes:
-    """The block of the record behind a page's: the request that it answered.
+    """The block of the record that follows a page's record: the request that the page answered.
 
     Raises ArchiveTrouble.
     """
@@ -89,9 +89,9 @@ def following_record(page: Page) -> bytes:
 
 
 def original_of(page: Page) -> Page:
-    """The page whose record has the payload: the page itself, the first of the run with the same
-    payload, or one of another run. For an import it may be a further record, which is returned as a
-    page without a row.
+    """The page whose record has the payload: the page itself, the first page of the run with the
+    same payload, or a page of another run. For an import it may be a further record, which is
+    returned as a page without a row.
     """
     if not page.is_revisit:
         return page
@@ -127,8 +127,8 @@ def _further_with_payload(page: Page) -> Page | None:
 
 
 def further_records(pages: Collection[Page]) -> dict[int, list[Page]]:
-    """An import's further records of the URLs of these pages, as pages without rows, in the order
-    of the files, by the pages' ids.
+    """An import's further records for the URLs of these pages, by the pages' ids: as pages without
+    rows, in the order of the files.
     """
     found: dict[int, list[Page]] = defaultdict(list)
     rows = FurtherRecord.objects.filter(url__in=[page.pk for page in pages])
@@ -140,8 +140,8 @@ def further_records(pages: Collection[Page]) -> dict[int, list[Page]]:
 
 
 def originals_of(pages: Collection[Page]) -> dict[int, Page]:
-    """The results of `original_of`, by the pages' ids, with one query for all pages that name the
-    page with their payload, as pages do whose payload another run has.
+    """The results of `original_of`, by the pages' ids. One query serves all pages that name the
+    page with their payload, as do pages with a payload of another run.
     """
     named = {page.payload_from for page in pages if page.is_revisit and page.payload_from}
     found = _with_payloads().in_bulk(named) if named else {}
@@ -157,9 +157,9 @@ def _with_payloads() -> QuerySet[Page]:
 
 
 def content_of(page: Page) -> Page:
-    """The result of `original_of`; if that page is withdrawn but its record still exists, a page
-    without a row with the place of the record. Only its payload, which is also this page's, may be
-    shown.
+    """The result of `original_of`. If that page is withdrawn but its record still exists, the
+    result is a page without a row that has the place of the record. Only the payload, which both
+    pages share, may be shown.
     """
     found = original_of(page)
     is_unchanged = page.status == NOT_MODIFIED_STATUS and not page.is_imported
@@ -191,7 +191,7 @@ def _withdrawn_further(page: Page) -> Page | None:
 
 
 def index_lines(row: ArchiveFile) -> Iterator[str]:
-    """The file's lines of a CDXJ index, one for each response, revisit and resource record, in the
+    """The lines of a file's CDXJ index, one for each response, revisit and resource record, in the
     order of the file. Raises ArchiveTrouble.
     """
     check_not_withdrawn([row])
@@ -230,7 +230,7 @@ def _line(record: Any, place: dict[str, str], method: str, body: str) -> str:
 
 
 def _search_key(url: str) -> str:
-    """The key by which a URL is looked up; an address without a host, as notes have, is its own
+    """The key by which a URL is looked up. An address without a host, as notes have it, is its own
     key.
     """
     has_host = url.partition(":")[2].startswith("//")
@@ -265,7 +265,7 @@ def check_not_withdrawn(rows: Collection[ArchiveFile]) -> None:
 def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
     """The committed bytes of a file, for a download.
 
-    Raises ArchiveTrouble at once if it is not on this machine, or may have withdrawn records.
+    Raises ArchiveTrouble at once if the file is not on this machine, or may have withdrawn records.
     """
     check_not_withdrawn([row])
     file = opened(row)
@@ -273,9 +273,9 @@ def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
 
 
 def pieces(file: CommittedBytes) -> Iterator[bytes]:
-    """The file piece by piece; it is closed at the end.
+    """The file piece by piece; closed at the end.
 
-    Raises ArchiveTrouble then if it is shorter than was committed.
+    Raises ArchiveTrouble at the end if the file is shorter than its committed length.
     """
     try:
         while piece := file.read(PIECE_BYTES):
@@ -299,15 +299,15 @@ def opened(row: ArchiveFile, offset: int = 0) -> BinaryIO:
         ) from error
 
 
-#: As URLs have them (URL Standard, 4.4): no tabs and line breaks, which would end a line of the
-#: index, and other control characters and blanks percent-encoded.
+#: Control characters and blanks as URLs have them (URL Standard, 4.4): tabs and line breaks, which
+#: would end a line of the index, are removed, and the others are percent-encoded.
 PLAIN = str.maketrans(
     {code: f"%{code:02X}" for code in (*range(33), 127)} | dict.fromkeys(map(ord, "\t\n\r"))
 )
 
 
 def method_query(url: str, method: str, body: str) -> str:
-    """The addition to the URL, or to its key, for the method; empty for GET."""
+    """The addition to a URL, or to its key, for the request method; empty for GET."""
     if not method:
         return ""
     mark = "&" if "?" in url else "?"

@@ -1,7 +1,7 @@
 """WARC 1.1 records from the bytes of an exchange. Pure, except that the spooled payload is read.
 
-The blocks of requests and responses are the bytes themselves, without a library in between that
-parses headers and writes them again (docs/decisions/0013).
+The blocks of requests and responses are the original bytes: no library parses headers and writes
+them again (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from zlib_ng import zlib_ng
 
 from crawling.web.document_stream import NO_DOCUMENT, DocumentStream
 
-#: more than level 4 costs more time than it saves room
+#: a higher level takes more time than the saved space is worth
 GZIP_LEVEL = 4
-#: zlib's word for the gzip format
+#: zlib's number for the gzip format
 GZIP = 31
 PIECE_BYTES = 256 * 1024
 END = b"\r\n\r\n"
@@ -46,7 +46,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class Capture:
-    """The statements about an exchange in the headers of its records, in lines that are made
+    """The statements about an exchange in the headers of its records, in lines that are written
     once.
     """
 
@@ -68,7 +68,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The record that a revisit refers to."""
+    """The record to which a revisit refers."""
 
     record_id: str
     url: str
@@ -94,14 +94,14 @@ def measure(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
     return Payload(content, _labelled(payload.digest()), _labelled(block.digest()), sha256)
 
 
-#: the version of UUIDs whose bits have a meaning only for their maker (RFC 9562, 5.8)
+#: the version of UUIDs whose bits have a meaning only to their maker (RFC 9562, 5.8)
 OWN_VERSION = 8
-#: the bits of a record's id for its place in the file
+#: the bits of a record's id that say its place in the file
 OFFSET_BITS = 48
 
 
 def new_namespace() -> UUID:
-    """A random namespace, except for the last bits, which are for offsets."""
+    """A random namespace. Its last bits are 0, to be replaced by offsets."""
     drawn = uuid4().int >> OFFSET_BITS << OFFSET_BITS
     return UUID(int=drawn & ~(15 << 76) | OWN_VERSION << 76)
 
@@ -109,9 +109,9 @@ def new_namespace() -> UUID:
 def record_id(file: UUID, offset: int) -> str:
     """The id of the record that begins at `offset`.
 
-    It need not be stored, and no other committed record ever has it. For files with another kind of
-    id, which imports and the first crawls made, it is a hash: pages point to the record by its
-    place, and records by this id.
+    The id need not be stored, and no other committed record ever has it. In files whose namespace
+    is of another kind, made by imports and the first crawls, the id is a hash. Pages refer to a
+    record by its place, and records refer to it by this id.
     """
     begin = _begin_of_ids(file)
     return f"{begin}{offset:012x}>" if begin else f"<urn:uuid:{uuid5(file, str(offset))}>"
@@ -124,7 +124,7 @@ def _begin_of_ids(file: UUID) -> str:
 
 
 def began(fetched_at: datetime, seconds: float) -> datetime:
-    """When a fetch began, exactly as in all its records."""
+    """The time when a fetch began, exactly as in all its records."""
     return fetched_at - timedelta(seconds=seconds)
 
 
@@ -152,7 +152,7 @@ def response(
 
 
 def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> WarcRecord:
-    """The record of a document that came by another protocol than HTTP: only the document."""
+    """The record of a document that came by a protocol other than HTTP: only the document."""
     header = _header(
         "resource",
         identity,
@@ -175,9 +175,9 @@ def revisit(
     said: Fields = (),
 ) -> WarcRecord:
     """The record of a payload that the archive already has, or that the server says has not
-    changed: only the head, and where the payload is.
+    changed: only the head, and the place of the payload.
 
-    said: the statement of a record from elsewhere about that, if any.
+    said: the statement of a foreign record about that place, if any.
     """
     lines = f"{capture.target_and_server}WARC-Profile: {profile}\r\n"
     if digest:
@@ -188,7 +188,7 @@ def revisit(
 
 
 def reference(original: Original) -> Fields:
-    """The fields of a revisit that say where its payload is."""
+    """The fields of a revisit that say which record has its payload."""
     return (
         ("WARC-Refers-To", original.record_id),
         ("WARC-Refers-To-Target-URI", original.url),
@@ -197,7 +197,7 @@ def reference(original: Original) -> Fields:
 
 
 def said_reference(record_id: str, url: str, at: datetime | None) -> Fields:
-    """The fields of `reference`, as far as they are known."""
+    """The fields of `reference`, as far as their values are known."""
     fields: Fields = (("WARC-Refers-To", record_id),) if record_id else ()
     fields += (("WARC-Refers-To-Target-URI", url),) if url else ()
     return (*fields, ("WARC-Refers-To-Date", _date(at))) if at else fields
@@ -211,8 +211,8 @@ def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> War
 def metadata(
     identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]
 ) -> WarcRecord:
-    """The record of facts about the fetch that the exchange lacks, and of the document's links,
-    which together are the link graph.
+    """The record of facts about the fetch that the exchange lacks, and of the document's links.
+    These records together are the link graph.
     """
     lines = f"{capture.target}WARC-Concurrent-To: {answer}\r\n"
     depth = "" if capture.depth is None else f"linksFromSeed: {capture.depth}\r\n"
@@ -223,9 +223,9 @@ def metadata(
 
 
 def packed(record: WarcRecord) -> Iterator[bytes]:
-    """The record as a gzip member of its own, so that it can be read from its offset."""
+    """The record as a separate gzip member, so that it can be read from its offset."""
     tail = record.tail or NO_DOCUMENT
-    if len(tail) < PIECE_BYTES:  # almost always so; one call costs less than three
+    if len(tail) < PIECE_BYTES:  # nearly always so; a single call costs less than three calls
         block = (record.header, record.start, tail.read(), END)
         yield zlib_ng.compress(b"".join(block), GZIP_LEVEL, GZIP)
         return
@@ -244,7 +244,7 @@ def _plain(kind: str, identity: str, lines: str, content_type: str, block: bytes
 def _header(
     kind: str, identity: str, lines: str, content_type: str, length: int, digest: str
 ) -> bytes:
-    """lines: further fields, each with its end."""
+    """The header of a record. lines: further fields, each with its line end."""
     return (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {identity}\r\n{lines}"
         f"WARC-Block-Digest: {digest}\r\nContent-Type: {content_type}\r\n"

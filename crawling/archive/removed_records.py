@@ -1,8 +1,8 @@
 """Fillers for removed records. Pure.
 
-Each takes exactly the records' room, so that all other records of the file stay where they are, and
-offsets and their ids hold. A filler is one gzip member with one record, stored uncompressed: its
-length is known beforehand, and its zeros are holes in the file.
+Each filler has exactly the length of the removed records. So all other records of the file keep
+their offsets and their ids. A filler is one gzip member with one record, stored uncompressed. So
+its length is known beforehand, and its zeros are holes in the file.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from datetime import datetime
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 #: CRC-32 and length
 GZIP_TRAILER = struct.Struct("<II")
-#: the head of a stored block (RFC 1951): whether it is the last, its length, and the inverted
-#: length
+#: the head of a stored block (RFC 1951): whether it is the last, its length, and the complement of
+#: the length
 BLOCK = struct.Struct("<BHH")
 MOST_IN_BLOCK = 65_535
 END = b"\r\n\r\n"
 #: digits of Content-Length, so that the header always has the same length
 DIGITS = 20
-#: No target and no WARC-Concurrent-To: the record belongs to no page.
+#: Without a target and without WARC-Concurrent-To, since the record belongs to no page.
 HEADER = (
     "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: {identity}\r\nWARC-Date: {date}\r\n"
     "Content-Type: application/octet-stream\r\nContent-Length: {length:0{digits}}\r\n\r\n"
@@ -52,8 +52,8 @@ def _header(identity: str, at: datetime, size: int) -> bytes:
 
 
 def _member(header: bytes, zeros: int, blocks: int) -> Iterator[bytes]:
-    """The gzip member of a filler. Header and end are in the first and the last piece of the
-    content; each block has up to 65,535 bytes of it.
+    """The gzip member of a filler. The first piece of the content includes the header, and the last
+    piece the end. Each block has up to 65,535 bytes of the content.
     """
     yield GZIP_HEADER
     crc, total = 0, len(header) + zeros + len(END)

@@ -1,8 +1,9 @@
 """Rewrites a file of the archive: some of its records are removed, others added at its end.
 
-All other records stay where they are. The new file has a name of its own and, like each file, a row
-before it is written; that row has no run until the files are exchanged in one transaction. So after
-any crash exactly one file has a run, and the other is removed like the files of deleted runs.
+All other records stay where they are. The new file has a different name and, like each file, a row
+before it is written. That row has no run until the new file replaces the old one in one
+transaction. So after any crash exactly one file has a run, and the other file is removed like the
+files of deleted runs.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ Ranges = Sequence[tuple[int, int]]
 def ranges_of(
     row: ArchiveFile, length: int, is_removed: Callable[[str], bool]
 ) -> list[tuple[int, int]]:
-    """The ranges of the records about such URLs in the first `length` bytes of a file; adjacent
-    ones are joined.
+    """The ranges of the records with a URL for which `is_removed` is true, in the first `length`
+    bytes of a file. Adjacent ranges are joined.
 
     Raises ArchiveTrouble.
     """
@@ -55,7 +56,7 @@ def ranges_of(
 
 
 def joined(ranges: Ranges) -> list[tuple[int, int]]:
-    """The ranges in order; ranges that touch or overlap are joined."""
+    """The ranges in order. Ranges that touch or overlap are joined."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
         if found and begin <= found[-1][1]:
@@ -73,12 +74,13 @@ def rewrite(
 ) -> None:
     """Rewrite a sealed file on this machine.
 
-    switched: called in the transaction that replaces the old file by the new one. Raises
+    switched: called in the transaction in which the new file replaces the old one. Raises
     ArchiveTrouble, OSError.
     """
     name, old_name = _next_name(row.name), row.name
     with deletions_held():
-        ArchiveFile.objects.filter(name=name, run=None).delete()  # of an attempt that was killed
+        # left by an attempt that was killed
+        ArchiveFile.objects.filter(name=name, run=None).delete()
         new = ArchiveFile.objects.create(run=None, name=name, machine=this_machine(), slot=row.slot)
         length = storage().put(new.stored_name, _pieces(row, joined(removed), moved))
         with transaction.atomic():

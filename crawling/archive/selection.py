@@ -1,4 +1,4 @@
-"""A WARC file of some pages: their records unchanged, and the records that have their payloads."""
+"""A WARC file of some pages: their unchanged records, and the records that have their payloads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from crawling.models import ArchiveFile, Page, Run
 
 #: the records that follow a page's record and belong to it
 COMPANIONS = ("request", "metadata")
-#: the most records of shared payloads that are remembered, so as to be written once
+#: the most records of shared payloads that are remembered, so that each is written once
 MOST_REMEMBERED = 10_000
 #: pages whose further records are looked up at once
 AT_A_TIME = 500
@@ -45,8 +45,8 @@ def files_here(run: Run) -> list[ArchiveFile]:
 
 
 def referring_runs(runs: Collection[int]) -> set[int]:
-    """The runs among these whose records refer to payloads in archives of other runs, so that their
-    files are not complete by themselves.
+    """The runs among `runs` whose records refer to payloads in archives of other runs, so that the
+    files of these runs are not complete by themselves.
     """
     references = Page.objects.filter(run=OuterRef("pk"), payload_from__isnull=False)
     found = Run.all_objects.filter(Exists(references), pk__in=runs)
@@ -56,7 +56,7 @@ def referring_runs(runs: Collection[int]) -> set[int]:
 def foreign_payloads(*runs: Run) -> QuerySet[Page]:
     """The pages of other runs whose records have payloads of these runs.
 
-    Raises ArchiveTrouble if one is in a file on another machine.
+    Raises ArchiveTrouble if such a page is in a file on another machine.
     """
     wanted = Page.objects.filter(run__in=runs, payload_from__isnull=False).values("payload_from")
     pages = Page.objects.filter(pk__in=wanted, is_revisit=False, archive_file__isnull=False)
@@ -91,11 +91,11 @@ def _about(name: str, facts: Mapping[str, str]) -> WarcRecord:
 
 
 def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> Iterator[bytes]:
-    """A WARC file of this name with the archived pages; bounded in memory for any number of pages.
+    """A WARC file of this name with the archived pages. Memory is bounded for any number of pages.
 
     If a page's payload is in another page's record, that record comes first, so that the file is
-    complete by itself. Raises ArchiveTrouble in the midst if a file cannot be read: the download
-    breaks off then, and does not look complete.
+    complete by itself. Raises ArchiveTrouble midway if a file cannot be read: the download then
+    breaks off, and does not look complete.
     """
     yield from packed(_about(name, facts))
     lately: dict[tuple[int | None, int | None], None] = {}
@@ -106,13 +106,13 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
             place = one.archive_file_id, one.archive_offset
             if place not in lately:
                 lately[place] = None
-                # further records in another run belong to that run
+                # other pages have their further records in their own run
                 yield from exchange_of(one) if one.run_id == page.run_id else packed_record(one)
         forget_oldest(lately, MOST_REMEMBERED)
 
 
 def _with_further(pages: Iterable[Page]) -> Iterator[Page]:
-    """The pages, each after the further records that an import has for its URL."""
+    """The pages, each preceded by the further records that an import has for its URL."""
     source = iter(pages)
     while some := list(islice(source, AT_A_TIME)):
         further = further_records(some)
@@ -136,7 +136,7 @@ def exchange_of(page: Page) -> Iterator[bytes]:
 
 def _companions(rest: CommittedBytes, name: str) -> int:
     """The number of further bytes that belong to the page whose record ends where `rest` begins."""
-    # the answers of later pages need not be read here
+    # the answers of later pages are skipped here
     records, length = ArchiveIterator(rest, no_record_parse=True), 0
     try:
         for record in records:

@@ -1,6 +1,6 @@
-"""Puts a stored page together with the files that it loads. `snapshot_view` runs this module as a
-program of its own and sends it one record after the other: the page, its sheets, its files; then it
-asks for the whole.
+"""Joins a stored page with the files that it loads. `snapshot_view` runs this module as a separate
+program and sends it one record after the other: the page, its style sheets, its files. Then it
+requests the result.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from crawling.archive.unpacker import read_record
 from crawling.base.errors import ArchiveTrouble
 from crawling.machine.sandbox_program import sandboxed, work_on_tasks
 
-#: what tasks ask for
+#: the kinds of tasks
 PAGE, SHEET, FILE, SHOW = "page", "sheet", "file", "show"
-#: the most bytes of a page and of a sheet that are shown
+#: the most bytes of a page, and of a style sheet, that are shown
 MOST_PAGE, MOST_SHEET = 4 * 1024 * 1024, 1024 * 1024
-#: the most characters of all replacements of addresses, repetitions included
+#: the most characters of all replaced addresses, repetitions included
 MOST_INLINED = 24 * 1024 * 1024
-#: distinct addresses that are noted of a page with its sheets
+#: the most distinct addresses that are noted in a page and its style sheets
 MOST_FILES, MOST_LINKS = 600, 3000
-#: sheets that import sheets
+#: the depth to which style sheets may import others
 MOST_NESTED = 4
 IMAGES = {
     *("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml"),
     *("image/bmp", "image/x-icon", "image/vnd.microsoft.icon"),
 }
-#: fonts by how they begin: servers name them by many types
+#: font types by the first bytes of a file, since servers send fonts with many types
 FONTS = {
     b"wOF2": "font/woff2",
     b"wOFF": "font/woff",
@@ -44,7 +44,7 @@ FONTS = {
 
 @dataclass
 class _SeenAddresses:
-    """Notes addresses instead of giving their replacements."""
+    """Collects addresses instead of replacing them."""
 
     resolve: Callable[[str], str]
     sheets: dict[str, None] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class SnapshotProgram:
 
 @dataclass(frozen=True)
 class _ViewContent:
-    """Gives the replacements of addresses in a page or a sheet."""
+    """Replaces addresses in a page or a style sheet."""
 
     program: SnapshotProgram
     base: str

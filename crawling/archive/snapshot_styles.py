@@ -1,6 +1,6 @@
 """Style sheets of a page that is shown: their files are inlined, or not loaded.
 
-Part of the program `snapshot_program`.
+A part of the program `snapshot_program`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from tinycss2.ast import AtKeywordToken, FunctionBlock, Node, StringToken, URLTo
 
 #: an address that loads nothing and leaves the declaration around it valid
 NOTHING = "data:,"
-#: without one of these a sheet has no addresses; an escape may spell any of them
+#: a style sheet without any of these has no addresses; an escape sequence may spell each of them
 MARKS = ("url", "@import", "image-set", "\\")
-#: around a sheet: for old browsers, and for readers of XML
+#: marks around a style sheet: for old browsers, and for XML parsers
 HIDING = re.compile(r"<!--|-->|<!\[CDATA\[|\]\]>")
 MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 IMAGE_SETS = ("image-set", "-webkit-image-set")
@@ -25,7 +25,7 @@ QUOTED = str.maketrans({'"': "%22", "\\": "%5C", "\n": "%0A", "\r": "%0D", "\f":
 
 
 class StyleContent(Protocol):
-    """Answers with the replacement of an address; empty if there is none."""
+    """Returns the replacement of an address; empty if there is none."""
 
     def sheet(self, written: str) -> str: ...
 
@@ -33,10 +33,10 @@ class StyleContent(Protocol):
 
 
 def edit_sheet(css: str, loads: StyleContent) -> str:
-    """A sheet, or the declarations of one element, of any quality.
+    """Edit a style sheet, or the declarations of one element, whether valid or not.
 
-    The result can be put within an element: it has no markup, since a browser reads the sheet as
-    markup if the element is in a drawing, or in a list of choices.
+    The result can be put into an element. It has no markup, since a browser reads a style sheet as
+    markup if its element is in a drawing or in a list of choices.
     """
     if not names_something(css):
         return _without_markup(css)
@@ -49,7 +49,7 @@ def edit_sheet(css: str, loads: StyleContent) -> str:
 
 
 def _without_markup(css: str) -> str:
-    """Escape the sign that begins markup, and remove marks that only hide a sheet."""
+    """Escape the sign that begins markup, and remove marks that only hide a style sheet."""
     return MARKUP.sub(r"\\3c ", HIDING.sub("", css))
 
 
@@ -66,7 +66,7 @@ def _edit(nodes: list[Node], loads: StyleContent) -> None:
         elif node == ";":
             rule = ""
         elif (written := _address(node, is_string_one=rule == "import")) is not None:
-            # the name of a namespace and a part of the page load nothing
+            # the name of a namespace and a part of the page itself load nothing
             if rule != "namespace" and not written.startswith("#"):
                 told = loads.sheet(written) if rule == "import" else loads.file(written)
                 nodes[at] = _url(node, told)

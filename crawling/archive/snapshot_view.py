@@ -21,13 +21,14 @@ from crawling.web.documents.css import TYPES as SHEETS
 PROGRAM = "crawling.archive.snapshot_program"
 MIB = 1024 * 1024
 LIMITS = SandboxLimits(memory_bytes=768 * MIB, cpu_seconds=8, seconds=15.0, output_bytes=64 * MIB)
-#: the most bytes of all files of a page, and of one file; the smallest come first
+#: the most bytes of all files of a page, and of one file; the smallest files come first
 MOST_BYTES, MOST_OF_ONE = 16 * MIB, 8 * MIB
-#: after this long no more files are read, and after this long the page is given up
+#: the seconds after which no more files are read, and after which the whole page is given up
 SECONDS, MOST_SECONDS = 12.0, 20.0
-#: pages that a web process puts together at once: each may take its limits of memory, and a thread
+#: the number of pages that a web process joins with their files at once: each may take a thread and
+#: all memory that its limit allows
 PLACES = BoundedSemaphore(2)
-#: others wait for a place, and then are not shown for now
+#: the wait of further pages for a place, after which they are not shown for now
 WAIT_SECONDS = 5.0
 BUSY = "Other stored pages are being put together; open this one again in a moment."
 TOO_MUCH = "The page could not be put together within its limits of time and memory."
@@ -36,13 +37,13 @@ TOO_MUCH = "The page could not be put together within its limits of time and mem
 @dataclass
 class Snapshot:
     document: bytes = b""
-    #: files that are shown with it
+    #: the number of files that are shown
     files: int = 0
-    #: how many of them come from other runs
+    #: the number of files from other runs
     of_other_runs: int = 0
-    #: files that the crawl has not stored
+    #: the number of files that the crawl has not stored
     missing: int = 0
-    #: files that were too large or too many
+    #: the number of files that were too large or too many
     left_out: int = 0
 
 
@@ -81,7 +82,9 @@ class _Program(TaskSandbox):
         return answer
 
     def give(self, do: str, page: Page, **about: str) -> bytes:
-        """Send the program the record with the content of a page. Raises ArchiveTrouble."""
+        """Send the program a task with the record that has the content of a page. Raises
+        ArchiveTrouble.
+        """
         stored = content_of(page)
         return self.ask(do, packed_record(stored), stored.archive_length or 0, **about)
 
@@ -92,9 +95,9 @@ class _PageParts:
     program: _Program
     told: Snapshot = field(default_factory=Snapshot)
     captures: StoredPages = field(init=False)
-    #: by the monotonic clock
+    #: the end of the time limit, by the monotonic clock
     until: float = field(init=False)
-    #: addresses of the files that the page and its sheets name
+    #: addresses of the files that the page and its style sheets name
     files: dict[str, None] = field(default_factory=dict)
 
     def put_together(self, charset: str, address_of: Callable[[Page], str]) -> Snapshot:
@@ -132,7 +135,7 @@ class _PageParts:
                     if answer := self._given(SHEET, url, page, about):
                         noted = json.loads(answer)
                         self._note(noted)
-                        # this many more are enough to show that some are left out
+                        # twice the limit is enough to show that some are left out
                         urls = [*urls, *noted["sheets"]][: 2 * MOST_FILES]
 
     def _give_files(self) -> None:
@@ -150,7 +153,7 @@ class _PageParts:
         return found
 
     def _given(self, do: str, url: str, page: Page, about: Mapping[str, str]) -> bytes:
-        """The answer of the program to a file; empty if the file cannot be shown."""
+        """The program's answer to a file; empty if the file cannot be shown."""
         if time.monotonic() > self.until:
             self.told.left_out += 1
             return b""

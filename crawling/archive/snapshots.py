@@ -1,9 +1,9 @@
-"""A stored page as a browser can show it without a request: the files that it loads are inlined, if
-they are archived; everything that would run, send or lead elsewhere is removed.
+"""A stored page as a browser can show it without a request. The files that it loads are inlined if
+they are archived. Everything that would run, send or lead elsewhere is removed.
 
-The policy of the response blocks all of that in any case, and is what readers rely on; but a
-browser reports everything that it blocks as an error of the page. Part of the program
-`snapshot_program`.
+The content security policy of the response blocks all of that anyway, and readers are safe because
+of it. But a browser reports everything that it blocks as an error of the page. This module is a
+part of the program `snapshot_program`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ LOADERS = {
     *("animate", "applet", "base", "embed", "frame", "iframe", "link", "meta", "portal"),
     *("script", "set"),
 }
-#: elements whose text is no markup, and is not shown; in a drawing, or in a list of choices, a
-#: browser reads that text as markup
+#: elements whose text is neither markup nor shown; in a drawing, or in a list of choices, a browser
+#: reads that text as markup
 UNSEEN = {"noembed", "noframes"}
-#: likewise, elements whose text is shown: with entities, and without
+#: likewise, elements whose text is shown: with entities resolved, and without
 ESCAPED, RAW = {"textarea", "title"}, {"plaintext", "xmp"}
 #: elements whose content is shown without them
 WRAPPERS = {"form", "object"}
-#: attributes with the address of something to load, to send to or to open, and one that a browser
-#: refuses to a frame
+#: attributes with the address of something that the page loads, sends to or opens, and one that a
+#: browser refuses to a frame
 ADDRESSES = {
     *("action", "archive", "attributionsrc", "autofocus", "background", "code", "codebase", "data"),
     *("download", "formaction", "imagesrcset", "manifest", "ping", "poster", "src", "srcset"),
     *("srcdoc", "target", "xlink:href"),
 }
-#: the attributes among them that name an image, by elements
+#: the attributes in ADDRESSES that name an image, by element
 IMAGES = {
     "img": ("src",),
     "input": ("src",),
@@ -44,12 +44,12 @@ IMAGES = {
     "image": ("href", "xlink:href"),
     "feimage": ("href", "xlink:href"),
 }
-#: attributes of drawings that are also style
+#: attributes of drawings that are also style properties
 STYLES = {
     *("style", "clip-path", "cursor", "fill", "filter", "marker-end", "marker-mid", "marker-start"),
     *("mask", "stroke"),
 }
-#: in the place of `<` in a text that may be read as markup after all
+#: the replacement of `<` in a text that may be read as markup after all
 LESS_THAN = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
 INLINE = "data:"
 INLINE_IMAGE = "data:image/"
@@ -58,7 +58,7 @@ ALTERNATE = "alternate"
 
 
 class PageContent(StyleContent, Protocol):
-    """The content of a page's styles, and of its links."""
+    """Returns the content of a page's style sheets, and of its links."""
 
     def link(self, written: str) -> str: ...
 
@@ -84,7 +84,7 @@ def edit_page(markup: str, loads: PageContent, *, is_nested: bool = False) -> st
 
 
 class _SnapshotEdit:
-    """Edits elements in their order; the text of a style sheet comes next after its element.
+    """Edits elements in their order. The text of a style sheet follows its element.
 
     The content of `noscript` is one text, which a browser without scripts reads as markup.
     """
@@ -113,7 +113,7 @@ class _SnapshotEdit:
             text.set_text(nested)
         elif self._last in ESCAPED:
             text.set_text(written)
-            return  # there is a piece for each entity
+            return  # the parser passes a piece for each entity
         elif self._last in RAW:
             text.set_text(written.replace("<", LESS_THAN))
         self._last = ""
@@ -148,7 +148,7 @@ class _SnapshotEdit:
             element.set_attribute("src", several)
 
     def _chosen(self, element: Element) -> str:
-        """The first of the images in a `srcset` that is stored."""
+        """The first image of a `srcset` that is stored."""
         if element.tag not in ("img", "source") or not element.has_attribute("srcset"):
             return ""
         listed = turbohtml.parse("<img>")
@@ -164,7 +164,7 @@ class _SnapshotEdit:
         return self._loads.file(written)
 
     def _edit_link(self, element: Element, written: str) -> None:
-        """Let a link lead to the stored page, or nowhere, and say so."""
+        """Let a link lead to the stored page, or nowhere, and mark it accordingly."""
         if written.lstrip().startswith("#"):
             return
         if element.tag not in ("a", "area"):
@@ -184,7 +184,9 @@ class _SnapshotEdit:
 
 
 def resolver(base: str) -> Callable[[str], str]:
-    """Give addresses in a document their canonical form; empty if it cannot be archived."""
+    """Return a function that gives addresses in a document their canonical form; empty if an
+    address cannot be archived.
+    """
 
     def resolve(written: str) -> str:
         try:

@@ -1,5 +1,5 @@
-"""The stored pages of a crawl by their addresses: those of a page's run, or, if that has none, of
-the run that fetched the address nearest in time to the page.
+"""The stored pages of a crawl by their addresses. A page comes from the run at hand or, if that has
+none, from the run that fetched the address at the nearest time.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from crawling.models import Page, Run
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
-#: the most steps of a chain of redirects that are followed
+#: the most redirects of a chain that are followed
 MOST_STEPS = 5
-#: the most other runs that are searched, nearest to the page's first
+#: the most other runs that are searched, beginning with the nearest in time
 MOST_RUNS = 20
 HAS_DOCUMENT = Q(status__in=DOCUMENT_STATUSES) | Q(status__range=(300, 399))
 
 
 class StoredPages:
-    """Finds stored pages, without withdrawn ones and those of runs that are being deleted."""
+    """Finds stored pages. Withdrawn pages, and pages of runs that are being deleted, are left
+    out.
+    """
 
     def __init__(self, near: Page) -> None:
         self._near = near
         self._others: list[int] | None = None
 
     def of(self, urls: Collection[str]) -> dict[str, Page]:
-        """The pages with the documents of canonical URLs, redirects followed."""
+        """The pages with the documents of canonical URLs; redirects are followed."""
         found = dict[str, Page]()
         asked = {url: url for url in urls}
         for _ in range(MOST_STEPS):
@@ -48,7 +50,7 @@ class StoredPages:
         return found
 
     def first(self, urls: Collection[str]) -> dict[str, Page]:
-        """The pages of canonical URLs; redirects included."""
+        """The pages of canonical URLs; they may be redirects."""
         found = {page.url.url: page for page in _pages([self._near.run_id], urls)}
         if missing := set(urls) - found.keys():
             away = Abs(Extract(F("fetched_at") - self._near.fetched_at, "epoch"))
@@ -68,8 +70,8 @@ class StoredPages:
 def _pages(
     runs: Collection[int], urls: Collection[str], *, nearest_by: Abs | None = None
 ) -> Iterable[Page]:
-    """nearest_by: only the page of each address with the least value of this, since twenty runs may
-    each have thousands of pages.
+    """The pages in these runs. nearest_by: take only the page of each address with the least value
+    of this expression, since twenty runs may each have thousands of pages.
     """
     marks = [signed(fingerprint(url)) for url in urls]
     if not (runs and marks):

@@ -1,7 +1,7 @@
-"""Takes a record of the archive apart.
+"""Unpacks a record of the archive.
 
-`crawling.archive.viewer` runs this module as a program of its own, for the head of an answer. It
-imports little, since a page waits for it: importing the decoders takes 0.3 s.
+`crawling.archive.viewer` runs this module as a separate program for the head of an answer. The
+module imports little, since a page waits for the program: importing the decoders takes 0.3 s.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from crawling.web.document_stream import DocumentStream, new_spool
 
 #: the most bytes of a document that are unpacked to be shown
 MOST_SHOWN = 16 * 1024 * 1024
-#: the size of a record beside the document: its header, the answer's head, and what packing a
-#: document adds that cannot be packed
+#: the most bytes of a record besides its document: its header, the answer's head, and the overhead
+#: of compressing a document that cannot be compressed
 MOST_AROUND = 2 * 1024 * 1024
-#: the largest record by another program; crawls here archive none that is as large
+#: the largest record made by another program; crawls here archive no record as large
 MOST_RECORD = 2 * 1024**3
-#: the bytes that are read of a record if only its head is wanted
+#: the most bytes of a record that are read if only its head is wanted
 MOST_HEAD = 512 * 1024
 PIECE_BYTES = 256 * 1024
 
@@ -33,15 +33,15 @@ PIECE_BYTES = 256 * 1024
 @dataclass(frozen=True)
 class StoredRecord:
     header: str
-    #: the HTTP answer's; empty for a resource
+    #: the head of the HTTP answer; empty for a resource
     head: str
-    #: the HTTP answer's; empty for a revisit
+    #: the payload of the HTTP answer; empty for a revisit
     payload: bytes
 
 
 @dataclass(frozen=True)
 class OpenRecord:
-    """A record with only header and head in memory. Its receiver closes its payload."""
+    """A record of which only header and head are in memory. Its receiver closes its payload."""
 
     header: str
     head: str
@@ -49,7 +49,9 @@ class OpenRecord:
 
 
 def read_record(packed: bytes, most: int = MOST_SHOWN) -> StoredRecord:
-    """Unpack a record from its gzip member, up to `most` bytes of it. Raises ArchiveTrouble."""
+    """Unpack a record from its gzip member, up to `most` bytes of the record. Raises
+    ArchiveTrouble.
+    """
     record = open_record([packed], most)
     stored = StoredRecord(record.header, record.head, record.payload.read())
     record.payload.close()
@@ -57,7 +59,7 @@ def read_record(packed: bytes, most: int = MOST_SHOWN) -> StoredRecord:
 
 
 def open_record(packed: Iterable[bytes], most: int) -> OpenRecord:
-    """Unpack a record from the parts of its gzip member, up to `most` bytes of it.
+    """Unpack a record from the parts of its gzip member, up to `most` bytes of the record.
 
     Raises ArchiveTrouble.
     """
@@ -78,7 +80,7 @@ def open_record(packed: Iterable[bytes], most: int) -> OpenRecord:
 
 
 def _read_until(start: bytearray, parts: Iterator[bytes], find: Callable[[], int]) -> int:
-    """Take parts up until something is found in them, and return where; -1 if it is nowhere."""
+    """Take parts until `find` finds something in them. Return its place; -1 if it is nowhere."""
     while (at := find()) < 0 and len(start) <= MOST_HEAD:
         if not (part := next(parts, b"")):
             break
@@ -110,16 +112,16 @@ def _spooled(parts: Iterable[bytes], length: int) -> DocumentStream:
 
 
 def _end_of_head(block: bytes | bytearray) -> int:
-    """The end of the head, after an empty line, which servers send in either form; -1 if there is
-    none.
+    """The end of the head, after an empty line, which servers end in either of two ways; -1 if
+    there is none.
     """
     ends = [at + len(end) for end in (b"\r\n\r\n", b"\n\n") if (at := block.find(end)) >= 0]
     return min(ends, default=-1)
 
 
 def write_head(length: str) -> None:
-    """Write the header of the record at which the input stands, which has `length` bytes, and the
-    head of its answer, with a NUL between them.
+    """Write the header of a record of `length` bytes, at the beginning of which the input stands.
+    Then write a NUL and the head of its answer.
     """
     record = read_record(sys.stdin.buffer.read(int(length)), MOST_HEAD)
     sys.stdout.buffer.write(f"{record.header}\0{record.head}".encode())

@@ -12,7 +12,7 @@ MIB = 1024 * 1024
 LIMITS = SandboxLimits(
     memory_bytes=512 * MIB,
     cpu_seconds=8,
-    seconds=15.0,  # if the machine is too busy to let the program run
+    seconds=15.0,  # for machines that are too busy to let the program run at once
     output_bytes=2 * MOST_SHOWN,
 )
 HEADS, DOCUMENTS = "crawling.archive.unpacker", "crawling.archive.decoded_documents"

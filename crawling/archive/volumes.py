@@ -1,4 +1,6 @@
-"""Put captures into a slot's files: which records, in which file, and where."""
+"""Writes captures into a slot's files. Decides which records are written, into which file and
+where.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ class WarcVolume:
         self, run: Run, *, sought: str, is_alone: Callable[[], bool], facts: Mapping[str, str]
     ) -> None:
         self._facts = facts
-        # The first record of a file lacks exceptions that were made since; another one precedes the
-        # first record under them.
+        # The first record of a file lacks exceptions from robots.txt that were made since. So
+        # another such record precedes the first record under these exceptions.
         self._must_say = facts.get("robots", OBEYED) != OBEYED
         remove_abandoned()
         self._slot = Slot(run.pk, this_machine())
@@ -49,7 +51,9 @@ class WarcVolume:
         self._originals = Originals(run, sought=sought, is_alone=is_alone)
 
     def keep(self, captures: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
-        """Append records for each, and note its place. They are safe only after `sync`."""
+        """Append the records of each capture, and note their place. They are safe only after
+        `sync`.
+        """
         digests = [
             captured.sha256 or captured.exchange.payload.sha256() for captured, _ in captures
         ]
@@ -84,7 +88,8 @@ class WarcVolume:
             records.metadata(self._next_id(), capture, answer=identity, outlinks=captured.outlinks)
         )
         is_revisit = record.tail is None
-        # A failure may be tried again, and its row goes; a document is found by its page's row.
+        # A failed page may be tried again, and its row vanishes then. A document is found by its
+        # page's row.
         if (
             not is_revisit
             and self._originals.seeks(payload.size)
@@ -108,7 +113,7 @@ class WarcVolume:
         try:
             return self._file.append(records.packed(record))
         except MemoryError:
-            # A document that is being read takes the memory at this moment. A record needs most of
+            # A document that is being read uses the memory at this moment. A record needs most of
             # its memory before its first piece.
             if self._file.length != begin:
                 raise
@@ -118,7 +123,7 @@ class WarcVolume:
     def _stored(
         self, captured: CapturedExchange, answer: ServerAnswer, payload: Payload
     ) -> StoredPayload | None:
-        """The record that already has the payload, or the one that a server has confirmed."""
+        """The record that already has the payload, or that a server has confirmed."""
         if not captured.has_page or not captured.exchange.head:
             return None
         if answer.status != NOT_MODIFIED_STATUS:
@@ -131,7 +136,7 @@ class WarcVolume:
         return record_id(self._file.row.namespace, self._file.length)
 
     def _turn_page(self) -> None:
-        """Ensure that a file with room is open; it begins with a warcinfo record."""
+        """Ensure that a file with space is open. It begins with a warcinfo record."""
         if self._file.length >= settings.ARCHIVE_FILE_BYTES:
             self._file.sync()
             self._full[self._file.row.pk] = self._file.length
@@ -146,7 +151,7 @@ class WarcVolume:
             self._append(record)
 
     def sync(self) -> dict[int, int]:
-        """Return the lengths of the files written since the last time, by the ids of their rows,
+        """Return the lengths of the files written since the last call, by the ids of their rows,
         once they are on the disk.
         """
         self._file.sync()
@@ -154,7 +159,7 @@ class WarcVolume:
         return lengths
 
     def close(self) -> None:
-        """Give the slot back. The next opening cuts off what was not committed."""
+        """Give the slot back. The next opening cuts off bytes that were not committed."""
         self._file.close()
         self._slot.close()
 

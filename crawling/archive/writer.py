@@ -21,13 +21,13 @@ from crawling.machine.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)
 
-#: the most waiting captures; a fetch thread with another one waits
+#: the most captures that may wait; a fetch thread with another one has to wait
 MOST_WAITING = 200
-#: captures of one moment are written together unless a thread waits for them: waking up for each
+#: captures within this time are written together unless a thread waits for them: waking up for each
 #: costs more than writing it, since the process's threads take turns
 MOMENT_SECONDS = 0.05
-#: documents that are larger, on average, are packed beside the fetch threads: zlib leaves the
-#: interpreter to them meanwhile
+#: documents that are larger on average are compressed in parallel with the fetch threads, because
+#: zlib releases the interpreter meanwhile
 LARGE_BYTES = 32 * 1024
 LOOK_SECONDS = 0.5
 
@@ -43,19 +43,19 @@ class _Sync:
     done: threading.Event = field(default_factory=threading.Event)
     #: the lengths of the files, by their rows' ids
     lengths: dict[int, int] = field(default_factory=dict)
-    #: the new captures with pages in these files
+    #: the new captures whose pages are in these files
     written: list[CapturedExchange] = field(default_factory=list)
 
 
 class ArchiveWriter:
     """Writes in one thread, off the fetch threads.
 
-    `trouble` is the sentence for what keeps it from writing, after which it drops captures; so is
-    `lacks_memory`, which is no trouble of the disk.
+    `trouble` is the reason, as a sentence, why it can no longer write; from then on it drops
+    captures. `lacks_memory` is a further reason, which is no trouble of the disk.
 
-    most_bytes: the size of waiting captures, in memory or in files, beyond which a fetch thread
-    with another one waits; a single one may be larger. has_aside: an exchange without a page was
-    put since the last sync.
+    most_bytes: the size of waiting captures, in memory or in files, beyond which a fetch thread has
+    to wait with a further capture. A single capture may be larger. has_aside: an exchange without a
+    page was put since the last sync.
     """
 
     def __init__(self, open_volume: Callable[[], WarcVolume], most_bytes: int) -> None:
@@ -75,7 +75,7 @@ class ArchiveWriter:
 
     @property
     def is_held(self) -> bool:
-        """Whether an exchange waits because no file may be opened."""
+        """Whether an exchange waits because no file may be opened yet."""
         return self._mode is ArchiveMode.HOLD and self._has_captured
 
     @property
@@ -83,7 +83,7 @@ class ArchiveWriter:
         return self._volume is not None
 
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
-        """Hand in an exchange; wait while too many are in hand. Raises MemoryError."""
+        """Hand in an exchange. Wait while too many are in hand. Raises MemoryError."""
         self._has_captured = True
         self._make_room(captured.exchange.size)
         try:
@@ -104,7 +104,7 @@ class ArchiveWriter:
     def begin(self) -> None:
         """Open the first file and write from now on.
 
-        The file is opened over the caller's connection to PostgreSQL: one of the thread's own would
+        The file is opened over the caller's connection to PostgreSQL: a separate connection would
         cost a small crawl as much as its pages.
         """
         self._safely(self._open)
@@ -121,14 +121,14 @@ class ArchiveWriter:
 
     def sync(self) -> tuple[dict[int, int], list[CapturedExchange]]:
         """Wait until all exchanges are written and on the disk, or dropped. Return the files'
-        lengths to commit, and the captures written since the last time: no length may be committed
-        without the pages of all of them.
+        lengths to commit, and the captures written since the last call. No length may be committed
+        without the pages of all these captures.
 
-        While HOLD, exchanges that are not to be held have been dropped before.
+        In the state HOLD, exchanges that are not to be held were dropped before.
         """
         if self._mode is ArchiveMode.HOLD:
             return {}, []
-        self.has_aside = False  # before the write: later captures need a sync of their own
+        self.has_aside = False  # set before the write, since later captures need another sync
         request = _Sync()
         self._hurry.set()
         self._put(request)
@@ -138,7 +138,7 @@ class ArchiveWriter:
         return request.lengths, request.written
 
     def drop_waiting(self) -> None:
-        """Drop the waiting work while HOLD, and hold later work."""
+        """In the state HOLD, drop the waiting work. Hold later work."""
         self._has_captured = False
         self.set_mode(ArchiveMode.DROP)
         self.sync()
@@ -150,7 +150,7 @@ class ArchiveWriter:
             self.set_mode(ArchiveMode.DROP)
 
     def close(self) -> None:
-        """End the thread, which releases its file and slot; exchanges since the last sync are
+        """End the thread, which releases its file and slot. Exchanges since the last sync are
         dropped.
         """
         self.set_mode(ArchiveMode.DROP)
@@ -225,8 +225,8 @@ class ArchiveWriter:
         self._written += [captured for captured, _ in group if captured.has_page]
 
     def _safely(self, step: Callable[[], None]) -> None:
-        """Do a step; a full or unreachable disk is reported and ends the writing, with nothing
-        committed.
+        """Do a step. A full or unreachable disk is reported and ends the writing; nothing is
+        committed then.
         """
         try:
             step()
@@ -239,5 +239,5 @@ class ArchiveWriter:
         except (MemoryError, DatabaseError) as error:
             if not lacked_memory(error):
                 raise
-            self.lacks_memory = True  # a document that is being read takes the memory
+            self.lacks_memory = True  # a document that is being read uses the memory
             self.set_mode(ArchiveMode.DROP)

@@ -1,3 +1,3 @@
-"""Files for other programs of archived runs and pages. Bytes of archive files stay where they are,
-and are put together with the stored rest where a package is read.
+"""Files of archived runs and pages for other programs. Bytes of archive files stay where they are;
+they are joined with a package's own stored bytes whenever the package is read.
 """

@@ -1,7 +1,8 @@
-"""Where each byte of a package is: in a file of the archive, or in the package's own stored part.
+"""The place of each byte of a package: in a file of the archive, or in the package's own stored
+part.
 
-A ZIP file may have its files uncompressed, one after the other. So the archive's files need not be
-copied into it: only the bytes around them are stored.
+A ZIP file may contain its files uncompressed, one after the other. So the archive's files need not
+be copied into it; only the bytes around them are stored.
 """
 
 from __future__ import annotations
@@ -13,27 +14,27 @@ from typing import Any
 
 from crawling.models import WithdrawalFile
 
-#: as the source of a segment: the stored rest. A positive source is the id of a file of the
-#: archive, a negative one takes the place of withdrawn records of that file.
+#: the source of a segment in the package's own stored part. A positive source is the id of a file
+#: of the archive; a negative source replaces withdrawn records of the file with the opposite id.
 REST = 0
 MOST_IN_MEMORY, PIECE = 1024 * 1024, 64 * 1024
 
 
 @dataclass
 class Layout:
-    #: the archive's files of which it consists or has records: names by id
+    #: the archive's files that are in the package in whole or in part: names by id
     files: dict[str, str] = field(default_factory=dict)
-    #: ids of withdrawals whose records it leaves out although the files still have them
+    #: ids of withdrawals whose records the package leaves out, although the files still have them
     withdrawals: list[int] = field(default_factory=list)
-    #: the committed length of each file of its runs
+    #: the committed length of each file of the package's runs
     lengths: dict[str, int] = field(default_factory=dict)
-    #: how many documents are missing, since the archive of this machine does not have them
+    #: how many documents are missing because the archive of this machine does not have them
     missing: int = 0
-    #: ids of the runs whose pages it has
+    #: ids of the runs whose pages are in the package
     runs: list[int] = field(default_factory=list)
-    #: ids of other runs, whose archives have payloads of these
+    #: ids of other runs, whose archives have payloads of these runs
     payload_runs: list[int] = field(default_factory=list)
-    #: source, offset there, and length of each segment
+    #: source, offset in the source, and length of each segment
     segments: list[list[int]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -43,8 +44,8 @@ class Layout:
 class LayoutWriter:
     """The target of a ZIP file's writes.
 
-    It notes where each byte is, and keeps bytes that are nowhere else until they are taken; on disk
-    if they are many, as for the directory of a ZIP file with very many files.
+    Notes where each byte is, and keeps bytes that are nowhere else until they are taken. Many such
+    bytes, like the directory of a ZIP file with very many files, are kept on disk.
     """
 
     def __init__(self) -> None:
@@ -54,7 +55,9 @@ class LayoutWriter:
         self._place: tuple[int, int] | None = None
 
     def at(self, source: int, offset: int) -> None:
-        """Note that the next write has its bytes at this place; later writes do not."""
+        """Note that the bytes of the next write are at this place. This does not apply to later
+        writes.
+        """
         self._place = (source, offset)
 
     def write(self, data: bytes) -> int:
@@ -72,10 +75,10 @@ class LayoutWriter:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits here to be written."""
+        """Do nothing, since no bytes wait to be written."""
 
     def taken(self) -> Iterator[bytes]:
-        """The bytes to be stored that were not yet taken, piece by piece."""
+        """The bytes to be stored that were not taken yet, piece by piece."""
         self._kept.seek(0)
         while piece := self._kept.read(PIECE):
             yield piece
@@ -88,6 +91,6 @@ class LayoutWriter:
 
 
 def pending_withdrawals(files: Iterable[int]) -> list[int]:
-    """Ids of the withdrawals whose records these files may still have, in order."""
+    """Ids, in order, of the withdrawals whose records these files may still have."""
     found = WithdrawalFile.objects.filter(file__in=list(files), done_at=None)
     return sorted(set(found.values_list("withdrawal", flat=True)))

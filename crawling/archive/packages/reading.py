@@ -26,7 +26,8 @@ def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[
 def read(package: StoredPackage, begin: int, end: int) -> Iterator[bytes]:
     """The bytes of a package from `begin` up to `end`, piece by piece.
 
-    Rows are read at once, files as the pieces are taken. Raises ArchiveTrouble then.
+    Rows are read at once, and files as the pieces are taken. Raises ArchiveTrouble while pieces are
+    taken.
     """
     segments = package.layout.segments
     files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})

@@ -17,7 +17,9 @@ from crawling.models import ArchiveFile, BackgroundJob, Run
 
 
 class Package(Protocol):
-    """A package in the making: `pieces` returns the bytes to be stored; then the rest is known."""
+    """A package that is being made: `pieces` returns the bytes to be stored. After that the other
+    facts are known.
+    """
 
     layout: Layout
     pages: int
@@ -30,7 +32,7 @@ class Package(Protocol):
 
 @dataclass(frozen=True)
 class StoredPackage:
-    """A file of which only the bytes that are not in the archive are stored."""
+    """A package of which only the bytes that are not in the archive are stored."""
 
     #: the id of its job
     id: int
@@ -44,13 +46,13 @@ class StoredPackage:
 
     @classmethod
     def of(cls, job: BackgroundJob) -> StoredPackage:
-        """The package of a job that is done."""
+        """The package of a finished job."""
         return cls(**facts_of(job))
 
     @property
     def is_readable(self) -> bool:
         """Whether the package may be given out unchanged: its archive files are the same, no other
-        page was withdrawn since, and no run deleted.
+        page was withdrawn since, and no run was deleted.
         """
         ids = [int(pk) for pk in self.layout.files]
         names = dict(ArchiveFile.objects.filter(pk__in=ids).values_list("pk", "name"))
@@ -96,8 +98,8 @@ def store_package(package: Package, job: BackgroundJob) -> Mapping[str, Any]:
 
 
 def with_payloads_of(kind: str, runs: Collection[int]) -> Q:
-    """The jobs of a kind whose packages have payloads of the archives of these runs, which are not
-    their own.
+    """The jobs of a kind whose packages have payloads from the archives of these runs, which are
+    not their own.
     """
     wanted = set(runs)
     made = BackgroundJob.objects.filter(kind=kind, is_forgotten=False, result__isnull=False)

@@ -1,7 +1,7 @@
 """Put runs and single pages together as a WACZ file (version 1.1.1): WARC files, index, lists of
 pages, and hashes of all of them.
 
-Each byte of the archive is read once, for its hashes; only a piece at a time is in memory.
+Each byte of the archive is read once, for the hashes, and only a piece is in memory at a time.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
 
 VERSION = "1.1.1"
-#: a file with more separate records of withdrawn pages is given out only once it is rewritten
+#: a file with more separate records of withdrawn pages is given out only after it is rewritten
 MOST_GAPS = 10_000
 PAYLOADS, SINGLES = "payloads-of-other-runs.warc.gz", "single-pages.warc.gz"
 OF_SINGLES = "single pages, and the records that have their payloads"
 PAGES, MORE_PAGES = "pages/pages.jsonl", "pages/extraPages.jsonl"
 HTML = ("text/html", "application/xhtml+xml")
 COLUMNS = ("url__url", "url__depth", "status", "content_type", "title", "archive_offset")
-#: the place of a piece: source and offset there, as in a segment
+#: the place of a piece: the source and the offset in it, as in a segment
 Place = tuple[int, int]
-#: a page of which a copy is packed, and whether it is listed, or only has a payload
+#: a page of which a copy is packed, and whether it is listed or only provides a payload
 Copied = tuple[Page, bool]
 
 
 class _Lists:
-    """The lists of a package: the index of its records, and its pages, seeds apart."""
+    """The lists of a package: the index of its records, and its pages, with seeds apart."""
 
     def __init__(self) -> None:
         self.index, self.seeds, self.others = SortedLines(), SortedLines(), SortedLines()
@@ -82,15 +82,15 @@ class _Lists:
 
 @dataclass
 class WaczPackage:
-    """A WACZ file in the making: `pieces` returns the bytes to be stored; then the rest is
-    known.
+    """A WACZ file that is being made: `pieces` returns the bytes to be stored. After that the other
+    facts are known.
     """
 
     title: str
     at: datetime
-    #: all of these is in it
+    #: runs that are packed as a whole
     runs: Sequence[Run]
-    #: single pages, with their URLs, runs and archive files; those of `runs` are left out
+    #: single pages, with their URLs, runs and archive files; pages of `runs` are left out
     singles: Sequence[Page] = ()
     about: str = ""
     layout: Layout = field(default_factory=Layout)
@@ -129,7 +129,9 @@ class WaczPackage:
     def _lay_out(
         self, files: Sequence[ArchiveFile], foreign: QuerySet[Page], singles: Sequence[Copied]
     ) -> None:
-        """Note the archive's files on which it depends; later withdrawals make it invalid."""
+        """Note the archive's files on which the package depends, so that later withdrawals make it
+        invalid.
+        """
         owners = ArchiveFile.objects.filter(pk__in=foreign.order_by().values("archive_file"))
         copied = (page.archive_file for page, _ in singles if page.archive_file)
         concerned = {row.pk: row for row in chain(files, owners, copied)}
@@ -142,15 +144,15 @@ class WaczPackage:
         self.layout.withdrawals = pending_withdrawals(concerned)
 
     def _singles(self) -> list[Copied]:
-        """The single pages, each after the page whose record has its payload, unless that is of a
-        deleted run.
+        """The single pages, each after the page whose record has its payload, unless that page
+        belongs to a deleted run.
         """
         runs, places = {run.pk for run in self.runs}, set()
         wanted = {page.pk: page for page in self.singles if page.run_id not in runs}
         found = list[Copied]()
         for pk, original in originals_of(wanted.values()).items():
             place = original.archive_file_id, original.archive_offset
-            # a further record of an import is no row, and has the id of its URL's page
+            # a further record of an import is no row; its id is that of its URL's page
             comes_itself = original.pk in wanted and not original._state.adding
             is_kept = original.run.removal_asked_at is None
             is_in_whole = comes_itself or original.run_id in runs
@@ -167,10 +169,10 @@ class WaczPackage:
         content: Iterable[tuple[Place | None, bytes]],
         expected: int = 0,
     ) -> Iterator[bytes]:
-        """Add a file. Content with a place has its bytes there; all other bytes are stored.
+        """Add a file. Content with a place is read from that place; all other bytes are stored.
 
-        expected: its size, if known. Only large files have the header of ZIP64: players expect it
-        at both places or at none.
+        expected: its size, if known. Only large files get the ZIP64 header, which players expect at
+        both places or at none.
         """
         digest, size = sha256(), 0
         info = ZipInfo(path, self.at.timetuple()[:6])
@@ -193,11 +195,11 @@ class WaczPackage:
         )
 
     def _index(self, file: ArchiveFile, lists: _Lists) -> None:
-        """Note the stored pages of a file: withdrawn pages have no rows."""
+        """Index the stored pages of a file. Withdrawn pages have no rows."""
         behind = F("archive_offset") + F("archive_length")
         found = Page.objects.filter(archive_file=file).alias(behind=behind)
         rows = found.filter(behind__lte=file.committed_length).order_by("archive_offset")
-        # the answer to another method than GET may be the only one
+        # the answer to a method other than GET may be the only one
         by_methods = set(_asked(file).values_list("archive_offset", flat=True))
         with opened(file) as source:
             for row in rows.values_list(*COLUMNS, "archive_length").iterator(chunk_size=2_000):
@@ -213,7 +215,7 @@ class WaczPackage:
     def _add_copies(
         self, archive: ZipFile, name: str, about: str, copies: Iterator[Copied], lists: _Lists
     ) -> Iterator[bytes]:
-        """A file with copies of records, unless there are none."""
+        """Add a file with copies of records, unless there are none."""
         first = next(copies, None)
         if first:
             content = self._copied(name, about, chain([first], copies), lists)
@@ -253,8 +255,8 @@ class WaczPackage:
         yield from self._add(archive, "indexes/index.idx", [(None, b"".join(listed))])
 
     def _add_pages(self, archive: ZipFile, lists: _Lists) -> Iterator[bytes]:
-        """Add the lists of pages. A replay program reads the first at once, the other when pages
-        are searched.
+        """Add the lists of pages. A replay program reads the first at once, and the second when a
+        user searches pages.
         """
         both = ((PAGES, "pages", lists.seeds), (MORE_PAGES, "extra-pages", lists.others))
         for path, name, lines in both:
@@ -302,14 +304,14 @@ class _Line:
 
 
 def _still_there(copies: Sequence[Copied]) -> Iterator[Copied]:
-    """The copies without pages that were withdrawn since they were read."""
+    """The copies, except those of pages that were withdrawn since the copies were read."""
     rows = [page.pk for page, _ in copies]
     left = set(Page.objects.filter(pk__in=rows).values_list("pk", flat=True))
     return (one for one in copies if one[0].pk in left)
 
 
 def _asked(file: ArchiveFile) -> QuerySet[FurtherRecord]:
-    """The answers in the file to other methods than GET."""
+    """The answers in the file to methods other than GET."""
     return file.further_records.exclude(method="")
 
 
@@ -343,7 +345,7 @@ def _line(header: Mapping[str, str], status: int, content_type: str) -> _Line:
 
 
 def _archived(file: ArchiveFile, at: datetime) -> Iterator[tuple[Place, bytes]]:
-    """The committed bytes of a file and where they are, with fillers for the records of withdrawn
+    """The committed bytes of a file with their places, and fillers for the records of withdrawn
     pages. Raises ArchiveTrouble.
     """
     done = 0

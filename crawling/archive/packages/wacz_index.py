@@ -1,5 +1,5 @@
-"""The index of a WACZ file, from the headers of records: CDXJ lines in order, in compressed blocks
-to which a list points (CDXJ and ZipNum, as the tools of Webrecorder read them).
+"""The index of a WACZ file, made from the headers of records: sorted CDXJ lines in compressed
+blocks, and a list of the blocks (CDXJ and ZipNum, as the tools of Webrecorder read them).
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from crawling.archive.reader import method_query
 from crawling.archive.records import END
 from crawling.base.errors import ArchiveTrouble
 
-#: bytes of the lines that are sorted in memory: about 100,000 lines
+#: the bytes of lines that are sorted in memory: about 100,000 lines
 MOST_IN_MEMORY = 40_000_000
-#: lines of a block, which a reader fetches as a whole; fewer, once they have this many bytes
+#: the most lines of a block, which a reader fetches as a whole, and the most bytes after which a
+#: block ends earlier
 BLOCK_LINES, BLOCK_BYTES = 1024, 4 * 1024 * 1024
 INDEX_NAME = "index.cdx.gz"
 BEGINNING = f'!meta 0 {{"format": "cdxj-gzip-1.0", "filename": "{INDEX_NAME}"}}\n'
-#: the bytes of a compressed record that are read for its header: almost all are shorter
+#: the bytes of a compressed record that are read for its header; almost all headers are shorter
 HEAD_BYTES = 16 * 1024
-#: the longest header: with the longest URL, and that of the record to which a revisit refers
+#: the longest header: with the longest URL, and the URL of the record to which a revisit refers
 MOST_HEADER = 256 * 1024
 WWW = re.compile(r"^(https?://)www\d{0,9}+\.")
 
@@ -43,8 +44,8 @@ def header_at(file: BinaryIO, offset: int, length: int) -> Mapping[str, str]:
 
 
 def header_of(packed: bytes) -> Mapping[str, str]:
-    """The fields of a record's header, by their names in lower case, from the beginning of its gzip
-    member. Raises ArchiveTrouble.
+    """The fields of a record's header, by their names in lower case, read from the beginning of its
+    gzip member. Raises ArchiveTrouble.
     """
     return _there(_fields(packed))
 
@@ -89,8 +90,8 @@ def search_key(url: str) -> str:
 
 
 def index_line(url: str, stamp: str, facts: Mapping[str, str]) -> str:
-    """A CDXJ line. stamp: 14 digits. facts: with method and body of the request, if it was not by
-    GET.
+    """A CDXJ line. stamp: 14 digits. facts: include method and body of the request, if the method
+    was not GET.
     """
     said = json.dumps({"url": url, **facts}, ensure_ascii=False)
     asked = method_query(url, facts.get("method", ""), facts.get("requestBody", ""))
@@ -98,7 +99,7 @@ def index_line(url: str, stamp: str, facts: Mapping[str, str]) -> str:
 
 
 class SortedLines:
-    """Lines sorted by their bytes, of which a bounded part is in memory."""
+    """Lines sorted by their bytes. A bounded part of them is in memory."""
 
     def __init__(self, most: int = MOST_IN_MEMORY) -> None:
         self._most = most
@@ -127,7 +128,7 @@ class SortedLines:
 
 
 def blocks(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Each compressed block, with its line of the list of blocks."""
+    """Each compressed block, with its line in the list of blocks."""
     source, offset = iter(lines), 0
     while some := _lines_of_block(source):
         block = gzip.compress(b"".join(some), mtime=0)

@@ -1,10 +1,10 @@
-"""The frontier: the URLs of each run, those that wait, are in process or are done, in PostgreSQL.
-This package alone reads and writes what waits to be fetched.
+"""The frontier: the URLs of each run in PostgreSQL, which wait, are in process or are done. Only
+this package reads and writes waiting URLs.
 
-Contents. A URL is a row, once a run, found by its fingerprint; its state says what has become of
-it. The URLs of a run on one host are a queue, which counts those that wait and is due at a time.
-Within a queue URLs stand in the order of visits: by lane, rank and age. Each queue belongs to one
-process of the run (`serving_numbers`, `place_anew`).
+Contents. A URL is a row, once a run, found by its fingerprint; its state says whether it waits, is
+in process or is done. The URLs of a run on one host are a queue, which counts its waiting URLs and
+is due at a certain time. Within a queue URLs stand in the order of visits: by lane, rank and age.
+Each queue belongs to one process of the run (`serving_numbers`, `place_anew`).
 
 A host is a row that all runs share. A shift leases hosts, and no other shift fetches from a leased
 one, whichever run it belongs to. The row also has the host's delay and how often it was asked
@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from crawling.frontier.types import PageLinks as PageLinks
     from crawling.frontier.types import ServerAnswer as ServerAnswer
     from crawling.frontier.types import UrlOutcome as UrlOutcome
-else:  # mypy would believe that any name is here
+else:  # otherwise mypy would believe that this package has any name
 
     def __getattr__(name: str) -> object:
         for module, names in NAMES.items():

@@ -1,9 +1,9 @@
-"""The clocks of addresses: hosts that are served at one address take turns there, whichever crawl
-asks for them. The module also lends hosts for a moment, for fetches that belong to no run: only
-their time holds them.
+"""The clocks of addresses: hosts that are served at one address take turns, whichever crawl needs
+them. The module also lends hosts for a moment to fetches that belong to no run. Such a loan ends by
+time alone.
 
-A turn is when a request may begin. It is taken ahead, so nothing is held, and nothing has to be
-given back when a shift is lost.
+A turn is the time when a request may begin. It is taken ahead of that time, so nothing is held, and
+nothing has to be given back when a shift is lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.db import connection
 
 from crawling.frontier.sql_rows import add_hosts
 
-#: the farthest turn that is given out; beyond it the caller asks again later
+#: the turn farthest ahead that is given out; beyond it the caller asks again later
 AHEAD_SECONDS = 10.0
 
 TAKE = """
@@ -34,10 +34,10 @@ UNTIL_TURNS = (
     "FROM crawling_addressclock WHERE address = %s"
 )
 
-#: a clock that was not read for an hour has no meaning any more
+#: the clock of an address has no meaning any more if it was not read for an hour
 FORGET = "DELETE FROM crawling_addressclock WHERE due_at < clock_timestamp() - interval '1 hour'"
-#: A host that is being leased at this moment is passed over, never waited for. Until it is returned
-#: no other shift gets it; if this process dies, the host is free when the time is over.
+#: A host that is being leased at this moment is skipped, never waited for. Until it is returned, no
+#: shift gets it. If this process dies, the host is free when the time is over.
 BORROW = """
 WITH free AS (
     SELECT id, due_at FROM crawling_host
@@ -51,8 +51,7 @@ FROM free WHERE h.id = free.id
 RETURNING h.name, greatest(0, extract(epoch FROM free.due_at - clock_timestamp()))::float8, h.due_at
 """
 
-#: a shift that leased the host meanwhile has waited for the borrowed time to pass, and keeps a
-#: clock of its own
+#: a shift that has leased the host meanwhile waited for the end of the loan, and has its own clock
 RETURN = """
 UPDATE crawling_host SET due_at = clock_timestamp() +
     make_interval(secs => greatest(%s, delay_seconds))
@@ -61,14 +60,14 @@ WHERE name = %s AND shift_id IS NULL AND due_at = %s
 
 
 class AddressTurn(NamedTuple):
-    #: seconds until the request may begin; if no turn was taken, until there are turns to take
+    #: seconds until the request may begin; if no turn was taken, until turns are available
     seconds: float
     #: whether a turn was taken
     is_taken: bool
 
 
 def take_turn(address: str, gap: float) -> AddressTurn:
-    """Take the next turn at an address, `gap` seconds after the one before."""
+    """Take the next turn at an address, `gap` seconds after the previous one."""
     with connection.cursor() as cursor:
         cursor.execute(TAKE, {"address": address, "gap": gap, "ahead": AHEAD_SECONDS})
         if row := cursor.fetchone():
@@ -79,7 +78,7 @@ def take_turn(address: str, gap: float) -> AddressTurn:
 
 
 def forget_clocks() -> int:
-    """Delete the clocks that are no longer read. Return how many."""
+    """Delete the clocks that are no longer read. Return their number."""
     with connection.cursor() as cursor:
         cursor.execute(FORGET)
         return int(cursor.rowcount)
@@ -87,12 +86,12 @@ def forget_clocks() -> int:
 
 @dataclass(frozen=True, slots=True)
 class BorrowedHost:
-    """A host that this process alone has for some time."""
+    """A host that is lent to this process alone for some time."""
 
     name: str
-    #: seconds until it may be fetched from
+    #: seconds until a fetch from it may begin
     wait_seconds: float
-    #: when the time ends
+    #: the end of the loan
     until: datetime
 
 
@@ -107,6 +106,6 @@ def borrow_hosts(
 
 
 def return_host(host: BorrowedHost, delay_seconds: float) -> None:
-    """Release the host, which then rests for the delay, or for its own if that is longer."""
+    """Release the host, which then rests for the given delay, or for its own if that is longer."""
     with connection.cursor() as cursor:
         cursor.execute(RETURN, [delay_seconds, host.name, host.until])

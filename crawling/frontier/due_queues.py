@@ -1,4 +1,4 @@
-"""Reads of the frontier: which queues are due when, and which hosts other runs need."""
+"""Questions to the frontier: when queues are due, and which hosts other runs need."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ WHERE q.run_id = %(run)s AND (q.process_number = %(number)s OR %(any)s) AND q.qu
 
 
 def seconds_until_due(process: RunProcess) -> float | None:
-    """Seconds until one of the process's hosts may be fetched from (negative if it waits already);
-    None without URLs.
+    """Seconds until a host of the process may be fetched from (negative if this time has passed);
+    None if the process has no URLs.
 
-    If others have taken over the process's hosts, any host of the run counts: the process's share
-    comes back with its next shift.
+    If other processes have taken over its hosts, any host of the run counts, since the process gets
+    its share back at its next shift.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -42,7 +42,7 @@ def seconds_until_due(process: RunProcess) -> float | None:
 
 
 def contested(host_ids: Collection[int], run_id: int) -> set[int]:
-    """The hosts among these that another run at work also needs."""
+    """The hosts among `host_ids` that another active run also needs."""
     others = HostQueue.objects.filter(
         host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES
     ).exclude(run=run_id)

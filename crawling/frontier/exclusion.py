@@ -37,7 +37,7 @@ WHERE u.id = gone.id AND u.run_id = %(run)s AND u.state = '{UrlState.QUEUED}'
 RETURNING u.queue_id AS queue, u.lane, u.rank, u.id, u.url
 """  # noqa: S608 - the states are constants
 
-#: the next URL of each of these queues whose host has an outage
+#: the next URL of each of these queues, if its host has an outage
 NEXT = f"""
 SELECT q.id AS queue, u.lane, u.rank, u.id, u.url FROM crawling_hostqueue q CROSS JOIN LATERAL (
     SELECT lane, rank, id, url FROM crawling_url
@@ -69,7 +69,7 @@ FROM {MOVED} WHERE q.id = moved.id
 
 
 def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
-    """Exclude waiting URLs, each with its reason, by id. Return how many.
+    """Exclude waiting URLs. Return their number. errors: the reasons by URL id.
 
     The caller holds the run's lock.
     """
@@ -102,8 +102,8 @@ class QueuedUrl(NamedTuple):
 
 
 def _wake(cursor: CursorWrapper, gone: Iterable[QueuedUrl]) -> None:
-    """Try a waiting host at once if its next URL is gone and the new next URL has another origin,
-    which may answer.
+    """Try a waiting host at once if its next URL was excluded and the following URL has another
+    origin, which may answer.
     """
     first: dict[int, QueuedUrl] = {}
     for url in gone:
@@ -120,7 +120,7 @@ def _wake(cursor: CursorWrapper, gone: Iterable[QueuedUrl]) -> None:
 
 
 def readmit(run_id: int, url_ids: Sequence[int]) -> int:
-    """Queue excluded URLs as if they were new. Return how many.
+    """Queue excluded URLs as if they were new. Return their number.
 
     The caller holds the run's lock.
     """
@@ -141,7 +141,7 @@ def readmit(run_id: int, url_ids: Sequence[int]) -> int:
 
 
 def _move(cursor: CursorWrapper, counts: Mapping[int, int]) -> None:
-    """Add each number to the waiting URLs of its queue, by id, and subtract it from the done ones.
-    A number may be negative.
+    """Add each number to the waiting URLs of its queue, by queue id, and subtract it from the done
+    URLs. A number may be negative.
     """
     cursor.execute(MOVE, MOVED.values(starmap(QueueCount, counts.items())))

@@ -35,8 +35,8 @@ def serving_numbers(run_id: int) -> list[int]:
 
 
 def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> int:
-    """Give each host of the run, or of one of its processes, to the process among `numbers` to
-    which it belongs. Return how many moved.
+    """Assign each host of the run, or of one of its processes, to the right process among
+    `numbers`. Return the number of hosts that moved.
 
     A leased host stays with its shift until the shift releases it. The caller holds the run's lock.
     """
@@ -58,8 +58,8 @@ def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> in
 
 
 def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
-    """How many hosts each process has, as far as that matters to the assignment of the next
-    ones.
+    """The number of hosts of each process, as far as it matters to the assignment of the next
+    hosts.
     """
     if len(numbers) < 2:
         return Counter()
@@ -70,7 +70,7 @@ def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
 
 
 def moved_away(host_ids: Collection[int], process: RunProcess) -> set[int]:
-    """The hosts among these that another process of the run must serve now."""
+    """The hosts among `host_ids` that another process of the run must serve now."""
     queues = HostQueue.objects.filter(host__in=host_ids, run=process.run_id).exclude(
         process_number=process.number
     )

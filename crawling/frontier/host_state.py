@@ -1,6 +1,6 @@
-"""The state of hosts that shifts hand on: robots.txt files, so that each is requested once a day
-and not once a crawl (a cache of fixed size, SEEDS W6); the cookies of a run's hosts; and the
-outages of hosts, by run.
+"""Facts about hosts that one shift hands to the next: robots.txt files, so that each is requested
+once a day and not once a crawl (a cache of fixed size, SEEDS W6), the cookies of a run's hosts, and
+the outages of hosts, by run.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from crawling.web.statuses import NO_ANSWERS, FetchStatus, explain, is_answer
 
 #: RFC 9309, section 2.4: not longer than 24 hours
 KEEP_SECONDS = 24 * 3600.0
-#: a file that could not be fetched is requested again soon
+#: a file that could not be fetched is requested again after this time
 ROBOTS_RETRY_SECONDS = 60.0
-#: while no newer file can be fetched, an earlier one is valid for this long, and requested again
-#: this often (sections 2.3.1.4 and 2.4)
+#: while no newer file can be fetched, an earlier file is valid for this long, and its newer version
+#: is requested this often (sections 2.3.1.4 and 2.4)
 OLDEST_SECONDS = 30 * 24 * 3600.0
 RENEW_SECONDS = 600.0
-#: the most files, and bytes of them, that are kept; the oldest are forgotten first
+#: the most files, and the most bytes of them, that are kept; the oldest are deleted first
 MOST_FILES = 200_000
 MOST_BYTES = 512 * 1024 * 1024
 
@@ -40,7 +40,7 @@ ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.bod
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
 """
 
-#: The known rules remain valid while no newer ones can be fetched.
+#: The known rules remain valid while no newer file can be fetched.
 KEEP_ROBOTS_ON = """
 UPDATE crawling_robotsfile SET expires_at = clock_timestamp() + make_interval(secs => %s)
 WHERE origin = %s AND fetched_at > clock_timestamp() - make_interval(secs => %s)
@@ -57,7 +57,7 @@ DELETE FROM {table} WHERE {key} IN (
     ) kept WHERE files > %s OR bytes > %s
 )
 """
-#: the table of all crawls, and that of runs with requests of their own
+#: the table for all crawls, and the table for runs with requests of their own
 ROBOTS_TABLES = (("crawling_robotsfile", "origin"), ("crawling_ownrobotsfile", "id"))
 
 
@@ -67,15 +67,15 @@ class SealedSession(NamedTuple):
 
 
 SESSIONS = SentRows("kept", SealedSession)
-#: a shift that lost the host writes nothing over what its successor has
+#: a shift that lost the host does not overwrite its successor's data
 KEEP_JARS = f"""
 INSERT INTO crawling_cookiejar AS jar (run_id, host_id, sealed)
 SELECT %(run)s, h.id, kept.sealed
 FROM {SESSIONS} JOIN crawling_host h ON h.id = kept.host_id AND h.shift_id = %(shift)s
 ON CONFLICT (run_id, host_id) DO UPDATE SET sealed = excluded.sealed
 """  # noqa: S608  # constants
-#: a port is no part of a cookie's host; a domain rarely has thousands of hosts, and then the latest
-#: ones suffice
+#: a port is no part of a cookie's host; in a rare domain with thousands of hosts the latest ones
+#: suffice
 JARS = """
 SELECT q.host_id, found.is_own, found.sealed
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
@@ -120,7 +120,7 @@ class CertificateEnd(NamedTuple):
 
 
 CERTIFICATES = SentRows("kept", CertificateEnd)
-#: a later visit may meet a renewed certificate
+#: a later visit may find a renewed certificate
 KEEP_CERTIFICATES = f"""
 UPDATE crawling_hostqueue q SET certificate_ends_at = kept.ends_at
 FROM {CERTIFICATES}, crawling_host h
@@ -128,12 +128,12 @@ WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
 """  # noqa: S608  # constants
 
 
-#: a shorter rest that a host asks for gets no line
+#: a shorter rest that a host requests gets no log line
 TOLD_SECONDS = 600.0
 
 
 def old_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
-    """Return status and body by origin, for files that remain valid only while no newer ones can be
+    """Return status and body, by origin, of files that remain valid only while no newer ones can be
     fetched.
     """
     rows = RobotsFile.objects.filter(origin__in=origins).extra(
@@ -147,7 +147,7 @@ def old_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
 
 
 def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
-    """Return status and body by origin, for files that are still fresh."""
+    """Return status and body, by origin, of files that are still fresh."""
     fresh = RobotsFile.objects.filter(origin__in=origins).extra(
         where=["expires_at > clock_timestamp()"]
     )
@@ -160,7 +160,7 @@ def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) ->
 
 
 def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLine:
-    """The line of a run's log about an answer; holds_on: whether an earlier answer remains valid
+    """The line of a run's log about an answer. holds_on: whether an earlier answer remains valid
     instead.
     """
     address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
@@ -182,7 +182,7 @@ def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> New
 
 
 def keep_robots(origin: str, status: int, body: bytes) -> bool:
-    """Store an answer; the later of two wins.
+    """Store an answer. The later of two answers is kept.
 
     If no file could be fetched, an earlier one remains valid. Return whether there is one.
     """
@@ -201,7 +201,7 @@ def keep_robots(origin: str, status: int, body: bytes) -> bool:
 
 
 def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> int:
-    """Forget the oldest files beyond the size of each cache; return how many.
+    """Delete the oldest files beyond the size of each cache. Return their number.
 
     They are requested again when they are needed.
     """
@@ -214,7 +214,9 @@ def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -
 
 
 class KeptSession(NamedTuple):
-    """The session of an earlier shift with a host, or with another of its domain or address."""
+    """The session of an earlier shift with a host, or with another host of its domain or
+    address.
+    """
 
     is_own: bool
     #: as `HostSession.dump`
@@ -222,8 +224,8 @@ class KeptSession(NamedTuple):
 
 
 def sessions_of(run_id: int, hosts: Collection[int]) -> dict[int, list[KeptSession]]:
-    """The sessions of each host, by its id, with those of other hosts of its domain or its address.
-    Sessions sealed with another key count as expired.
+    """The sessions of each host, by the host's id, with sessions of other hosts of its domain or
+    its address. Sessions sealed with another key count as expired.
     """
     sessions: dict[int, list[KeptSession]] = {}
     with connection.cursor() as cursor:
@@ -254,11 +256,11 @@ class OutageChange(NamedTuple):
     queue_id: int
     name: str
     outage: Outage | None
-    #: its URLs fail
+    #: whether the host's URLs fail
     is_given_up: bool
     #: the outages of its origins, if another origin answers
     origins: Mapping[str, Outage]
-    #: origins whose outages the queue's row already had
+    #: the origins with an outage that the queue's row already had
     known_origins: Collection[str]
 
 
@@ -281,7 +283,9 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
 
 
 def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
-    """Store when the certificates of hosts that are still leased end, by their queues' ids."""
+    """Store the end dates of the certificates of hosts that are still leased, by their queues'
+    ids.
+    """
     if not ends:
         return
     rows = starmap(CertificateEnd, ends.items())
@@ -290,8 +294,8 @@ def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
 
 
 def _retry_at(outage: Outage | None) -> datetime | None:
-    """The time until which the queue rests; None for a rest that a host asks for, which is in the
-    host's clock for all crawls, unless only this crawl's pages are refused.
+    """The time until which the queue rests. None for a rest that a host requests: the host's clock
+    has it for all crawls, unless only this crawl's pages are refused.
     """
     if outage and (outage.status != FetchStatus.HOST_BUSY or outage.is_doubtful):
         return outage.retry_at
@@ -312,8 +316,8 @@ def _outage_lines(found: OutageChange) -> Iterator[NewLogLine]:
 
 
 def _outage_line(found: OutageChange) -> NewLogLine | None:
-    """The log line of an outage's beginning or end; a rest that a host asks for gets one only if it
-    is long.
+    """The log line of an outage's beginning or end. A rest that a host requests gets a line only if
+    it is long.
     """
     outage = found.outage
     if outage is None:

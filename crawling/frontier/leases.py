@@ -1,4 +1,4 @@
-"""Hand hosts and their URLs to a shift."""
+"""Lease hosts and their URLs to a shift."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from crawling.frontier.waiting_names import FREE_AT, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift, UrlState
 from crawling.web.outages import Outage, read_outage, read_outages
 
-#: hosts are leased ahead of their time, but never while another may still renew its lease, and
-#: never twice by the same shift
+#: hosts are leased before they are due, but never while another shift may still renew its lease,
+#: and never twice by the same shift
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
-#: If the order of visits is exact, only the host of the URL that is first of all hosts may be
-#: leased; while another crawl has that host, or its delay lasts, none may be. A host that rests for
-#: longer, as after a failure, is passed over. The first URL of each host is read.
+#: If the order of visits is exact, only the host of the very first URL may be leased. While another
+#: crawl has that host, or its delay lasts, no host may be leased. A host that rests for longer, as
+#: after a failure, is skipped. The first URL of each host is read.
 IS_NEXT = f"""(
     NOT %(exact)s OR q.id = (
         SELECT w.id FROM crawling_hostqueue w
@@ -48,7 +48,7 @@ IS_NEXT = f"""(
         ORDER BY u.lane, u.rank, u.id LIMIT 1)
 )"""  # noqa: S608  # a constant
 
-#: read along the index `queues_in_turn` until there are enough, however many hosts the run has
+#: read along the index `queues_in_turn` until there are enough hosts, however many the run has
 DUE_HOSTS = f"""
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
     WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0
@@ -126,7 +126,7 @@ RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.h
     u.nesting, u.pattern
 """  # noqa: S608  # a constant
 
-#: the queues that have URLs to give
+#: the queues that have URLs
 NOT_EMPTY = "SELECT id FROM crawling_hostqueue WHERE id = ANY(%s) AND queued > 0"
 
 
@@ -137,8 +137,9 @@ class QueueTaken(NamedTuple):
 
 
 TAKEN = SentRows("taken", QueueTaken)
-#: a queue that gave less than was wanted has no more due URLs: look again at its next retry, or at
-#: once if a suspect was kept back. A queue that gave all has had its turn and comes last
+#: a queue that gave fewer URLs than wanted has no more due URLs: look again at its next retry, or
+#: at once if a suspect was kept back. A queue that gave all wanted URLs has had its turn and comes
+#: last
 COUNT_CLAIMED = f"""
 UPDATE crawling_hostqueue q
 SET queued = q.queued - taken.n,
@@ -150,8 +151,8 @@ SET queued = q.queued - taken.n,
 FROM {TAKEN} WHERE q.id = taken.id
 """  # noqa: S608 - the states are constants
 
-#: locked rows are being released at this moment; waiting for it here, while it waits for others,
-#: would be a deadlock
+#: locked rows are being released at this moment. Waiting for them here, while their holder waits
+#: for others, would be a deadlock
 RENEW = """
 UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs => %s)
 WHERE id IN (SELECT id FROM crawling_host WHERE shift_id = %s FOR NO KEY UPDATE SKIP LOCKED)
@@ -165,12 +166,12 @@ class LeasedHost:
     queue_id: int
     host_id: int
     name: str
-    #: seconds until it may be fetched from
+    #: seconds until a fetch from the host may begin
     wait_seconds: float
     backoffs: int = 0
-    #: whether it has ever answered
+    #: whether the host has ever answered
     has_answered: bool = False
-    #: the outage, if nothing could be fetched from it when it was last tried
+    #: the outage, if the latest try to fetch from the host failed
     outage: Outage | None = None
     #: outages by origin, if another origin of the host answers
     origin_outages: Mapping[str, Outage] = field(default_factory=dict)
@@ -211,14 +212,14 @@ class ClaimedUrl:
     id: int
     url: str
     depth: int
-    #: this try included
+    #: the number of tries, with this one
     attempts: int
     rank: float
     redirects: int = 0
     hops: int = 0
     lane: int = 0
     nesting: int = 0
-    #: the key of the pattern under which it was let in
+    #: the key of the pattern under which the URL was admitted
     pattern: int | None = None
 
 
@@ -232,12 +233,12 @@ def lease_hosts(
     avoid: Collection[int] = (),
     is_exact: bool = False,
 ) -> list[LeasedHost]:
-    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, the hosts
-    with the longest time since their last turn first.
+    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, beginning
+    with the hosts whose last turn was longest ago.
 
-    Hosts that another transaction is leasing are passed over, never waited for; so are the hosts in
-    `avoid`, by id, and those that the gate holds back. is_exact: only the host of the URL that is
-    first in the order of visits.
+    Hosts that another transaction is leasing are skipped, never waited for. The hosts in `avoid`,
+    by id, are skipped, too, as are hosts that the gate holds back. is_exact: lease only the host of
+    the URL that is first in the order of visits.
     """
     due = _due_hosts(shift, limit, soon_seconds, avoid) | {"exact": is_exact}
     with connection.cursor() as cursor:
@@ -247,7 +248,9 @@ def lease_hosts(
 
 
 def count_waiting(shift: Shift, *, most: int, avoid: Collection[int] = ()) -> int:
-    """How many of the process's hosts the shift could lease at once, counted up to `most`."""
+    """The number of the process's hosts that the shift could lease at once, counted up to
+    `most`.
+    """
     with connection.cursor() as cursor:
         cursor.execute(COUNT_WAITING, _due_hosts(shift, most, 0.0, avoid))
         return int(cursor.fetchone()[0])
@@ -269,10 +272,10 @@ def _due_hosts(
 
 
 def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:
-    """Take up to the wanted number of due URLs from each queue, by id, in the run's order; the page
-    limit is never overshot.
+    """Take up to the wanted number of due URLs from each queue, by id, in the run's order. The page
+    limit is never exceeded.
 
-    A closed shift gets none, since they would never be given back. Without anything queued, as at
+    A closed shift gets no URLs, since it would never give them back. If nothing is queued, as at
     the end of each small crawl, the run is not locked.
     """
     wanted = _not_empty(wanted)
@@ -303,8 +306,8 @@ def _not_empty(wanted: Mapping[int, int]) -> dict[int, int]:
 
 
 def _close_and_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    """Close the queues that a limit has exhausted. Return how many URLs each of the others may
-    give.
+    """Close the queues that a limit has exhausted. Return the number of URLs that each of the
+    others may give.
     """
     left, budget = pages_left(run), run.crawl.order.budget
     if left is None and not limits_hosts(budget):
@@ -320,7 +323,7 @@ def _shares(left: int, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]) 
     """The share of each queue in the pages that the run may still fetch."""
     limits: dict[int, int] = {}
     for queue, count in wanted.items():
-        if left > 0:  # a queue does not reserve pages for URLs that it does not have
+        if left > 0:  # a queue reserves no pages for URLs that it does not have
             limits[queue] = min(count, left, uses[queue].queued)
             left -= limits[queue]
     return limits

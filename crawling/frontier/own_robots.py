@@ -1,5 +1,5 @@
-"""robots.txt files that a run requested in a way of its own: with its headers, cookies, credentials
-or proxy. They outlive its shifts, and no other run reads them.
+"""robots.txt files that a run requested with headers, cookies, credentials or a proxy of its own.
+The files outlive the run's shifts, and no other run reads them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawling.frontier.host_state import (
 from crawling.installation.run_log import write_all
 from crawling.web.statuses import is_answer
 
-#: Only of this revision: before an edit of the order, answers may have been fetched in another way.
+#: Only files of this revision: before an edit of the order, requests may have been different.
 FIND = """
 SELECT origin, status, body, expires_at > clock_timestamp() FROM crawling_ownrobotsfile
 WHERE run_id = %s AND revision = %s AND origin = ANY(%s)
@@ -38,7 +38,7 @@ WHERE run_id = %s AND revision = %s AND origin = %s
 
 
 class OwnRobots(NamedTuple):
-    """Status and body by origin: of valid files, and of files that remain valid only while no newer
+    """Status and body by origin, of valid files, and of files that remain valid only while no newer
     ones can be fetched.
     """
 
@@ -68,7 +68,7 @@ def keep_own_robots(
 
 
 def _keep(run_id: int, revision: int, origin: str, status: int, body: bytes) -> bool:
-    """Whether an earlier file remains valid."""
+    """Store an answer. Return whether an earlier file remains valid."""
     with connection.cursor() as cursor:
         if is_answer(status):
             cursor.execute(KEEP, [run_id, revision, origin, status, body, KEEP_SECONDS])

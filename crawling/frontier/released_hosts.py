@@ -1,4 +1,4 @@
-"""Take hosts back from a shift, and note what rest they need."""
+"""Take hosts back from a shift, and note how long they have to rest."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from crawling.models import Shift
 
 
 class ReturnedHost(NamedTuple):
-    """A host that is given back: seconds until the next fetch may begin, the delay that was kept,
-    and how often in a row the host was overloaded.
+    """A host that is given back: the seconds until the next fetch may begin, the delay that was
+    kept, and how often in a row the host was overloaded.
     """
 
     host_id: int
     wait_seconds: float
     delay_seconds: float
     backoffs: int = 0
-    #: whether it has answered this shift
+    #: whether the host has answered in this shift
     has_answered: bool = False
-    #: the answer that made it rest for long
+    #: the answer because of which the host rests for long
     rest_reason: str = ""
 
 
@@ -88,17 +88,15 @@ def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
 
 
 def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
-    """Rest these queues of a run, each for its number of seconds. Other crawls may still fetch from
-    their hosts.
+    """Let these queues of a run rest, each for the given number of seconds. Other crawls may still
+    fetch from their hosts.
     """
     with locked_run(run_id), connection.cursor() as cursor:
         cursor.execute(REST_QUEUES, RESTING.values(starmap(QueueWait, waits.items())))
 
 
 class AskedHost(NamedTuple):
-    """A host that got requests: the delay that is kept, and the seconds until it may get
-    another.
-    """
+    """A host that got requests: the delay that is kept, and the seconds until the next request."""
 
     host_id: int
     spent: RequestsSpent
@@ -107,8 +105,8 @@ class AskedHost(NamedTuple):
 
 
 def count_requests(shift: Shift, hosts: Iterable[AskedHost]) -> None:
-    """Note how many requests the shift's hosts have had, and what rest they need, so that both
-    outlive the shift, even if it is killed.
+    """Note the number of requests to the shift's hosts, and the rest that each needs, so that both
+    facts remain even if the shift is killed.
     """
     counts = sorted(
         HostRequests(
@@ -126,7 +124,7 @@ def count_requests(shift: Shift, hosts: Iterable[AskedHost]) -> None:
 
 
 def free_hosts(shift_id: int) -> None:
-    """Take all hosts from a shift that is known to be dead; each is free after one delay."""
+    """Take all hosts from a shift that is known to be dead. Each is free after one delay."""
     with connection.cursor() as cursor:
         cursor.execute(FREE_HOSTS, [shift_id])
 
@@ -136,7 +134,7 @@ class ReturnedVisit(NamedTuple):
 
     queue_id: int
     host: ReturnedHost
-    #: requests that are not counted yet
+    #: the requests that are not counted yet
     asked: AskedHost | None
     #: seconds for which only this run leaves the host alone
     own_rest: float | None
@@ -145,8 +143,8 @@ class ReturnedVisit(NamedTuple):
 
 
 def return_hosts(shift: Shift, visits: Sequence[ReturnedVisit]) -> None:
-    """Store what was found, then let the hosts go: only the shift that leases a host may write its
-    outages and certificates.
+    """Store the results of the visits, then release the hosts, since only the shift that leases a
+    host may write its outages and certificates.
     """
     if asked := [visit.asked for visit in visits if visit.asked]:
         count_requests(shift, asked)

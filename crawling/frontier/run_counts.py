@@ -1,5 +1,5 @@
-"""The counts of runs, in rows that are added to and summed up: the counts of each run, and of all
-crawls in each minute, so that a chart of a day need not read every process's counts.
+"""The counts of runs, in rows that are added to and summed up. There are counts of each run, and of
+all crawls in each minute, so that a chart of a day need not read the counts of every process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crawling.models import Shift, UrlState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartCounts:
-    """The counts that charts show over time; its fields are the columns of `MinuteTotal`."""
+    """The counts that charts show over time. The fields are the columns of `MinuteTotal`."""
 
     #: answers, whatever their status
     fetched: int = 0
@@ -35,19 +35,19 @@ class ChartCounts:
 class FetchCounts(ChartCounts):
     """The counts of a run or of a minute, or an addition to both.
 
-    Its fields are the columns of `RunTotal` and `RunCount`. A retry subtracts failures, so counts
+    The fields are the columns of `RunTotal` and `RunCount`. A retry subtracts failures, so a count
     may be negative.
     """
 
     succeeded: int = 0
     excluded: int = 0
-    #: URLs that look like a trap and wait for an operator
+    #: URLs that look like a trap and wait for an operator's decision
     quarantined: int = 0
-    #: the answers whose content another page of the run had first
+    #: answers with content that another page of the run had first
     duplicate: int = 0
-    #: the answers taken from other crawls
+    #: answers taken from other crawls
     reused: int = 0
-    #: bytes of archive files that were saved because payloads were stored before
+    #: bytes that archive files do not need because payloads were stored before
     saved_bytes: int = 0
     #: of those fetched, the files that pages load
     files: int = 0
@@ -152,11 +152,11 @@ def count_outcomes(
     queues: Mapping[int, int],
     admitted: FetchCounts,
 ) -> int:
-    """Count a batch, by minute, by host and by status; return how many URLs of the process have
-    failed in this minute.
+    """Count a batch, by minute, by host and by status. Return the number of URLs of the process
+    that have failed in this minute.
 
-    queues: the host queue of each URL by its id. admitted: the counts of the batch's links and
-    contents besides the outcomes. The caller holds the run's lock.
+    queues: the host queue of each URL, by the URL's id. admitted: the counts of the batch's links
+    and contents besides the outcomes. The caller holds the run's lock.
     """
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if ended:
@@ -193,7 +193,7 @@ def _count_ended(
 
 
 def count_done(cursor: CursorWrapper, by_queue: Mapping[int, int]) -> None:
-    """Count URLs that came to an end, by the ids of their queues."""
+    """Count done URLs, by the ids of their queues."""
     cursor.execute(COUNT_DONE, ENDED.values(starmap(QueueCount, by_queue.items())))
 
 
@@ -204,7 +204,7 @@ def count_statuses(cursor: CursorWrapper, run_id: int, counts: Iterable[StatusCo
 def _count_answers(
     cursor: CursorWrapper, outcomes: Collection[UrlOutcome], queues: Mapping[int, int]
 ) -> None:
-    """Count answers and their bytes by host: on which the limits on each host depend."""
+    """Count answers and their bytes by host. The limits on each host depend on these counts."""
     pages: Counter[int] = Counter()
     sizes: Counter[int] = Counter()
     for outcome in outcomes:
@@ -217,8 +217,8 @@ def _count_answers(
 
 
 def add_counts(cursor: CursorWrapper, run_id: int, counts: FetchCounts, *, process: int = 0) -> int:
-    """Add to the counts of a run and of this minute; return how many URLs of the process have
-    failed in it.
+    """Add to the counts of a run and of this minute. Return the number of URLs of the process that
+    have failed in this minute.
 
     process: the number of the run's process. The caller holds the run's lock.
     """
@@ -233,14 +233,15 @@ def count_seeds(run_id: int, discovered: int) -> None:
 
 
 def sum_up(cursor: CursorWrapper, run_id: int) -> None:
-    """Make the totals of a run whose counts by minute came from elsewhere."""
+    """Make the totals of a run from its counts by minute, which came from elsewhere."""
     cursor.execute(SUM_UP, [run_id])
 
 
 #: URLs that were discovered and are neither queued nor in process
 SETTLED = ("succeeded", "failed", "excluded", "quarantined")
 NAMES = (*COUNTED, "in_process", "queued")
-#: The queued count follows from the others; the queues of a run's hosts may be very many.
+#: The number of queued URLs follows from the other counts, since the queues of a run's hosts may be
+#: very many.
 COUNTS = f"""
 SELECT run.id, {", ".join(f"coalesce(total.{name}, 0)" for name in COUNTED)},
     coalesce(working.n, 0), greatest(0, coalesce(
@@ -278,8 +279,8 @@ def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:
     return {run: RunCounts(**dict(zip(NAMES, counts, strict=True))) for run, *counts in rows}
 
 
-#: A minute is summed up once it is this long over, and again until the next few are: a batch
-#: commits late if the machine is busy. Charts reach back to a day at most.
+#: A minute is summed up this long after its end, and again until the next few minutes are: a batch
+#: commits late if the machine is busy. Charts cover a day at most.
 SUM_UP_MINUTES = f"""
 INSERT INTO crawling_minutetotal (minute, {", ".join(CHARTED)})
 SELECT minute, {sums_of(CHARTED)} FROM crawling_runcount

@@ -1,4 +1,6 @@
-"""The limits on a run, on its hosts and on its registrable domains, and what remains of them."""
+"""The limits on a run, on its hosts and on its registrable domains, and the part of them that is
+left.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ from crawling.orders.scope.filters import Rule
 from crawling.orders.sections.budget import BudgetPart
 from crawling.web.statuses import FetchStatus
 
-#: rules by which a limit kept URLs out
+#: rules by which a limit excludes URLs
 BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
 
-#: the URLs in process of a run; a shift gives its URLs back in the transaction that ends it
+#: the URLs in process of a run; a shift puts its URLs back in the transaction that ends it
 BY_SHIFTS_OF_RUN = """shift_id IN (
         SELECT s.id FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
         WHERE p.run_id = %(run)s AND s.ended_at IS NULL)"""
@@ -38,9 +40,7 @@ SELECT coalesce((SELECT fetched FROM crawling_runtotal WHERE run_id = %(run)s), 
 
 
 def is_complete(run: Run) -> bool:
-    """Whether the run has found all URLs that it could: no page links to an unknown one any
-    more.
-    """
+    """Whether the run has all URLs that it could find: no page links to an unknown URL any more."""
     return (
         run.state == RunState.FINISHED
         and not run.queues.filter(queued__gt=0).exists()
@@ -66,9 +66,9 @@ def pages_left(run: Run) -> int | None:
 
 
 def limit_reached(run: Run) -> str:
-    """The sentence of the hard limit that the run has reached, or nothing.
+    """A sentence with the hard limit that the run has reached, or "".
 
-    The limit on pages is exact: no more URLs are claimed than it allows, and those in process then
+    The limit on pages is exact: no more URLs are claimed than it allows, and URLs in process then
     finish. Fetches under way may exceed the other limits.
     """
     crawl = run.crawl
@@ -77,7 +77,7 @@ def limit_reached(run: Run) -> str:
 
 
 def soft_limit_reached(run: Run) -> str:
-    """The part of a sentence that names the soft limit that the run has reached, or nothing."""
+    """The part of a sentence that names the soft limit that the run has reached, or ""."""
     reached = _reached(run, *run.crawl.order.budget.soft)
     return f"the soft limit of {reached} is reached" if reached else ""
 
@@ -105,12 +105,13 @@ def _total(run: Run, column: str) -> int:
     return int(RunTotal.objects.filter(run=run).values_list(column, flat=True).first() or 0)
 
 
-#: the statuses of URLs if the limit of the host, or of its domain, is reached
+#: the statuses of URLs whose host, or its domain, has reached its limit
 CLOSED = (FetchStatus.HOST_BUDGET, FetchStatus.DOMAIN_BUDGET)
-#: URLs of a host that are excluded in one transaction; the others follow with the next claims
+#: the most URLs of a host that are excluded in one transaction; the others follow with the next
+#: claims
 MOST_EXCLUDED = 5_000
 
-#: whether a queue has reached one of its host's limits; a limit that is NULL is never reached
+#: whether a queue has reached one of its host's limits; a limit of NULL is never reached
 SPENT = """coalesce(
     q.pages >= %(pages)s OR q.bytes >= %(bytes)s
         OR q.began_at <= clock_timestamp() - make_interval(secs => %(seconds)s),
@@ -121,8 +122,8 @@ SELECT h.name FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 WHERE q.run_id = %(run)s AND h.name = ANY(%(names)s) AND {SPENT}
 """  # noqa: S608  # constants
 
-#: URLs in process are few, and are read along their index, by shift; the index of the run's URLs,
-#: which the planner would use before the table is analyzed, would read all of them
+#: URLs in process are few, and are read along their index, by shift. The planner would use the
+#: index of the run's URLs before the table is analyzed, and read all of them
 FIND_USES = f"""
 WITH in_process AS MATERIALIZED (
     SELECT queue_id FROM crawling_url
@@ -161,9 +162,9 @@ class QueueUse(NamedTuple):
     queued: int
     pages: int
     bytes: int
-    #: URLs in process
+    #: the number of URLs in process
     held: int
-    #: a limit of the host is reached
+    #: whether a limit of the host is reached
     is_spent: bool
     #: the pages of all the domain's queues, if the crawl limits them
     domain_pages: int
@@ -171,13 +172,13 @@ class QueueUse(NamedTuple):
 
 
 def limits_hosts(budget: BudgetPart) -> bool:
-    """Whether a queue may end before it is empty."""
+    """Whether a limit may close a queue before it is empty."""
     return any(budget.host_max) or bool(budget.domain_max_pages)
 
 
 def uses_of(run: Run, queues: Collection[int]) -> dict[int, QueueUse]:
-    """The use of each of these queues of the run. The result holds while the caller has the run's
-    lock.
+    """The use of each of these queues of the run. The result stays true while the caller has the
+    run's lock.
     """
     budget = run.crawl.order.budget
     values = {
@@ -194,12 +195,12 @@ def uses_of(run: Run, queues: Collection[int]) -> dict[int, QueueUse]:
 def claimable(
     budget: BudgetPart, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]
 ) -> dict[int, int]:
-    """How many URLs each queue may give; exhausted queues are left out.
+    """The number of URLs that each queue may give. Exhausted queues are left out.
 
     The limits on pages are exact: URLs in process count as fetched.
     """
     limits: dict[int, int] = {}
-    #: pages of each domain that are not yet given to a queue
+    #: the number of pages of each domain that no queue has been given yet
     left: dict[str, int] = {}
     for queue, count in wanted.items():
         use = uses[queue]
@@ -235,8 +236,8 @@ def close_exhausted_queues(run: Run, uses: Iterable[QueueUse]) -> None:
 
 
 def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None:
-    """The status of the URLs of an exhausted queue, and the limit that it has reached; None if it
-    may give more.
+    """The status for the URLs of an exhausted queue, and the limit that it has reached. None if the
+    queue may give more.
     """
     if use.is_spent:
         return FetchStatus.HOST_BUDGET, f"{use.host}: {use.pages:,} pages, {use.bytes:,} bytes"
@@ -246,7 +247,7 @@ def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None
 
 
 def softly_spent_hosts(run: Run, names: Collection[str]) -> set[str]:
-    """The hosts among these that have reached a soft limit of the run."""
+    """The hosts among `names` that have reached a soft limit of the run."""
     limits = run.crawl.order.budget.host_soft
     if not any(limits) or not names:
         return set()

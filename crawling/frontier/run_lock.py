@@ -1,4 +1,4 @@
-"""The lock that every write to a run's part of the frontier takes first."""
+"""The lock that each write to a run's part of the frontier takes first."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from crawling.models import CrawlJob, Run
 
 #: after this time a wait for a run's row is an error
 PATIENCE = "10s"
-#: after this time an idle transaction that holds it is ended
+#: an idle transaction that holds the lock is ended after this time
 LONGEST_IDLE = "5s"
 M = TypeVar("M", bound=Model)
 
 
 def _read_as_it_is(model: type[Model], *but: str) -> list[Field[object, object]]:
-    """The columns of a row that are read, without long ones that are seldom wanted."""
+    """The columns of a row that are read: all except long columns that are rarely needed."""
     return [field for field in model._meta.concrete_fields if field.name not in but]
 
 
 RUN, CRAWL = _read_as_it_is(Run), _read_as_it_is(CrawlJob, "seeds")
-#: Sent as one text, and written out: the ORM takes longer to make these statements than the rest of
-#: a small batch. The order is read by a statement of its own, after the lock was taken, so that
-#: edits made while others had the lock count. A work process that stands still (SIGSTOP, a frozen
-#: machine) must not keep the run from all others for ever.
+#: Sent as one literal text, because the ORM takes longer to make these statements than a small
+#: batch takes otherwise. The order is read by a separate statement, after the lock is taken, so
+#: that edits made while others had the lock count. A work process that stands still (SIGSTOP, a
+#: frozen machine) must not keep all others from the run for ever.
 LOCK = f"""
 SET LOCAL lock_timeout = %(patience)s; SET LOCAL idle_in_transaction_session_timeout = %(idle)s;
 SELECT {", ".join(str(field.column) for field in RUN)} FROM crawling_run
@@ -40,8 +40,8 @@ FROM crawling_crawljob c JOIN crawling_run r ON r.crawl_id = c.id WHERE r.id = %
 
 @contextmanager
 def locked_run(run_id: int) -> Iterator[Run]:
-    """Hold the run's row until the block ends, which is one transaction; yield the row, with its
-    crawl, as read under the lock.
+    """Hold the lock on the run's row until the block ends; the block is one transaction. Yield the
+    row, with its crawl, as read under the lock.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:

@@ -21,7 +21,7 @@ from psycopg.types.array import ListDumper
 
 from crawling.web.addresses import dns_name
 
-#: the server casts an assigned number to the smaller type of a column
+#: PostgreSQL casts an assigned number to the smaller type of a column
 POSTGRES_TYPES = {
     int: "bigint",
     float: "float8",
@@ -36,8 +36,8 @@ Found = TypeVar("Found")
 
 
 class SentRows(Generic[Row]):
-    """Rows that stand in a statement under a name: `FROM {NEW_URLS}`, where NEW_URLS is one of
-    these with the name `new`, has a column `new.url` for the field `url` of its named tuple.
+    """Rows that stand in a statement under a name: `FROM {NEW_URLS}`, where NEW_URLS is a SentRows
+    with the name `new`, has a column `new.url` for the field `url` of its named tuple.
     """
 
     def __init__(self, name: str, row: type[Row]) -> None:
@@ -45,9 +45,9 @@ class SentRows(Generic[Row]):
         self._name, self._fields = name, tuple(kinds)
         arrays = (f"%({name}.{field})s::{kind}[]" for field, kind in kinds.items())
         self._arrays = f"unnest({', '.join(arrays)})"
-        #: the columns, as INSERT names them
+        #: the columns, for INSERT
         self.names = ", ".join(kinds)
-        #: the columns, as SELECT names them
+        #: the columns, for SELECT
         self.columns = ", ".join(f"{name}.{field}" for field in kinds)
 
     def __str__(self) -> str:
@@ -55,11 +55,11 @@ class SentRows(Generic[Row]):
 
     @property
     def in_order(self) -> str:
-        """The rows with a column `place`, to order by."""
+        """The rows with a further column `place`, by which they can be sorted."""
         return f"{self._arrays} WITH ORDINALITY AS {self._name}({self.names}, place)"
 
     def values(self, rows: Iterable[Row], **others: Any) -> dict[str, Any]:
-        """The parameters of the statement: the rows, and its other values by name."""
+        """The parameters of the statement: the rows, and further values by name."""
         columns = list(zip(*rows, strict=True)) or [()] * len(self._fields)
         arrays = {
             f"{self._name}.{field}": list(column)
@@ -69,39 +69,40 @@ class SentRows(Generic[Row]):
 
 
 def _type(hint: Any) -> str:
-    """The PostgreSQL type of a hint; for `int | None` that of `int`."""
+    """The PostgreSQL type of a type hint. `int | None` has the type of `int`."""
     kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
     (kind,) = kinds
     return POSTGRES_TYPES[kind]
 
 
 def read_rows(cursor: CursorWrapper, row: type[Found]) -> list[Found]:
-    """The rows of a result, whose columns have the names of the fields of a named tuple or a data
-    class, in their order.
+    """The rows of a result. Its columns have the names of the fields of a named tuple or a data
+    class, in the same order.
     """
     names = tuple(column.name for column in cursor.description or ())
     fields = vars(row)["__match_args__"]
     if names != fields:
         raise TypeError(f"The statement returns {names}, and {row.__name__} has {fields}.")
-    if issubclass(row, tuple):  # twice as fast as its own __new__, which is Python
+    # twice as fast as the tuple's own __new__, which is written in Python
+    if issubclass(row, tuple):
         return list(map(partial(tuple.__new__, row), cursor.fetchall()))
     return list(starmap(row, cursor.fetchall()))
 
 
 NUMBERS = ({int}, {int, type(None)})
-#: characters that an element may hold only escaped, or not at all
+#: characters that must be escaped in an element, or cannot be in one
 SPECIAL = re.compile(r'["\\\0]')
 
 
 class QuickListDumper(ListDumper):
-    """Writes lists of numbers and of plain texts at once, and leaves all others to psycopg."""
+    """Writes lists of numbers and of plain texts directly, and leaves all others to psycopg."""
 
     def dump(self, obj: list[Any]) -> Buffer | None:
         return literal(obj) or super().dump(obj)
 
 
 def literal(values: Sequence[Any]) -> bytes:
-    """The array as PostgreSQL reads it; b"" for an array that needs more care."""
+    """The array as PostgreSQL reads it; b"" for a list that psycopg must write."""
     kinds = set(map(type, values))
     if kinds in NUMBERS:
         return f"{{{','.join(map(str, values))}}}".replace("None", "NULL").encode()
@@ -126,11 +127,10 @@ def send_lists_quickly(connection: BaseDatabaseWrapper, **_: Any) -> None:
 
 
 def copy_in(model: type[models.Model], rows: Sequence[Mapping[str, object]]) -> None:
-    """Insert the rows, each with the same columns in the same order; without rows there is no
-    query.
+    """Insert the rows, all with the same columns in the same order. Without rows there is no query.
 
-    Values go to the server as they are: without the model's defaults, and texts without NUL. Raises
-    the errors of an INSERT.
+    Values are sent unchanged: the model's defaults are not applied, and texts must not contain NUL.
+    Raises the errors of an INSERT.
     """
     if not rows:
         return

@@ -1,4 +1,4 @@
-"""Links on their way into a run's frontier, links that a rule kept out, and the outcome of one try
+"""Links on their way into a run's frontier, links that a rule excluded, and the outcome of one try
 at a URL, from the fetch through the archive to the rows.
 """
 
@@ -23,19 +23,20 @@ Digest = bytes
 class Candidate:
     address: Address
     depth: int
-    #: id of the URL row of the page on which it was found; None for a seed
+    #: id of the URL row of the page on which the link was found; None for a seed
     via: int | None
     #: the number of redirects in a row
     redirects: int = 0
     pattern: int | None = None
-    #: the suspicious pattern for which it is quarantined
+    #: the suspicious pattern because of which the URL is quarantined
     trap: Pattern | None = None
-    #: whether it is a link on that page, and not a directory above the page
+    #: whether the URL is a link on that page, and not a directory above the page
     is_link: bool = True
-    #: the number of links in a row outside the scope, with this one
+    #: the number of links in a row outside the scope, including this one
     hops: int = 0
-    #: the number of sitemap indexes in a row that led here, including a robots.txt that names
-    #: sitemaps; if positive, the URL is a sitemap, and the depth is that of the pages that it lists
+    #: the number of sitemap indexes in a row that led here; a robots.txt that names sitemaps counts
+    #: as one. If positive, the URL is a sitemap, and its depth is the depth of the pages that it
+    #: lists
     nesting: int = 0
     #: the expected similarity to the topic of a focused crawl; 0 to 1
     similarity: float = 0.0
@@ -49,7 +50,7 @@ class Refusal:
     depth: int
     #: the hops of that page
     hops: int
-    #: id of the URL row of the page on which it was found
+    #: id of the URL row of the page on which the link was found
     via: int | None
     links: int = 1
 
@@ -62,10 +63,10 @@ class DocumentSummary:
     description: str = ""
     language: str = ""
     canonical: str = ""
-    #: how many it has
+    #: the number of links of the page
     links: int = 0
     needs_browser: bool = False
-    #: why it was not read
+    #: the reason why the page was not read
     unread: str = ""
     #: names and values that the order's rules extracted from it
     extracted: Sequence[tuple[str, str]] = ()
@@ -76,7 +77,7 @@ NO_SUMMARY = DocumentSummary()
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """The answer of a server, which becomes the page's row; its fields are described there."""
+    """The answer of a server, which becomes the page's row. The row describes the fields."""
 
     status: int
     final_url: str
@@ -86,7 +87,7 @@ class ServerAnswer:
     address: str
     fetch_seconds: float
     fetched_at: datetime
-    #: b"" if the content does not count, such as that of an error
+    #: b"" if the content does not count, such as the content of an error
     digest: Digest = b""
     summary: DocumentSummary = NO_SUMMARY
     last_modified: datetime | None = None
@@ -101,13 +102,13 @@ class ServerAnswer:
 
     @property
     def received_bytes(self) -> int:
-        """The bytes of the document on the wire: none for an unchanged document."""
+        """The number of bytes of the document that were received; 0 for an unchanged document."""
         return 0 if self.unchanged_since else self.bytes
 
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The links of a page, including those that are not followed, for
+    """The links of a page, including links that are not followed, for
     `crawling.web.documents.written_links.links_in`.
     """
 
@@ -118,9 +119,9 @@ class PageLinks:
 
 
 class PageTargetMarks(NamedTuple):
-    """The fingerprints of all addresses that a page leads to, admitted or not."""
+    """The fingerprints of all addresses to which a page leads, admitted or not."""
 
-    #: for which they are
+    #: the depth of the page
     depth: int
     links: Sequence[int]
     redirect: int | None
@@ -132,21 +133,21 @@ class UrlOutcome:
     state: UrlState
     status: int
     error: str = ""
-    #: if set, the URL goes back to the queue and is not tried again before
+    #: if set, the URL goes back to its queue, and is tried again after this time at the earliest
     retry_seconds: float | None = None
-    #: whether it was not requested, which does not count as a try
+    #: whether no request was made, so that this does not count as a try
     is_untried: bool = False
     answer: ServerAnswer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)
     refusals: Sequence[Refusal] = ()
     captured: CapturedExchange | None = None
     page_links: PageLinks | None = None
-    #: sentences for the log about sitemaps that its site's robots.txt names and that cannot be
+    #: sentences for the log about sitemaps that the site's robots.txt names and that cannot be
     #: followed
     bad_maps: Sequence[str] = ()
     #: the page's targets, in a run with a depth limit
     targets: PageTargetMarks | None = None
-    #: when other URLs last changed, as the page states
+    #: the times at which other URLs last changed, as the page states
     modified: Mapping[str, datetime] = field(default_factory=dict)
 
 
@@ -158,9 +159,9 @@ class ArchiveLocation:
     offset: int
     length: int
     payload_sha256: bytes
-    #: whether the payload is in another record
+    #: whether another record has the payload
     is_revisit: bool
-    #: id of the URL whose page's record has the payload, if it belongs to another run
+    #: id of the URL with the page whose record has the payload, if that URL belongs to another run
     payload_from: int | None = None
     #: bytes saved because the archive already had the payload
     saved: int = 0
@@ -169,17 +170,17 @@ class ArchiveLocation:
 @dataclass(eq=False, slots=True)
 class CapturedExchange:
     url: str
-    #: None if no link led to it
+    #: None if no link led to the URL
     depth: int | None
     attempts: int
     exchange: Exchange
     #: id of the earlier page whose document the server confirms
     unchanged_since: int | None = None
-    #: whether a page's row will point to it, which is not so for a robots.txt
+    #: whether a page's row will refer to the record, which is not so for a robots.txt
     has_page: bool = True
     #: all links of the document, followed or not
     outlinks: Sequence[str] = ()
     #: the payload's SHA-256, if it is already known
     sha256: bytes = b""
-    #: set once it is kept
+    #: set once the record is written
     place: ArchiveLocation | None = None

@@ -1,4 +1,4 @@
-"""The hosts that wait for their names, and the names that are needed soon."""
+"""The hosts that wait for their names to be resolved, and the names that are needed soon."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from django.db import connection
 from crawling.models.jobs import WORKING_IN_SQL
 from dnscache.preresolver.gate import IS_KEPT, IS_SETTLED
 
-#: a host is free at `due_at`, or, if its shift was lost, a whole delay after the lease, until which
-#: the shift may have fetched
+#: a host is free at `due_at`. If its shift was lost, it is free a whole delay after the end of the
+#: lease, since the shift may have fetched until then
 FREE_AT = (
     "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE greatest(h.due_at, h.lease_until + "
     "make_interval(secs => h.delay_seconds)) END"
 )
 
 
-#: hosts read of each process of a run, the longest due first: with fewer, unsettled names could
-#: hide each other
+#: the most hosts that are read of each process of a run, beginning with those that are due longest:
+#: with fewer, unsettled names could hide each other
 MOST_OF_A_PROCESS, MOST = 2000, 4000
-#: processes in line for resources whose names are resolved ahead of their shifts
+#: the number of processes in line for resources whose names are resolved ahead of their shifts
 FIRST_IN_LINE = 500
 
-#: true for a host whose name is settled or needs no look-up; for every host while the gate is open
+#: true for a host whose name is settled or needs no look-up, and for every host while the gate is
+#: open
 PASSES_GATE = f"""(
     NOT %(gate)s OR h.dns_name = '' OR NOT {IS_KEPT}
     OR EXISTS (SELECT FROM dnscache_dnsentry d WHERE d.name = h.dns_name AND {IS_SETTLED})
 )"""
 
-#: the time until which a host cannot pass the gate, because its name rests after a failure; null if
+#: the time until which a host cannot pass the gate because its name rests after a failure; null if
 #: unknown
 HELD_UNTIL = f"""(
     SELECT d.retry_at FROM dnscache_dnsentry d
@@ -43,8 +44,8 @@ HELD_UNTIL = f"""(
 # constants
 HELD = f"SELECT h.id FROM crawling_host h WHERE h.id = ANY(%(hosts)s) AND NOT {PASSES_GATE}"  # noqa: S608
 
-#: Processes that fetch, may begin at any time, or stand in front of the line. Those behind it are
-#: not read, however many they are: an answer might not live until it is their turn.
+#: Processes that fetch, that may begin at any time, or that are in front of the line. Processes
+#: behind these are not read, however many there are: an answer might expire before their turn.
 SOON_AT_WORK = """
 SELECT id FROM crawling_runprocess WHERE bank_process_id IS NULL
 UNION ALL
@@ -59,8 +60,9 @@ SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
     )))
 """
 
-#: Names that are settled beyond the look-ahead, or rest, are left out before anything is limited: a
-#: thousand dead names must not hide a live one. `share` has the names of one machine of several.
+#: Names that are settled beyond the look-ahead, or that rest, are left out before any limit
+#: applies, since a thousand dead names must not hide a live one. `share` selects the names for one
+#: of several machines.
 _NAMES_DUE = f"""
 SELECT due.dns_name, extract(epoch FROM min(due.at))::float8, {{rank}}::float8
 FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
@@ -80,16 +82,16 @@ WHERE p.id = ANY(ARRAY({SOON_AT_WORK})) AND r.state IN {WORKING_IN_SQL}
 GROUP BY 1 ORDER BY 3 LIMIT {MOST}
 """  # noqa: S608  # constants
 NAMES_DUE = _NAMES_DUE.format(rank="extract(epoch FROM min(due.at))", first="q.due_at")
-#: the patent's variant (SEEDS D1): a queue is made when a page's links first lead to its host, so
-#: the newest ones are those that the pages in hand link to
+#: the patent's variant (SEEDS D1): a queue is created when a page's links first lead to its host,
+#: so the newest queues are those of hosts to which the latest pages link
 NAMES_LINKED = _NAMES_DUE.format(rank="-max(due.id)", first="q.id DESC")
 
 
 class DueName(NamedTuple):
     name: str
     due: float
-    #: lowest first: the time when the host is due, or minus the queue's id for hosts to which links
-    #: were found last
+    #: lowest first: the time when the host is due, or minus the queue's id, so that the hosts of
+    #: the newest links come first
     rank: float
 
 

@@ -1,4 +1,4 @@
-"""The present rules of a crawl, from its order and the blocklist."""
+"""The rules of a crawl that apply now, from its order and the blocklist."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from crawling.orders.sections.filters import FiltersPart
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.expressions import Expressions
 
-#: the policy that an archive states where no robots.txt is excepted (WARC 1.1, `robots` of a
-#: warcinfo record)
+#: the policy that an archive states if no robots.txt is excepted (WARC 1.1, `robots` of a warcinfo
+#: record)
 OBEYED = "classic"
 
 
 def current_blocklist(about: Address | None = None) -> Blocklist:
-    """about: read only hosts and domains that cover this address."""
+    """The blocklist as it is stored now. about: read only the hosts and domains that cover this
+    address.
+    """
     rows = BlocklistEntry.objects.filter(removed_at=None)
     if about:
         names = about.hostname.split(".")
@@ -38,9 +40,10 @@ def current_blocklist(about: Address | None = None) -> Blocklist:
 
 
 class KeptBlocklist:
-    """The blocklist for callers that read it often: read again only after an edit.
+    """The blocklist for callers that read it often. It is read from the database again only after
+    an edit.
 
-    Takes some 300 bytes an entry while it is kept, as in a shift.
+    It takes about 300 bytes an entry while it is in memory, as in a shift.
     """
 
     def __init__(self) -> None:
@@ -65,7 +68,7 @@ def filters_of(
     blocklist: Blocklist | None = None,
     seeds: RunSeeds | None = None,
 ) -> UrlFilters:
-    """The rules that hold for a crawl; in a run, redirect targets of seeds on their own sites count
+    """The rules that apply to a crawl. In a run, redirect targets of seeds on their own sites count
     as seeds, too.
 
     blocklist, seeds: the list and the run's seeds, if the caller has them.
@@ -93,7 +96,7 @@ def url_filters(scope: Scope, blocklist: Blocklist, part: FiltersPart) -> UrlFil
 
 
 def rules_key(crawl: CrawlJob) -> str:
-    """The name of the present rules: the order's revision and the blocklist's version."""
+    """The name of the rules that apply now: the order's revision and the blocklist's version."""
     return f"{crawl.revision}.{blocklist_version()}"
 
 
@@ -104,13 +107,13 @@ def blocklist_version() -> str:
 
 
 def revision_in(key: str) -> int:
-    """The revision of the order that a `rules_key` names; 0 if it names none."""
+    """The revision of the order in a name made by `rules_key`; 0 if the name has none."""
     number = key.partition(".")[0]
     return int(number) if number else 0
 
 
 def robots_in_words(crawl: CrawlJob, now: datetime) -> str:
-    """How a crawl treats robots.txt, as its archive states."""
+    """The crawl's treatment of robots.txt in words, as its archive states it."""
     rows = (
         RobotsException.objects.select_related("by")
         .filter(crawl=crawl, expires_at__gt=now)
@@ -125,7 +128,7 @@ def robots_in_words(crawl: CrawlJob, now: datetime) -> str:
 
 
 def unbound_hosts(crawl: CrawlJob, now: datetime) -> frozenset[str]:
-    """The hosts whose robots.txt does not bind the crawl at this moment."""
+    """The hosts with a robots.txt that does not bind the crawl at this moment."""
     return frozenset(
         RobotsException.objects.filter(crawl=crawl, expires_at__gt=now).values_list(
             "host", flat=True

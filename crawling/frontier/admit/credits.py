@@ -23,7 +23,7 @@ class SpentCredit(NamedTuple):
 
 
 SPENT = SentRows("spent", SpentCredit)
-#: A fetched URL has spent all its credit; if it is tried again, it begins with nothing.
+#: A fetched URL has spent all its credit. If it is tried again, it begins without credit.
 KEEP_CREDITS = f"""
 UPDATE crawling_url u SET credit = spent.credit, rank = %(level)s
 FROM {SPENT} WHERE u.id = spent.id
@@ -50,10 +50,10 @@ def ranking_of(run: Run) -> Ranking:
 def credit_gains(
     cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]
 ) -> dict[str, float]:
-    """The gain of each URL by a batch: best-first counts links, OPIC moves credit, and in a focused
-    crawl the most similar link counts; the other orders give nothing.
+    """The gain of each URL from a batch. Best-first counts links, OPIC moves credit, and in a
+    focused crawl the most similar link counts. In other orders there are no gains.
 
-    ranks: of the batch's own URLs by id. The caller holds the run's lock.
+    ranks: the ranks of the batch's own URLs, by id. The caller holds the run's lock.
     """
     order = run.crawl.visit_order
     if order == Order.BEST_FIRST:
@@ -81,7 +81,7 @@ def _spend(
 ) -> dict[str, float]:
     """Let pages spend their credit.
 
-    If the Lambda page had more than any of them, its turn comes before theirs.
+    If the Lambda page has more credit than any of them, it spends its credit first.
     """
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if not ended:
@@ -105,8 +105,8 @@ def _spend(
 
 
 def _unfinished(run: Run) -> int:
-    """How many URLs of the run are not done; those of the batch at hand are not counted as done
-    yet.
+    """The number of URLs of the run that are not done. URLs of the current batch do not count as
+    done yet.
     """
     left = (
         RunTotal.objects.filter(run=run)
@@ -117,8 +117,8 @@ def _unfinished(run: Run) -> int:
 
 
 def return_unspent(run: Run, gains: Mapping[str, float]) -> None:
-    """Give credit that reached no waiting URL to the Lambda page: a page that was already fetched
-    will not spend it.
+    """Give credit that reached no waiting URL to the Lambda page, since a page that was already
+    fetched will not spend it.
     """
     if gains and run.crawl.visit_order == Order.OPIC:
         LambdaRow.objects.filter(run=run).update(credit=F("credit") + sum(gains.values()))

@@ -1,8 +1,8 @@
-"""The depth of a URL is that of the shortest way to it, whatever the order of visits: if a page
-turns out to be nearer after its links were read, so are its targets, and URLs that a depth limit
-kept out may come in.
+"""The depth of a URL is the length of the shortest path to it, whatever the order of visits. If a
+page turns out to be nearer after its links were read, its targets are nearer, too, and URLs that a
+depth limit excluded may be admitted.
 
-For this, the links of pages are stored as fingerprints, only in runs with a depth limit.
+For this purpose the links of pages are stored as fingerprints, but only in runs with a depth limit.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from crawling.models import Run, Verdict
 from crawling.orders.scope.filters import Rule, UrlFilters
 from crawling.web.addresses import canonical_address
 
-#: the most pages whose targets are updated at a time, and the most targets of these, which are in
-#: memory then
+#: the most pages whose targets are updated at a time, and the most targets that are in memory then
 SLICE, MOST_TARGETS = 100, 100_000
 
-#: another shift may have found a shorter way while the page was in hand
+#: another shift may have found a shorter path while the page was in hand
 KEEP = """
 INSERT INTO crawling_pagetargets (url_id, run_id, links, redirect, is_behind)
 SELECT u.id, u.run_id, %(links)s::bigint[], %(redirect)s::bigint, u.depth < %(depth)s
@@ -71,7 +70,7 @@ class LinkPath(NamedTuple):
 
 
 def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
-    """Store the targets of the pages of a batch. The caller holds the run's lock."""
+    """Store the targets of a batch's pages. The caller holds the run's lock."""
     rows = [
         {
             "url": outcome.url_id,
@@ -89,10 +88,11 @@ def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
 def bring_targets_nearer(
     cursor: CursorWrapper, run: Run, *, numbers: Sequence[int]
 ) -> PatternAdmission:
-    """Lower the depths of the targets of pages that have come nearer, and of their targets in turn.
+    """Lower the depths of the targets of pages that have come nearer, then the depths of the
+    targets' own targets, and so on.
 
-    This ends, since each depth only falls. The caller holds the run's lock. URLs that are let in
-    are admitted at once, so that their hosts are made in one order.
+    This ends, since each depth only falls. The caller holds the run's lock. URLs that pass now are
+    admitted together, so that their hosts are created in one order.
     """
     new = caught = 0
     filters = cache(lambda: filters_of(run.crawl, run))
@@ -144,7 +144,7 @@ def _no_longer_too_deep(
     ways: dict[int, LinkPath],
     filters: Callable[[], UrlFilters],
 ) -> list[Candidate]:
-    """The URLs that only their depth kept out, and that are no longer too deep."""
+    """The URLs that were excluded only by their depth, and are no longer too deep."""
     kept_out = Verdict.objects.filter(run=run, rule=Rule.DEPTH, fingerprint__in=list(ways))
     near = [row for row in kept_out if ways[row.fingerprint].depth < row.depth]
     if not near:

@@ -17,10 +17,11 @@ from crawling.orders.ranking import is_of_package, rank_by
 
 logger = logging.getLogger(__name__)
 
-#: an order that took longer this often is no longer called; a single slow call may be the fault of
-#: a page that keeps the interpreter busy
+#: an order that took longer than this as often as this is no longer called; a single slow call may
+#: be the fault of a page that keeps the interpreter busy
 CALL_SECONDS, MOST_SLOW = 1.0, 3
-#: seeds are ranked for this long at the beginning of a shift, and the rest at that of the next
+#: the time for ranking seeds at the beginning of a shift; the remaining seeds are ranked by the
+#: next shift
 SEEDS_SECONDS = 2.0
 
 
@@ -48,15 +49,17 @@ WHERE u.id = new.id AND u.state = '{UrlState.QUEUED}' AND u.rank <> new.rank
 
 
 class PackageRanks:
-    """Asks a package only in a shift, whose worker ends the process if a call does not return.
-    Elsewhere the depth is the rank.
+    """Calls a package's order, but only in a shift, whose worker ends the process if a call does
+    not return. Elsewhere the depth is the rank.
     """
 
     def __init__(self) -> None:
         self.slow: Counter[str] = Counter()
 
     def rank(self, order: str, url: str, depth: int) -> float:
-        """The depth outside of a shift, and if the order took too long before."""
+        """The rank by the package's order. The depth outside a shift, or if the order was too slow
+        before.
+        """
         if not VITALS.in_shift or self.slow[order] >= MOST_SLOW:
             return float(depth)
         began = time.monotonic()
@@ -74,8 +77,8 @@ PACKAGE_RANKS = PackageRanks()
 
 
 def rank_seeds(run: Run) -> None:
-    """Rank waiting seeds, which were queued outside of shifts, by a package's order. They are
-    ranked before the run is locked, since a package may be slow.
+    """Rank waiting seeds, which were queued outside shifts, by a package's order. This happens
+    before the run is locked, since a package may be slow.
     """
     order = run.crawl.visit_order
     if not is_of_package(order):

@@ -1,5 +1,5 @@
-"""Hold the URLs of patterns whose pages yield too little, and let in URLs that a rule has kept out
-and that pass now.
+"""Hold the URLs of patterns whose pages yield too little, and admit URLs that a rule excluded and
+that pass now.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def watch_yields(
     known: Collection[str],
     watch: PatternWatch,
 ) -> int:
-    """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little;
-    return the number of held URLs.
+    """Count the worth of a batch's pages, and hold the URLs of patterns that yield too little.
+    Return the number of held URLs.
 
-    known: links of the batch that the run had before. The caller holds the run's lock, and confirms
-    the batch to the watch once it is committed.
+    known: links of the batch that the run already had. The caller holds the run's lock, and
+    confirms the batch to the watch once the batch is committed.
     """
     counted = [worth for outcome in outcomes for worth in watch.count(outcome, originals, known)]
     worths = {worth.pattern.key: worth for worth in counted if worth.is_row}
@@ -81,7 +81,8 @@ def watch_yields(
             )
             news.append(worth.pattern)
             held += hold(cursor, run.pk, worth.pattern)
-        elif row.state == TrapState.QUARANTINED:  # found just before the shift learned of it
+        # found just before the shift heard of the decision
+        elif row.state == TrapState.QUARANTINED:
             held += hold(cursor, run.pk, worth.pattern)
     tell_quarantine(run, news)
     watch.has_held |= bool(news)
@@ -96,7 +97,7 @@ class PatternAdmission(NamedTuple):
 def admit_by_pattern(
     cursor: CursorWrapper, run: Run, found: Iterable[Candidate], *, numbers: Sequence[int]
 ) -> PatternAdmission:
-    """Queue the found URLs, except those of held or banned patterns; seeds are always queued.
+    """Queue the found URLs, except URLs of held or banned patterns. Seeds are always queued.
 
     The caller holds the run's lock, and counts the URLs.
     """
@@ -111,7 +112,7 @@ def admit_by_pattern(
             key = judged.pattern.key if judged.pattern else None
             kept = replace(candidate, pattern=key, trap=judged.trap)
             (trapped if judged.trap else wanted).append(kept)
-    if trapped:  # the queues of both at once, as for the links of pages
+    if trapped:  # both kinds get their queues at once, like the links of pages
         add_queues(cursor, run.pk, [*wanted, *trapped], numbers=numbers)
     new = schedule_urls(run, wanted, numbers=numbers).new
     caught = catch(cursor, run, trapped, numbers=numbers).new if trapped else 0

@@ -33,35 +33,37 @@ from crawling.web.simhash import is_alike
 
 K = TypeVar("K")
 V = TypeVar("V")
-#: texts that the next is compared with, and patterns and lists that a shift remembers
+#: the number of texts with which the next text is compared, and of patterns and lists that a shift
+#: remembers
 COMPARED = 64
 MOST_PATTERNS = 5_000
 MOST_LISTS = 64
-#: pages of a list by which its parameters are judged, and parameters that are remembered
+#: the number of a list's pages by which its parameters are judged, and of its parameters that are
+#: remembered
 MOST_LIST_PAGES, MOST_PARAMETERS = 500, 200
 #: Two yields that differ by less than this factor count as equal.
 MUCH_THE_SAME = 1.5
-#: the texts of pages that are remembered
+#: the number of texts of pages that are remembered
 MOST_TEXTS = 50_000
-#: the images of a pattern's pages that are remembered: 50 MB for all patterns
+#: the number of images of a pattern's pages that are remembered: 50 MB for all patterns
 MOST_SHOWN = 100
-#: a pattern becomes a row once a shift has fetched this many of its pages, or a site once this many
-#: were alike: most patterns have only one
+#: a pattern gets a row once a shift has fetched this many of its pages, a site once this many were
+#: alike; most patterns have only one page
 WATCHED_FROM = 5
 
 
 class KnownTexts:
-    """The latest texts of some pages that were new, and what those pages showed."""
+    """The latest new texts of some pages, and the images that these pages showed."""
 
     def __init__(self) -> None:
         self._simhashes: deque[int] = deque(maxlen=COMPARED)
         #: the texts that are too short for a simhash
         self._short: deque[bytes] = deque(maxlen=COMPARED)
-        #: hashes of addresses
+        #: hashes of the addresses of images
         self._shown: dict[int, None] = {}
 
     def says_something_new(self, key: int | bytes) -> bool:
-        """Whether no text is like this one, which counts as known from now on."""
+        """Whether no known text is similar to this text. The text is known from now on."""
         if isinstance(key, bytes):
             is_new = key not in self._short
             self._short += [key] if is_new else []
@@ -71,8 +73,8 @@ class KnownTexts:
         return is_new
 
     def shows_something_new(self, shown: Collection[str]) -> bool:
-        """Whether no page has shown one of these images; the first page's images may be on all
-        pages.
+        """Whether no page has shown one of these images. The images of the first page do not count,
+        since all pages may show them.
         """
         is_first, before = not self._shown, len(self._shown)
         self._shown |= dict.fromkeys(map(xxh3_64_intdigest, map(str.encode, shown)))
@@ -82,7 +84,7 @@ class KnownTexts:
 
 
 class KnownMarks:
-    """The words and parameters of a list's pages, one bit for each of some hashes."""
+    """The words and parameters of a list's pages, as bits of a few hashes of each."""
 
     SIZE = 1 << 20
 
@@ -91,8 +93,8 @@ class KnownMarks:
         self._count = 0
 
     def has_new(self, marks: Collection[int]) -> bool:
-        """Whether one of these marks is new; all of them count as known from now on. In a list with
-        very many words every page has a new one.
+        """Whether one of these marks is new. All of them are known from now on. In a list with very
+        many words every page has a new one.
         """
         before = self._count
         for mark in marks:
@@ -107,10 +109,11 @@ class KnownMarks:
 class PatternWorth:
     pattern: Pattern
     texts: KnownTexts = field(default_factory=KnownTexts)
-    #: whether each of the latest pages led to more of its kind, and whether it brought anything new
+    #: for each of the latest pages, whether it led to more pages of its kind, and whether it
+    #: brought anything new
     leads_on: deque[bool] = field(default_factory=lambda: deque(maxlen=LATEST))
     lately: deque[bool] = field(default_factory=lambda: deque(maxlen=PROBE_PAGES))
-    #: pages that the row does not count yet
+    #: the number of fetched pages that are not in the row yet
     fetched: int = 0
     fresh: int = 0
     is_row: bool = False
@@ -129,7 +132,7 @@ class PatternWorth:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the latest pages brought too little, whatever earlier pages did."""
+        """Whether the latest pages brought too little, whatever earlier pages brought."""
         sample = self.lately.maxlen or PROBE_PAGES
         is_sampled = len(self.lately) == sample
         return is_sampled and sum(self.lately) < LEAST_YIELD * sample and self.is_growing
@@ -153,16 +156,16 @@ class PatternWorth:
             self.is_row |= self.fetched >= WATCHED_FROM
 
     def look_again(self, pages: Sequence[ListPage]) -> None:
-        """Set the latest pages of a parameter. Others of its list were found to bring nothing, so
-        half of a sample decides.
+        """Set the latest pages of a parameter. Other parameters of its list were found to bring
+        nothing, so half of a sample decides.
         """
         self.lately = deque((page.is_new for page in pages), maxlen=PROBE_PAGES // 2)
         self.leads_on = deque((page.leads_on for page in pages), maxlen=LATEST)
 
 
 class ListPage(NamedTuple):
-    """The parameters of a page, whether it brought an item, an image or a word, whether it brought
-    anything new at all, and whether it led to more of its list.
+    """The facts about a list's page: its parameters, whether it brought an item, an image or a
+    word, whether it brought anything new at all, and whether it led to more of its list.
     """
 
     parameters: frozenset[int]
@@ -172,9 +175,9 @@ class ListPage(NamedTuple):
 
 
 class KnownList:
-    """Items, images and words that the pages of a list have shown, whatever their parameters were,
-    and the parameters that bring nothing: the other parameters are judged by the pages without
-    these.
+    """Items, images and words that the pages of a list have shown, whatever their parameters, and
+    the parameters that bring nothing. Pages with such parameters do not count in the judgement of
+    the others.
     """
 
     def __init__(self) -> None:
@@ -184,7 +187,7 @@ class KnownList:
         self._worths: dict[int, PatternWorth] = {}
 
     def count(self, patterns: Sequence[Pattern], page: ListPage) -> list[PatternWorth]:
-        """Count a page of these parameters. Return their worths."""
+        """Count a page with these parameters. Return their worths."""
         worths = [self._worth(pattern) for pattern in patterns]
         vain = [worth for worth in worths if worth.is_vain]
         for worth in vain or worths:
@@ -201,9 +204,9 @@ class KnownList:
         return _latest(self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PARAMETERS)
 
     def _worst(self) -> set[int]:
-        """The parameters whose pages brought least: a parameter that narrows a list down brings
-        less than one that the list needs. A parameter on all pages is judged only once the list has
-        no others. Empty if it is too soon.
+        """The parameters whose pages brought least: a parameter that narrows down a list brings
+        less than one that the list needs. A parameter that all pages have is judged only once the
+        list has no others. Empty while it is too soon to judge.
         """
         brought: dict[int, list[bool]] = {}
         for page in self._pages:
@@ -246,7 +249,7 @@ class FetchedPage:
 
     @cached_property
     def news(self) -> list[Candidate]:
-        """The URLs to which the page is the first to lead, except held ones."""
+        """The URLs to which this page is the first to lead. Held URLs are left out."""
         links = [link for link in self._outcome.links if link.is_link and not link.trap]
         return [link for link in links if link.address.url not in self._known]
 
@@ -256,7 +259,7 @@ class FetchedPage:
 
     @cached_property
     def leads_to_list(self) -> list[bool]:
-        """Whether each of these URLs belongs to the page's own list."""
+        """For each of these URLs, whether it belongs to the page's own list."""
         return [
             bool(self.list_name) and list_of(link.address) == self.list_name for link in self.news
         ]
@@ -286,19 +289,21 @@ class FetchedPage:
 
 
 class PatternWatch:
-    """The latest MOST_PATTERNS patterns of which a shift has fetched pages."""
+    """The watch of a shift on patterns: the latest MOST_PATTERNS patterns of which it has fetched
+    pages.
+    """
 
     def __init__(self) -> None:
         self._worths: dict[int, PatternWorth] = {}
         #: lists by the common part of their URLs
         self._lists: dict[str, KnownList] = {}
-        #: simhashes of the latest pages of the run, whatever their patterns
+        #: simhashes of the latest pages of the run, in all patterns
         self._texts: dict[int, None] = {}
-        #: the worths of pages whose batch is not known to be committed, by the ids of their URLs
+        #: the worths of pages whose batch is perhaps not committed yet, by the ids of their URLs
         self._counted: dict[int, list[PatternWorth]] = {}
-        #: rows that a transaction has written and that are not known to be committed
+        #: rows that a transaction has written and perhaps not committed yet
         self._written: list[PatternWorth] = []
-        #: whether patterns were held whose links the shift may still let in
+        #: whether patterns were held whose links the shift may still admit
         self.has_held = False
 
     def count(
@@ -307,7 +312,7 @@ class PatternWatch:
         originals: Mapping[bytes, int],
         known: Collection[str],
     ) -> list[PatternWorth]:
-        """Count a page under its patterns, if it was read: once, however often its batch is tried.
+        """Count a page under its patterns if it was read: once, however often its batch is tried.
         known: URLs found again.
         """
         if (counted := self._counted.get(outcome.url_id)) is not None:
@@ -327,8 +332,8 @@ class PatternWatch:
         return counted
 
     def note_written(self, worths: Collection[PatternWorth]) -> None:
-        """Note that the rows count all pages of these patterns once the transaction is
-        committed.
+        """Note that, once the transaction is committed, the rows count all pages of these
+        patterns.
         """
         self._written = [*worths]
 
@@ -342,8 +347,8 @@ class PatternWatch:
 
     def _of_pattern(self, page: FetchedPage, pattern: Pattern) -> PatternWorth:
         worth = self._worth(pattern)
-        # for a suspicious pattern, a text that any page had counts as known, even if only its ids
-        # differ, and other pages are no sign of worth
+        # in a suspicious pattern, a text like that of any other page counts as known, even if its
+        # ids differ, and links to other pages are no sign of worth
         is_known = bool(pattern.rule) and page.answer.text.simhash in self._texts
         is_new = not is_known and page.is_new_to(worth.texts)
         is_new = is_new or (not pattern.rule and page.leads_to_others)
@@ -376,7 +381,7 @@ class PatternWatch:
 
 
 def _latest(kept: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
-    """The value kept under a key, or a new one; the latest `most` are kept."""
+    """The value kept under a key, or a new value. The latest `most` values are kept."""
     value = kept.pop(key, None) or make()
     kept[key] = value
     forget_oldest(kept, most)

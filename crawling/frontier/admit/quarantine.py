@@ -1,5 +1,5 @@
-"""URLs of patterns that look like traps: held out of their queues until an operator has approved or
-banned the pattern.
+"""URLs of patterns that look like traps. They are kept out of their queues until an operator has
+approved or banned the pattern.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NewPattern(NamedTuple):
 
 
 CAUGHT = SentRows("new", NewPattern)
-#: a pattern that is known keeps the operator's word
+#: a known pattern keeps the operator's decision
 ADD_PATTERNS = f"""
 INSERT INTO crawling_trappattern AS p (run_id, state, found_at, {CAUGHT.names})
 SELECT %(run)s, 'quarantined', clock_timestamp(), {CAUGHT.columns} FROM {CAUGHT}
@@ -52,7 +52,7 @@ INSERT INTO crawling_trappattern (run_id, key, pattern, rule, state, found_at)
 SELECT %s, key, pattern, rule, state, clock_timestamp() FROM crawling_trappattern
 WHERE run_id = %s AND state IN ('approved', 'banned') ORDER BY id
 """
-#: patterns that a new run's log names, and that a run's listeners are told of
+#: the most patterns that the log of a new run names, and of which a run's listeners are notified
 MOST_TOLD = 20
 
 HOLD = f"""
@@ -66,8 +66,8 @@ WITH held AS (
 SELECT count(*) FROM held
 """  # noqa: S608 - the states are constants
 
-#: URLs of an origin or a parameter, whatever other patterns they have; those that an operator let
-#: in stay
+#: the URLs of an origin or with a parameter, whatever their other patterns; URLs that an operator
+#: let in stay
 HOLD_WIDE = f"""
 WITH held AS (
     UPDATE crawling_url u SET state = '{UrlState.QUARANTINED}', due_at = NULL, pattern = %(key)s
@@ -106,7 +106,7 @@ WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNIN
 
 
 def states_of(run_id: int) -> Mapping[int, TrapState]:
-    """The judgements of those patterns of the run that matter to new links."""
+    """The decisions on patterns of the run that matter to new links."""
     rows = (
         TrapPattern.objects.filter(run=run_id)
         .exclude(state=TrapState.WATCHED)
@@ -123,7 +123,7 @@ def catch(
     numbers: Sequence[int],
     gains: Mapping[str, float] | None = None,
 ) -> Scheduled:
-    """Take up URLs of suspicious patterns without queueing them; held URLs count as new.
+    """Store URLs of suspicious patterns without queueing them. Held URLs count as new.
 
     The caller holds the run's lock.
     """
@@ -138,13 +138,14 @@ def catch(
     known = cursor.fetchall()
     tell_quarantine(run, [patterns[key] for key, _, is_new in known if is_new])
     for key, state, is_new in known:
-        if not is_new and state == TrapState.APPROVED:  # just before the shift learned of it
+        # approved just before the shift heard of the decision
+        if not is_new and state == TrapState.APPROVED:
             held -= let_go(cursor, run.pk, key)
     return caught._replace(new=held)
 
 
 def hold(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> int:
-    """Take the waiting URLs of a pattern out of their queues. Return how many.
+    """Take the waiting URLs of a pattern out of their queues. Return their number.
 
     The caller holds the run's lock.
     """
@@ -158,7 +159,7 @@ def hold(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> int:
 
 
 def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
-    """Put the held URLs of a pattern back into their queues. Return how many.
+    """Put the held URLs of a pattern back into their queues. Return their number.
 
     The caller holds the run's lock.
     """
@@ -167,8 +168,8 @@ def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
 
 
 def tell_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
-    """Log what is held, and why, and tell the run's listeners, once for each batch, until they were
-    told of MOST_TOLD patterns of the run.
+    """Log which patterns are held and why, and notify the run's listeners, once for each batch,
+    until they have heard of MOST_TOLD patterns of the run.
     """
     for pattern in patterns:
         told = (
@@ -194,8 +195,8 @@ def _why(pattern: Pattern) -> str:
 
 
 def keep_decisions(earlier: Run, run: Run) -> None:
-    """Carry operators' decisions on an earlier run's patterns over to a new run, and log patterns
-    that were held there undecided: their pages are fetched and judged anew.
+    """Copy operators' decisions on patterns from an earlier run to a new one. Log patterns that
+    were held without a decision: their pages are fetched and judged anew.
     """
     with connection.cursor() as cursor:
         cursor.execute(KEEP_DECISIONS, [run.pk, earlier.pk])
@@ -210,7 +211,8 @@ def keep_decisions(earlier: Run, run: Run) -> None:
 
 
 def approve_pattern(run: Run, pattern: TrapPattern) -> int:
-    """Queue the held URLs of a pattern, and let its links in from now on. Return how many.
+    """Queue the held URLs of a pattern, and admit its links from now on. Return the number of
+    queued URLs.
 
     The caller holds the run's lock.
     """

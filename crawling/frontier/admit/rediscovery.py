@@ -1,4 +1,4 @@
-"""The changes that a link makes to a known URL: the URL may come nearer, and gain by it."""
+"""The effects of a link to a known URL: the URL may come nearer, and may gain by the link."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crawling.web.addresses import fingerprint
 
 
 class UrlPath(NamedTuple):
-    """A shorter path to a URL; its rank, or None if it keeps its own."""
+    """A shorter path to a URL, with its new rank, or None if it keeps its own."""
 
     fingerprint: int
     depth: int
@@ -29,7 +29,7 @@ class UrlPath(NamedTuple):
 
 
 SHORTER = SentRows("short", UrlPath)
-#: The referrer becomes the page from which the way to the URL is shortest.
+#: The referrer becomes the page with the shortest path to the URL.
 SHORTEN = f"""
 UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects,
     rank = coalesce(short.rank, u.rank), nesting = greatest(u.nesting, short.nesting)
@@ -43,7 +43,7 @@ class RankChange(NamedTuple):
 
 
 GAINS = SentRows("more", RankChange)
-#: in best-first, gains are links
+#: in best-first, gains are numbers of links
 GAIN = f"""
 UPDATE crawling_url u SET rank = u.rank - %(step)s * more.gain,
     backlinks = u.backlinks + CASE WHEN %(are_links)s THEN more.gain ELSE 0 END
@@ -65,7 +65,7 @@ class LinkCount(NamedTuple):
 
 
 MORE_LINKS = SentRows("more", LinkCount)
-#: If two URLs have one fingerprint, only the one at its own place is counted.
+#: If two URLs have one fingerprint, only the URL that is stored under it is counted.
 ADD_LINKS = f"""
 UPDATE crawling_url u SET backlinks = coalesce(u.backlinks, 0) + more.n
 FROM {MORE_LINKS}
@@ -80,7 +80,7 @@ class StatedChange(NamedTuple):
 
 
 STATED = SentRows("stated", StatedChange)
-#: If two URLs have one fingerprint, only the one at its own place is noted.
+#: If two URLs have one fingerprint, only the URL that is stored under it is noted.
 NOTE_MODIFIED = f"""
 UPDATE crawling_url u SET modified_at = stated.at
 FROM {STATED}
@@ -88,7 +88,7 @@ WHERE u.run_id = %(run)s AND u.fingerprint = stated.fingerprint AND u.url = stat
     AND stated.at BETWEEN clock_timestamp() - make_interval(days => %(days)s) AND clock_timestamp()
 """  # noqa: S608  # constants
 
-#: A URL that was fetched, or is in process, gets the depth of the shortest path to it;
+#: A URL that is fetched or in process gets the depth of the shortest path to it;
 #: `crawling.frontier.admit.depths` updates its targets.
 BRING_NEARER = f"""
 WITH nearer AS (
@@ -101,7 +101,7 @@ UPDATE crawling_pagetargets t SET is_behind = true FROM nearer WHERE t.url_id = 
 """  # noqa: S608  # constants
 
 WAITING = {UrlState.QUEUED, UrlState.QUARANTINED}
-#: a URL in process may be tried again, and OPIC spends its credit when it is done
+#: a URL in process may be tried again, and in OPIC it spends its credit when it is done
 UNFINISHED = WAITING | {UrlState.IN_PROCESS}
 
 
@@ -119,7 +119,7 @@ def update_known_urls(
     met: Sequence[Rediscovery],
     gains: Mapping[str, float],
 ) -> set[str]:
-    """Set the least depth and add the gains. Return the URLs that received a gain.
+    """Set the least depth of known URLs, and add their gains. Return the URLs that received a gain.
 
     The caller holds the run's lock.
     """
@@ -159,7 +159,7 @@ def _way(row: Rediscovery, ranking: Ranking) -> UrlPath:
 
 
 def add_links(run_id: int, links: Mapping[str, int]) -> None:
-    """Count links to URLs that the run has. The caller holds the run's lock."""
+    """Count links to URLs that are already in the run. The caller holds the run's lock."""
     marks = {fingerprint(url): url for url in links}
     more = [LinkCount(mark, url, links[url]) for mark, url in marks.items()]
     with connection.cursor() as cursor:
@@ -167,8 +167,8 @@ def add_links(run_id: int, links: Mapping[str, int]) -> None:
 
 
 def note_modified(cursor: CursorWrapper, run_id: int, stated: Mapping[str, datetime]) -> None:
-    """Note when URLs of the run were changed last, as a sitemap states; times in the future or long
-    past, on which no visit can depend, are ignored. The caller holds the run's lock.
+    """Note when URLs of the run were last changed, according to a sitemap. Times in the future or
+    long past are ignored, since no visit can depend on them. The caller holds the run's lock.
     """
     marks = {fingerprint(url): url for url in stated}
     rows = [StatedChange(mark, url, stated[url]) for mark, url in marks.items()]

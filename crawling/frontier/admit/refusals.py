@@ -1,4 +1,4 @@
-"""Store the URLs that were kept out of a run, one row each, so that `why not?` has an answer."""
+"""Store the URLs that were excluded from a run, one row each, to answer the question *Why not?*."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crawling.models import Verdict, VerdictCount
 from crawling.orders.scope.filters import Rule, Ruling
 from crawling.web.addresses import Address, fingerprint
 
-#: the most rows of a run; further refusals are only counted
+#: the most such rows of a run; further refusals are only counted
 MOST_ROWS = 20_000
 #: refused URLs that a shift remembers
 CAPACITY = 50_000
@@ -43,7 +43,7 @@ FROM {MET} WHERE v.run_id = %(run)s AND v.fingerprint = met.fingerprint AND v.ur
 
 
 class RuleCount(NamedTuple):
-    """The new rows of a rule, and the URLs that it kept out beyond them."""
+    """For one rule, its new rows, and the number of URLs that it excluded without a row."""
 
     rule: str
     kept: int
@@ -60,9 +60,10 @@ ON CONFLICT (run_id, rule) DO UPDATE SET kept = c.kept + excluded.kept,
 
 
 class Refusals:
-    """The links that a shift has refused, the latest CAPACITY of them; shared by its fetch threads.
+    """The latest CAPACITY links that a shift has refused, shared by its fetch threads.
 
-    Each URL is written to the database once; the other pages that link to it follow with `take`.
+    Each URL is written to the database once. The number of further pages that link to it follows
+    with `take`.
     """
 
     def __init__(self) -> None:
@@ -91,8 +92,8 @@ class Refusals:
         via: int | None,
         is_final: bool,
     ) -> Refusal | None:
-        """The refusal of a link that is to be stored; None if the refusal is known and the link no
-        nearer this time.
+        """The refusal of a link that is to be stored. None if the refusal is known and the link is
+        no nearer this time.
 
         is_final: the URL would be refused wherever it is found.
         """
@@ -110,13 +111,13 @@ class Refusals:
             return refusal
 
     def forget(self) -> None:
-        """Forget the refusals, since other rules hold from now on."""
+        """Forget the refusals, since other rules apply from now on."""
         with self._lock:
             self._known.clear()
             self._final.clear()
 
     def take(self) -> Mapping[str, int]:
-        """How often URLs were met again since the last time."""
+        """The number of times that each URL was met again since the last call."""
         with self._lock:
             met, self._again = self._again, Counter()
         return met
@@ -125,7 +126,7 @@ class Refusals:
 def keep_refusals(
     cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal], *, revision: str
 ) -> None:
-    """Store refusals, as far as the run has room. The caller holds the run's lock."""
+    """Store refusals as long as the run has rows left for them. The caller holds the run's lock."""
     once: dict[str, Refusal] = {}
     for refusal in refusals:
         once.setdefault(refusal.url, refusal)
@@ -165,7 +166,7 @@ def keep_links(run_id: int, met: Mapping[str, int]) -> None:
 
 
 def drop_verdicts(run_id: int, rows: Iterable[Verdict]) -> None:
-    """Remove rows whose rule is gone. The caller holds the run's lock."""
+    """Remove rows whose rule no longer exists. The caller holds the run's lock."""
     gone = list(rows)
     Verdict.objects.filter(pk__in=[row.pk for row in gone]).delete()
     counted = Counter(row.rule for row in gone)

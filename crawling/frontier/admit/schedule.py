@@ -1,4 +1,4 @@
-"""Let new URLs into a run's frontier: each once, exactly (SEEDS W11)."""
+"""Admit new URLs into a run's frontier, each exactly once (SEEDS W11)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from crawling.orders.ranking import Ranking
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.public_suffixes import domain_of
 
-#: URLs that a statement inserts or looks for. The server waits for the next statement while its
-#: rows are made, under the run's lock, and other threads of the shift may have the interpreter
+#: the most URLs that a statement inserts or looks up. The server waits for the next statement,
+#: under the run's lock, while its rows are made, and other threads of the shift may have the
+#: interpreter
 MOST_ROWS = 2_000
 
 
@@ -36,7 +37,8 @@ class NewQueue(NamedTuple):
 
 
 NEW_QUEUES = SentRows("new", NewQueue)
-#: in the order of their assignment, so that a later assignment by ids has the same result
+#: in the order of their assignment, so that a later assignment in the order of ids has the same
+#: result
 ADD_QUEUES = f"""
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
 SELECT %(run)s, h.id, new.number, new.domain
@@ -66,7 +68,7 @@ class NewUrl(NamedTuple):
 
 
 NEW_URLS = SentRows("new", NewUrl)
-#: ids follow the order of the rows, and the order of ids is the order of visits among equals
+#: ids follow the order of the rows, and URLs of equal rank are visited in the order of their ids
 ADD_URLS = f"""
 INSERT INTO crawling_url (run_id, state, {NEW_URLS.names})
 SELECT %(run)s, %(state)s, {NEW_URLS.columns} FROM {NEW_URLS.in_order}
@@ -97,11 +99,11 @@ FIND_SEEN = (
 
 
 class Scheduled(NamedTuple):
-    #: URLs that the run had not seen
+    #: the number of URLs that are new to the run
     new: int = 0
-    #: the URLs that it had before
+    #: the URLs that the run already had
     known: Collection[str] = ()
-    #: credits from links that no URL received, by the links' target
+    #: credits from links that no URL received, by the URL of the link's target
     unspent: Mapping[str, float] = MappingProxyType({})
 
 
@@ -117,8 +119,8 @@ def schedule_urls(
 
     The caller holds the run's lock.
 
-    `numbers` are those of the run's processes, to which hosts are assigned. `gains` are the gains
-    from the links, by URL (`crawling.frontier.admit.credits`).
+    numbers: the numbers of the run's processes to which hosts are assigned. gains: the gains from
+    the links, by URL (`crawling.frontier.admit.credits`).
     """
     gains = gains or {}
     if not candidates:
@@ -141,12 +143,12 @@ def schedule_urls(
 
 
 def count_links(candidates: Iterable[Candidate]) -> Counter[str]:
-    """How many links of pages lead to each URL."""
+    """The number of links of pages that lead to each URL."""
     return Counter(one.address.url for one in candidates if one.is_link and one.via is not None)
 
 
 def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
-    """Each URL once, in the place where it was found first, with the shortest path to it."""
+    """Each URL once, at the position where it was found first, with the shortest path to it."""
     once: dict[str, Candidate] = {}
     for candidate in candidates:
         if candidate.depth < once.setdefault(candidate.address.url, candidate).depth:
@@ -157,8 +159,7 @@ def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
 def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates that are new to the run.
 
-    If two URLs have one fingerprint, the later counts as known, which is wrong for one in 10^19
-    pairs.
+    If two URLs have one fingerprint, the later counts as known. This happens to one in 10^19 pairs.
     """
     marks = {fingerprint(candidate.address.url): candidate for candidate in candidates}
     with connection.cursor() as cursor:
@@ -171,7 +172,7 @@ def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
 def add_queues(
     cursor: CursorWrapper, run_id: int, candidates: Sequence[Candidate], *, numbers: Sequence[int]
 ) -> None:
-    """Make the missing hosts and queues of all these. The caller holds the run's lock."""
+    """Create the missing hosts and queues of all these URLs. The caller holds the run's lock."""
     _queues(cursor, run_id, candidates, numbers)
 
 
@@ -181,9 +182,9 @@ def _queues(
     candidates: Sequence[Candidate],
     numbers: Sequence[int],
 ) -> dict[str, int]:
-    """Ids of the host queues, made where missing.
+    """Ids of the host queues. Missing queues are created.
 
-    Names go in sorted, so that two runs never wait for each other.
+    Names are inserted in sorted order, so that two runs never wait for each other.
     """
     names = {candidate.address.host_key: candidate.address.hostname for candidate in candidates}
     cursor.execute(FIND_QUEUES, [run_id, list(names)])
@@ -213,7 +214,7 @@ class _Scheduler:
     links: Counter[str]
     #: new URLs by queue
     added: Counter[int] = field(default_factory=Counter)
-    #: URLs that the run had
+    #: URLs that the run already had
     known: set[str] = field(default_factory=set)
     #: URLs that have received gains from links
     receivers: set[str] = field(default_factory=set)
@@ -242,12 +243,12 @@ class _Scheduler:
     def _add(
         self, candidates: list[tuple[int, Candidate]]
     ) -> tuple[list[tuple[int, Candidate]], list[Rediscovery]]:
-        """Insert the candidates whose fingerprint is free. Return those that must try the next
-        fingerprint, and those that were known.
+        """Insert the candidates whose fingerprint is free. Return the candidates that must try the
+        next fingerprint, and the known ones.
 
         If two candidates have one fingerprint, only the first is inserted; the other then finds it
-        like any stored row. So every URL takes the same way from its own fingerprint to the first
-        free one, and finds itself on that way if it was stored before.
+        like any stored row. So every URL tries the same fingerprints in order, from its own to the
+        first free one, and finds itself among them if it was stored before.
         """
         rows = self._find([mark for mark, _ in candidates]) if self.ranking.counts_links else {}
         new: dict[int, Candidate] = {}
@@ -273,8 +274,8 @@ class _Scheduler:
     def _find(self, marks: list[int]) -> dict[int, SeenUrl]:
         """The URLs of the fingerprints that are taken.
 
-        They are read before the insertion if all links come here, since most are known then;
-        otherwise most are new, and the insertion shows the rest.
+        They are read before the insertion if this run is given every link, since most URLs are
+        known then. Otherwise most are new, and the insertion shows the known ones.
         """
         if not marks:
             return {}
@@ -298,7 +299,8 @@ class _Scheduler:
         url, depth, via = candidate.address.url, candidate.depth, candidate.via
         gained = self.gains.get(url, self.ranking.endowment if via is None else 0.0)
         trap = candidate.trap
-        return NewUrl(  # by position, since every link comes here: keywords take twice as long
+        # by position, since this is called for every link: keywords take twice as long
+        return NewUrl(
             self.queues[candidate.address.host_key],
             mark,
             url,

@@ -1,4 +1,4 @@
-"""Addresses that users add to a run as seeds."""
+"""Add addresses that users give to a run as seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crawling.models import Run, Url, UrlState, Verdict
 from crawling.web.addresses import Address, fingerprint
 from crawling.web.statuses import FetchStatus
 
-#: URLs that a rule or an operator excluded come back when they are added as seeds
+#: URLs that a rule or an operator excluded are queued again when they are added as seeds
 KEPT_OUT = (FetchStatus.FILTERED, FetchStatus.TAKEN_OUT)
 
 
@@ -25,9 +25,9 @@ def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
 
 
 def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int]) -> int:
-    """Queue new URLs, and URLs that rules or operators have excluded. Return how many.
+    """Queue new URLs, and URLs that rules or operators have excluded. Return their number.
 
-    A URL that waits already waits as a seed from now on. The caller holds the run's lock.
+    A URL that is already waiting is a seed from now on. The caller holds the run's lock.
     """
     marks = [fingerprint(address.url) for address in addresses]
     drop_verdicts(
@@ -40,7 +40,7 @@ def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int])
         run=run, fingerprint__in=marks, state=UrlState.EXCLUDED, status__in=KEPT_OUT
     )
     ids = list(out.values_list("pk", flat=True))
-    # rules pass seeds, so the next look at them leaves it in
+    # rules admit seeds, so the next judgement leaves it in the run
     Url.objects.filter(pk__in=ids).update(depth=0, via=None)
     seeds = [Candidate(address, depth=0, via=None) for address in addresses]
     added = schedule_urls(run, seeds, numbers=numbers).new

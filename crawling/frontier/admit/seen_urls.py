@@ -1,6 +1,6 @@
-"""Spares the database most of the links it has already seen (SEEDS W11).
+"""Spares the database most links to URLs that it already has (SEEDS W11).
 
-Exact: it calls a URL seen only if it was added before.
+The answers are exact: a URL counts as seen only if it was added before.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ CAPACITY = 200_000
 
 
 class SeenUrls:
-    """The URLs a shift has handed to the frontier with the least depth of each, the latest CAPACITY
-    of them; shared by its fetch threads.
+    """The latest CAPACITY URLs that a shift has handed to the frontier, with the least depth of
+    each; shared by its fetch threads.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -29,10 +29,11 @@ class SeenUrls:
     def unseen(
         self, addresses: Iterable[Address], depth: int, *, are_links: bool = True
     ) -> list[Address]:
-        """Return the addresses that were not added before at this depth or a lesser one; an address
-        that is added again counts as fresh.
+        """Return the addresses that were not added before at this depth or a lesser one. An address
+        that is added again counts as recently used.
 
-        are_links: the addresses are a page's links, so `take_links` counts those not returned.
+        are_links: the addresses are a page's links, so `take_links` counts the addresses that are
+        not returned.
         """
         new, known = [], []
         with self._lock:
@@ -43,7 +44,7 @@ class SeenUrls:
                 if least is None:
                     new.append(address)
                     continue
-                depths[url] = least  # put back at the end: popular URLs stay
+                depths[url] = least  # moved to the end, so that popular URLs stay
                 if depth < least:
                     new.append(address)
                 else:
@@ -61,12 +62,14 @@ class SeenUrls:
             forget_oldest(self._depths, self._capacity)
 
     def take_links(self) -> Counter[str]:
-        """The links since the last call to URLs that were not handed to the frontier again."""
+        """The number of links, since the last call, to each URL that was not handed to the frontier
+        again.
+        """
         with self._lock:
             taken, self._links = self._links, Counter()
         return taken
 
     def forget(self) -> None:
-        """Forget all URLs: other rules hold from now on, so each URL must be judged again."""
+        """Forget all URLs. Other rules apply from now on, so each URL must be judged again."""
         with self._lock:
             self._depths.clear()

@@ -1,1 +1,1 @@
-"""Changes of what waits in a run's frontier, by operators, orders and checkpoints."""
+"""Changes of the waiting URLs of a run, by operators, orders and checkpoints."""

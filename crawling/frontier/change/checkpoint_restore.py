@@ -21,7 +21,8 @@ STAGE = (
     "jsonb) ON COMMIT DROP"
 )
 
-#: the other server's clock may be wrong, so this is the longest rest of a host from a checkpoint
+#: the clock of the other server may be wrong, so the rest of a host from a checkpoint is limited to
+#: this
 ADD_HOSTS = """
 INSERT INTO crawling_host (name, delay_seconds, due_at)
 SELECT line->>'name', least(greatest((line->>'delay_seconds')::float8, 0), 3600),
@@ -33,8 +34,8 @@ NAME_HOSTS = f"""
 UPDATE crawling_host h SET dns_name = new.dns_name FROM {NEW_HOSTS} WHERE h.name = new.name
 """  # noqa: S608  # constants
 
-#: a time ahead of ours would win over everything that this server fetches; valid files of this
-#: server stay
+#: a file with a time in the future would replace everything that this server fetches; valid files
+#: of this server stay
 ADD_ROBOTS = """
 INSERT INTO crawling_robotsfile (origin, status, body, fetched_at, expires_at)
 SELECT r.origin, r.status, r.body, least(r.fetched_at, clock_timestamp()),
@@ -51,7 +52,7 @@ WHERE crawling_robotsfile.fetched_at < excluded.fetched_at
 def restore_shared(lines: Lines) -> None:
     """Add hosts and robots.txt files that are not known here.
 
-    To be called in a short transaction of its own: all runs use them.
+    To be called in a short transaction of its own, since all runs use these rows.
     """
     with connection.cursor() as cursor:
         hosts, robots = SHARED
@@ -81,7 +82,7 @@ def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collect
 
 
 def stage(cursor: CursorWrapper, lines: Iterable[str]) -> None:
-    """Put rows of JSON into the table `staged`, in their order."""
+    """Put rows of JSON into the table `staged`, in the order given."""
     cursor.execute(STAGE)
     cursor.execute("TRUNCATE staged RESTART IDENTITY")
     with cursor.copy("COPY staged (line) FROM STDIN") as copy:

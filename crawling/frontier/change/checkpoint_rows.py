@@ -1,5 +1,5 @@
-"""A run's part of the frontier's tables as rows of JSON: the rows of a checkpoint, and which ids in
-them are references.
+"""A run's part of the frontier's tables as rows of JSON, which are the rows of a checkpoint, and
+the ids in them that are references.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from crawling.models import (
 class CheckpointTable:
     name: str
     model: type[Model]
-    #: one JSON object a row; `id` and references to ids are those of the server that wrote the
+    #: returns one JSON object a row; `id` and references are ids of the server that wrote the
     #: checkpoint
     query: str
-    #: the rows get new ids under this word, by which other parts refer to them
+    #: the word under which the rows get new ids; other parts refer to the rows by this word
     renewed: str = ""
-    #: column -> the word under which the ids in it were renewed
+    #: column -> the word under which the ids in this column were renewed
     references: Mapping[str, str] = field(default_factory=dict)
-    #: column -> its value as SQL, which replaces that of the row `r` that was read
+    #: column -> its value as SQL, which replaces the value in the row `r` that was read
     given: Mapping[str, str] = field(default_factory=dict)
 
 
 #: the columns of verdicts; version 0.1.0 had another name for the blocklist
 RULE = {"rule": "replace(r.rule, 'black_list', 'blocklist')"}
-#: Hosts and robots.txt are shared: rows that the restoring server already has stay as they are.
+#: Hosts and robots.txt files are shared: rows that the restoring server already has stay unchanged.
 SHARED = (
     CheckpointTable(
         "hosts",
@@ -85,7 +85,7 @@ OWN = (
                ON p.queue_id = q.id
            WHERE q.run_id = %(run)s ORDER BY q.id""",  # noqa: S608 - the states are constants
         renewed="queue",
-        given={"domain": "coalesce(r.domain, '')"},  # older checkpoints lack it
+        given={"domain": "coalesce(r.domain, '')"},  # checkpoints of older versions lack it
     ),
     CheckpointTable(
         "urls",
@@ -107,13 +107,13 @@ OWN = (
                || CASE WHEN p.payload_from IS NULL THEN '{}' ELSE '{"payload_from": 0}'::jsonb END
            FROM crawling_page p WHERE p.run_id = %(run)s""",
         references={"url_id": "url", "duplicate_of": "url", "archive_file_id": "archive"},
-        # they name rows of the other database, and would name other pages here
+        # these name rows of the other database, and would name other pages here
         given={
             "unchanged_since": "NULL",
             "links_part": "NULL",
             "reused_from": "CASE WHEN r.reused_from IS NOT NULL THEN 0 END",
             "payload_from": "CASE WHEN r.payload_from IS NOT NULL THEN 0 END",
-            # the maker of the file states them
+            # the maker of the checkpoint's file states these pages
             "is_imported": "true",
             "fetched_at": "least(r.fetched_at, clock_timestamp())",
         },

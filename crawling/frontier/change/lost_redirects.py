@@ -16,14 +16,14 @@ from crawling.models import CrawlJob, Shift, UrlState
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import ASTRAY, MOST_REDIRECTS, FetchStatus, is_redirect
 
-#: the rows of some addresses, and where their answers lead
+#: the rows of some addresses, and the targets of their redirects
 FOLLOW = """
 SELECT u.url, u.id, u.state, u.status, p.final_url AS leads_to
 FROM crawling_url u LEFT JOIN crawling_page p ON p.url_id = u.id AND p.status BETWEEN 300 AND 399
 WHERE u.run_id = %s AND u.fingerprint = ANY(%s) AND u.url = ANY(%s)
 """
 
-#: the redirects that led to some rows, each found on the page of the one before
+#: the redirects that led to some rows, each found on the previous page
 LED_HERE = f"""
 WITH RECURSIVE chain AS (
     SELECT id, via, redirects, 0 AS hops FROM crawling_url WHERE id = ANY(%s)
@@ -44,16 +44,16 @@ FROM was WHERE u.id = was.id RETURNING was.status
 """  # noqa: S608 - the states are constants
 
 
-#: the address of a loop by which it was entered, if it has a try left
+#: the address by which a loop was entered, if it has a try left
 ENTRY = f"""
 SELECT id FROM crawling_url WHERE id = ANY(%s) AND state = '{UrlState.SUCCEEDED}' AND attempts < %s
 ORDER BY redirects, id LIMIT 1
 """  # noqa: S608 - the states are constants
-#: tries of the entry of a loop that a cookie may open
+#: the most tries for the entry of a loop that a cookie may open
 MOST_LOOP_TRIES = 3
 
 
-#: ids on the way into a loop and through it, and those of the loop alone
+#: ids on the path into a loop and through it, and ids of the loop alone
 Loop = tuple[list[int], list[int]]
 
 
@@ -62,7 +62,7 @@ class RedirectRow(NamedTuple):
     id: int
     state: str
     status: int | None
-    #: where it redirects, or None
+    #: the target of the redirect, or None
     leads_to: str | None
 
 
@@ -70,7 +70,7 @@ def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOut
     """Fail the redirects of a batch that lead into a loop or nowhere, and the redirects that led to
     them.
 
-    To be called when the batch is written and counted. The caller holds the run's lock.
+    To be called after the batch is written and counted. The caller holds the run's lock.
     """
     ended = [one for one in outcomes if one.status in ASTRAY]
     astray = {one.url_id: FetchStatus(one.status) for one in ended}
@@ -97,7 +97,7 @@ def _followed(
 ) -> tuple[dict[int, FetchStatus], list[Loop]]:
     """Follow all redirects of a batch at once, as far as the run has fetched them.
 
-    Return what is wrong with each that leads astray, and the loops.
+    Return the status of each redirect that leads nowhere, and the loops.
     """
     astray: dict[int, FetchStatus] = {}
     loops: list[Loop] = []
@@ -126,7 +126,7 @@ def _opened_again(cursor: CursorWrapper, shift: Shift, loops: Collection[Loop]) 
     """Queue the entries of loops again if the run keeps cookies, since a cookie of the loop may
     open it.
 
-    Return the ids on the ways to these entries, which have not failed yet.
+    Return the ids on the paths to these entries, which have not failed yet.
     """
     run_id = shift.process.run_id
     if not loops or not _keeps_cookies(run_id):

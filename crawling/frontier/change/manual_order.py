@@ -1,6 +1,6 @@
-"""An operator's acts on the frontier: send waiting URLs ahead or to the end, take them out, put
-them back, and put failed URLs back into their queues, as if neither they nor their hosts had ever
-been tried.
+"""An operator's actions on the frontier: move waiting URLs to the front or to the end, take them
+out, put them back, and queue failed URLs again, as if neither they nor their hosts had ever been
+tried.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from crawling.web.statuses import FetchStatus
 #: URLs in one transaction
 SLICE = 10_000
 
-#: the URLs' pages go, too: they will be fetched again, and every counted page has a row
+#: the URLs' pages are removed, too, since they will be fetched again, and every counted page has a
+#: row
 RETRY = f"""
 WITH slice AS (
     SELECT id FROM crawling_url
@@ -56,7 +57,7 @@ FROM pages
 class UrlAction(StrEnum):
     """Actions on URLs.
 
-    Places are among the URLs of the same host; hosts take turns.
+    A place is relative to URLs of the same host, since hosts take turns.
     """
 
     FIRST = "first"
@@ -70,8 +71,8 @@ LANES = {UrlAction.FIRST: -1, UrlAction.USUAL: 0, UrlAction.LAST: 1}
 
 
 def handle(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
-    """Apply an operator's action to the URLs that it fits: queued ones or, for PUT_BACK, those that
-    an operator took out. Return how many.
+    """Apply an operator's action to the URLs that it fits: to queued URLs or, for PUT_BACK, to URLs
+    that an operator took out. Return their number.
 
     The caller holds the run's lock. URLs in process are still fetched.
     """
@@ -101,13 +102,13 @@ def requeue_failed(
     url_id: int | None = None,
     keeps_tries: bool = False,
 ) -> int:
-    """Queue some of a run's failed URLs again: any, those of one status, or one.
+    """Queue failed URLs of a run again: all, those of one status, or one.
 
-    Return how many. The caller holds the run's lock.
+    Return their number. The caller holds the run's lock.
 
-    keeps_tries: their used tries still count.
+    keeps_tries: the used tries still count.
 
-    Shifts wait for that lock, but not for long: a batch takes a tenth of a second.
+    Shifts wait for that lock, but briefly: a batch takes a tenth of a second.
     """
     with connection.cursor() as cursor:
         values = {

@@ -1,6 +1,6 @@
-"""Apply changed rules to the URLs of a run: exclude those that no longer pass, queue those that
-pass again, and draw a sample of the waiting URLs. Rank the waiting URLs again after the weights
-were edited.
+"""Apply changed rules to the URLs of a run: exclude URLs that no longer pass, queue URLs that pass
+again, and draw a sample of the waiting URLs. Rank the waiting URLs again after the weights were
+edited.
 
 All of this is done batch by batch, so that fetching goes on meanwhile.
 """
@@ -25,20 +25,20 @@ from crawling.orders.scope.filters import Rule, Ruling, UrlFilters
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 
-#: rows looked at in one transaction
+#: the number of rows judged in one transaction
 BATCH = 2_000
 LEAST = -(1 << 63)
-#: an answer or a count decided these URLs, so only a change of the fields can be known
+#: an answer or a count excluded these URLs, so only an edit of these fields can admit them
 COME_BACK_WITH = {
     FetchStatus.WRONG_TYPE: frozenset({"types"}),
     FetchStatus.TOO_LARGE: frozenset({"max_document_bytes"}),
     FetchStatus.HOST_BUDGET: frozenset({"host_max_pages", "host_max_bytes", "host_max_seconds"}),
     FetchStatus.DOMAIN_BUDGET: frozenset({"domain_max_pages"}),
 }
-#: counts decided these, and will again
+#: counts decided these, and would decide them again
 COUNTED_RULES = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET, Rule.CRAWL_HOSTS)
 RULED = frozenset({FetchStatus.FILTERED, FetchStatus.BLOCKLISTED})
-#: rows looked at in one transaction
+#: the number of rows ranked in one transaction
 RANKED_BATCH = 5_000
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
@@ -47,14 +47,14 @@ class RankedUrl(NamedTuple):
     id: int
     url: str
     depth: int
-    #: pages that link to it
+    #: the number of pages that link to it
     links: int
     fingerprint: int
     is_unfinished: bool
 
 
-#: in the order of the one index that has all of a run's URLs and never changes; passing over rows
-#: that are done is also bounded in time
+#: in the order of the only index that has all of a run's URLs and never changes, so that even the
+#: time for skipping done rows is bounded
 SOME_RANKED = f"""
 SELECT id, url, depth, coalesce(backlinks, 0) AS links, fingerprint,
     state IN ('{UrlState.QUEUED}', '{UrlState.IN_PROCESS}', '{UrlState.QUARANTINED}')
@@ -74,14 +74,14 @@ RANK = f"""
 UPDATE crawling_url u SET rank = new.rank
 FROM {NEW_RANKS} WHERE u.id = new.id AND u.rank <> new.rank
 """  # noqa: S608  # constants
-#: the most URLs of a sample: reading and judging them takes half a second of processor time
+#: the most URLs of a sample, which takes half a second of processor time to read and judge
 MOST_SAMPLED = 10_000
 #: the most rows that are read in search of waiting URLs, if a run has few
 MOST_READ = 100_000
 
-#: Fingerprints are a hash of the address: their order has nothing to do with hosts, depth, or what
-#: an address looks like. So the first ones are a sample, the same at each look, and an operator who
-#: tries expressions sees only the effects of the expressions.
+#: Fingerprints are hashes of addresses, so their order is independent of hosts, depths and the form
+#: of addresses. The first fingerprints are thus a sample, and always the same one, so that an
+#: operator who tries expressions sees only the effects of the expressions.
 SAMPLE = f"""
 SELECT id, queue_id, url, depth, hops, nesting
 FROM (SELECT * FROM crawling_url WHERE run_id = %s ORDER BY fingerprint LIMIT %s) AS u
@@ -97,8 +97,8 @@ WHERE q.run_id = %s AND q.queued > 0 LIMIT %s
 
 
 class RejudgedBatch(NamedTuple):
-    """How many URLs a batch took out and brought back, and the fingerprint after which to continue;
-    None after the last batch.
+    """The numbers of URLs that a batch excluded and queued again, and the fingerprint after which
+    to continue; None after the last batch.
     """
 
     out: int
@@ -111,7 +111,7 @@ def rejudge_urls(
 ) -> RejudgedBatch:
     """Judge the next of the run's URLs again.
 
-    The caller holds the run's lock. `changed`: fields of the order.
+    The caller holds the run's lock. changed: the edited fields of the order.
     """
     rows = list(Url.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH])
     out: dict[FetchStatus, dict[int, str]] = {
@@ -133,7 +133,7 @@ def rejudge_urls(
 def rejudge_verdicts(
     run: Run, filters: UrlFilters, *, numbers: Sequence[int], after: int
 ) -> RejudgedBatch:
-    """Admit URLs that were excluded and pass now. The caller holds the run's lock."""
+    """Admit URLs that were excluded and that pass now. The caller holds the run's lock."""
     rows = list(
         Verdict.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH]
     )
@@ -178,8 +178,8 @@ def _next(rows: Sequence[Url] | Sequence[Verdict]) -> int | None:
 
 
 def begin_reranking(run_id: int) -> None:
-    """Have all waiting URLs ranked again by the weights that the caller's transaction writes. URLs
-    that are queued later have these weights already.
+    """Let all waiting URLs be ranked again by the weights that the caller's transaction writes.
+    URLs that are queued later use these weights already.
 
     The caller holds the run's lock.
     """
@@ -210,8 +210,8 @@ def rank_some(run_id: int) -> bool:
 
 
 def sample_of_waiting(run: Run, waiting: int, *, most: int) -> tuple[list[Url], int]:
-    """A sample of the waiting URLs, and the number of URLs for which it stands; all of them if
-    there are `most` or fewer. waiting: the number by the queues' counts.
+    """A sample of the waiting URLs, and the number of URLs that it represents; all URLs if there
+    are `most` or fewer. waiting: their number by the counts of the queues.
     """
     if waiting <= most:
         urls = list(Url.objects.raw(ALL_WAITING, [run.pk, most]))

@@ -25,7 +25,7 @@ class AskedUrl(NamedTuple):
 
 
 WANTED = SentRows("wanted", AskedUrl)
-#: run by run, so that each look is one step down the index of a run's fingerprints
+#: run by run, so that each look is one descent of the index of a run's fingerprints
 FIND = f"""
 SELECT DISTINCT ON (wanted.id) wanted.id, p.url_id
 FROM {WANTED}
@@ -45,9 +45,10 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
 
     A page that its server lets expire sooner is not fresh.
 
-    A crawl that identifies itself, by cookies, a login or headers of its own, may get pages of its
-    own, so it neither takes pages nor gives any, whatever its order says later. A page that came in
-    a file is not given either, since the maker of the file decided what its server said, and when.
+    A crawl that identifies itself by cookies, a login or headers may get personal pages. So it
+    neither takes pages of others nor offers its own, whatever its order says later. Pages of an
+    imported file are not offered either, since the maker of the file decided their content and
+    their time.
     """
     if not claimed or run.crawl.order.fetching.shows_itself:
         return {}
@@ -68,7 +69,7 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
     return {wanted_id: pages[page_id] for wanted_id, page_id in found.items() if page_id in pages}
 
 
-#: for each URL the latest times that its server was asked, and the page whose record has the
+#: for each URL, the latest times at which its server was asked, and the page whose record has the
 #: document
 CHECKS = """
 SELECT mine.id, checked.fetched_at, checked.digest, checked.page
@@ -84,7 +85,7 @@ FROM crawling_url mine CROSS JOIN LATERAL (
 ) checked
 WHERE mine.id = ANY(%(urls)s) ORDER BY mine.id, checked.fetched_at DESC
 """
-#: older checks are not needed for a wait that is bounded anyway
+#: the most checks that are read; older ones do not matter to a bounded wait
 MOST_CHECKS = 20
 
 
@@ -97,7 +98,7 @@ class PlannedVisit(NamedTuple):
     wait_days: float
 
 
-#: the visits that are planned for URLs of a run
+#: the planned visits of URLs of a run
 PLANNED = """
 SELECT mine.id, mine.modified_at, planned.next_at, planned.visited_at, planned.wait_days
 FROM crawling_url mine JOIN crawling_plannedrevisit planned
@@ -110,8 +111,8 @@ SAME_VISIT = timedelta(milliseconds=1)
 
 
 def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, Page]:
-    """Return pages that are probably unchanged, by the id of the run's URL. Their servers need not
-    be asked yet. days: the longest wait.
+    """Return pages that are probably unchanged, so that their servers need not be asked yet, by the
+    id of the run's URL. days: the longest wait.
     """
     checks, documents = _checks(run, url_ids, most=MOST_CHECKS)
     now, most = timezone.now(), timedelta(days=days)
@@ -120,8 +121,8 @@ def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, P
 
 
 def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
-    """Pages whose next visit is planned for later, by the id of the run's URL; except pages that
-    changed since their latest visit, according to a sitemap of the run.
+    """Pages whose next visit is planned for later, by the id of the run's URL. Left out are pages
+    that a sitemap of the run says have changed since their latest visit.
     """
     checks, documents = _checks(run, url_ids, most=1)
     now, waiting = timezone.now(), []
@@ -131,7 +132,7 @@ def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
             (latest,) = checks[row.id]
             if row.modified_at and row.modified_at > latest.at:
                 continue
-            # a visit that no plan has considered yet
+            # the plan does not know of this visit yet
             is_later = latest.at > row.visited_at + SAME_VISIT
             if (latest.at + timedelta(days=row.wait_days) if is_later else row.next_at) > now:
                 waiting.append(row.id)
@@ -141,7 +142,7 @@ def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
 def _checks(
     run: Run, url_ids: Collection[int], *, most: int
 ) -> tuple[dict[int, list[RevisitCheck]], dict[int, int]]:
-    """The latest checks of each URL in earlier runs, and the page that has its document."""
+    """The latest checks of each URL in earlier runs, and the page that has the document."""
     checks, documents = defaultdict[int, list[RevisitCheck]](list), dict[int, int]()
     if run.number == 1 or not url_ids:
         return checks, documents
@@ -165,7 +166,7 @@ def _stored(wanted: Mapping[int, int]) -> dict[int, Page]:
 
 
 def count_wanted(pages: Mapping[str, bool], now: datetime) -> None:
-    """Count pages by URL; True if another crawl's page was taken.
+    """Count requests of pages by URL; True if another crawl's page was used.
 
     To be called in a short transaction of its own, since all crawls write here.
     """
@@ -197,5 +198,5 @@ def count_wanted(pages: Mapping[str, bool], now: datetime) -> None:
 
 
 def forget_cold(now: datetime) -> None:
-    """Delete the pages that are no longer requested."""
+    """Delete the counts of pages that are no longer requested."""
     HotPage.objects.filter(heat__lt=heat_of(LEAST_COUNT, now.timestamp())).delete()

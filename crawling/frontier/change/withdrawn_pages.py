@@ -1,7 +1,7 @@
-"""Moves the rows of pages, with what was extracted from them, out of the table of pages and back.
+"""Moves the rows of pages, with their extracted data, out of the table of pages and back.
 
-Every list, search, export, comparison and look-up of payloads reads that table, so a page without a
-row there is in none of them.
+Every list, search, export, comparison and look-up of payloads reads that table, so none of them
+finds a page without a row in it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SELECT %(withdrawal)s, gone.url_id, gone.run_id, jsonb_build_object(
 )
 FROM gone
 """
-#: A page that was fetched again meanwhile stays as it is.
+#: A page that was fetched again meanwhile stays unchanged.
 PUT_BACK = """
 WITH back AS (
     DELETE FROM crawling_withdrawnpage WHERE withdrawal_id = %(withdrawal)s RETURNING content
@@ -68,8 +68,8 @@ def put_back(withdrawal_id: int) -> None:
 
 def move(file_id: int, places: Mapping[int, tuple[int, int, bool]]) -> int:
     """Set new places of the pages and further records of an archive file, by their old offsets: new
-    offset, length, and whether the record is a revisit of another record of the file. Return how
-    many there are.
+    offset, length, and whether the record is a revisit of another record of the file. Return their
+    number.
     """
     found = 0
     for before, (offset, length, is_revisit) in places.items():

@@ -1,1 +1,1 @@
-"""Results of fetched URLs, on their way into the database."""
+"""Write the results of fetched URLs into the database."""

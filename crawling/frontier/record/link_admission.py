@@ -1,7 +1,7 @@
-"""Let the links of recorded pages into the frontier, as far as the run's soft limits leave room.
+"""Admit the links of recorded pages into the frontier, as far as the run's soft limits allow.
 
-A batch, and a page with very many links, go in parts, so that no transaction holds the run's lock
-for long.
+A batch, and a page with very many links, are admitted in parts, so that no transaction holds the
+run's lock for long.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from crawling.web.public_suffixes import domain_of
 
 
 class LinkAdmission(NamedTuple):
-    """The number of new URLs, how many of them a trap caught, the known addresses, and the links to
-    these that are not yet counted.
+    """The number of new URLs, the number of them that a trap caught, the known addresses, and the
+    links to known addresses that are not counted yet.
     """
 
     new: int
@@ -57,7 +57,7 @@ def admit_links(
         keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
     gains = credit_gains(cursor, run, outcomes, ranks)
     if trapped := [link for link in links if link.trap]:
-        # both at once: new hosts in one order, or two runs may wait for each other
+        # both at once: hosts must be created in one order, or two runs may wait for each other
         add_queues(cursor, run.pk, links, numbers=numbers)
     wanted = [link for link in links if not link.trap]
     found = schedule_urls(run, wanted, numbers=numbers, gains=gains)
@@ -65,15 +65,15 @@ def admit_links(
     if trapped:
         caught, _, unspent = catch(cursor, run, trapped, numbers=numbers, gains=unspent)
     return_unspent(run, unspent)
-    # best-first has counted links to waiting URLs, and left the others
+    # best-first has counted links to waiting URLs, but no others
     counted = unspent if run.crawl.visit_order == Order.BEST_FIRST else count_links(wanted)
     met = {url: int(counted[url]) for url in found.known if url in counted}
     return LinkAdmission(found.new + caught, caught, found.known, met)
 
 
 def without_first_links(outcome: UrlOutcome) -> UrlOutcome:
-    """The page with only the links and refusals that `admit_first_links` leaves; unchanged if one
-    transaction may have them all.
+    """The page with only those links and refusals that `admit_first_links` leaves; unchanged if one
+    transaction may have all of them.
     """
     if links_of(outcome) <= MOST_LINKS:
         return outcome
@@ -108,7 +108,7 @@ def _first_links(outcome: UrlOutcome) -> UrlOutcome:
 
 
 def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
-    """The admitted links, and the limit that excludes the others.
+    """The admitted links, and the limits that exclude the others.
 
     The caller holds the run's lock.
     """
@@ -147,7 +147,7 @@ def _refusal(link: Candidate, rule: Rule, sentence: str) -> Refusal:
 def _hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
     """The links' hosts that the run must not add, each with the rule and a sentence.
 
-    New hosts are let in in the order in which they were found. The caller holds the run's lock.
+    New hosts are admitted in the order in which they were found. The caller holds the run's lock.
     """
     if not links:
         return {}
@@ -179,15 +179,15 @@ def _beyond_domains(run: Run, new: Mapping[str, str], most: int) -> dict[str, tu
     return beyond
 
 
-#: links and refusals that are written in one transaction
+#: the most links and refusals that are written in one transaction
 MOST_LINKS = 5_000
 
 Part = tuple[Sequence[UrlOutcome], Mapping[int, int]]
 
 
 def in_parts(outcomes: Sequence[UrlOutcome], lengths: Mapping[int, int]) -> Iterator[Part]:
-    """The outcomes in as many parts as their links need, each with the lengths of the archive's
-    files that are committed with it, by id: up to the first document of the next part. So each
+    """The outcomes in as many parts as their links need. Each part has the lengths, by id, of the
+    archive's files that are committed with it, up to the first document of the next part. So each
     document before a committed length has its page, and no page has a document beyond it.
     """
     if sum(map(links_of, outcomes)) <= MOST_LINKS:
@@ -209,7 +209,7 @@ def links_of(outcome: UrlOutcome) -> int:
 
 
 def _place(outcome: UrlOutcome) -> tuple[int, int]:
-    """The file and offset of the outcome's document; files are begun in the order of their ids."""
+    """The file and offset of the outcome's document. Files are begun in the order of their ids."""
     place = outcome.captured.place if outcome.captured else None
     return (place.file_id, place.offset) if place else (0, 0)
 

@@ -1,4 +1,4 @@
-"""The lines of a run's log about what became of URLs."""
+"""The lines of a run's log about the outcomes of URLs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from crawling.models import Level, Shift, UrlState
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import OF_THE_HOST, explain
 
-#: a broken site must not fill the disk: the most lines of failed URLs a process and minute, and of
-#: hosts a shift
+#: the most lines about failed URLs for each process and minute, and about hosts for each shift,
+#: since a broken site must not fill the disk
 MOST_LOG_LINES = 1_000
 
 
 class OutcomeLog:
-    """Every failed URL gets a line; an unreachable host gets one line for all its URLs, and so does
-    a robots.txt that names sitemaps which cannot be requested.
+    """Every failed URL gets a line. An unreachable host gets one line for all its URLs, and so does
+    a robots.txt that names sitemaps that cannot be requested.
     """
 
     def __init__(self) -> None:
         self._hosts: set[str] = set()
-        #: hosts with a line in a batch that is not known to be committed
+        #: hosts with a line in a batch that is perhaps not committed yet
         self._told: set[str] = set()
 
     def tell(
@@ -34,7 +34,7 @@ class OutcomeLog:
     ) -> None:
         """Write the lines of a batch, whose URLs are given by id.
 
-        To be called within the transaction that records it, before `confirm`.
+        To be called within the transaction that records the batch, before `confirm`.
         """
         self._told = set()
         lines = [
@@ -79,9 +79,7 @@ class OutcomeLog:
         return True
 
     def _sitemap_lines(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
-        """The lines about wrong sitemaps, once for each site, though several pages may bring
-        them.
-        """
+        """The lines about wrong sitemaps, once for each site, even if several pages report them."""
         robots = f"{canonical_address(url).origin}/robots.txt"
         if self._is_new(robots):
             told = f"Sitemaps that it names are not requested: {'; '.join(outcome.bad_maps)}."
@@ -94,7 +92,7 @@ class OutcomeLog:
 
 
 def _describe_outcome(outcome: UrlOutcome) -> str:
-    """The reason in a sentence, and then the system's own message, if it differs."""
+    """The reason in a sentence, followed by the system's own message if it differs."""
     sentence = explain(outcome.status)
     if outcome.error.startswith(sentence):
         return outcome.error

@@ -47,12 +47,13 @@ from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-#: tries to write a batch while others hold its locks, most of a minute in all
+#: the tries to write a batch while other transactions hold its locks; they take most of a minute
+#: together
 ATTEMPTS = 5
 
 
 class UrlEnd(NamedTuple):
-    """The end of a URL; seconds until it is tried again."""
+    """The final state of a URL, or the seconds until it is tried again."""
 
     id: int
     state: str
@@ -86,7 +87,7 @@ FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) A
 WHERE q.id = back.queue_id
 """
 
-#: the settled ones among the URLs that a shift had in process
+#: the settled URLs among those that a shift had in process
 OF_THE_SHIFT = f"""
 SELECT id FROM crawling_url
 WHERE id = ANY(%s) AND shift_id = %s AND state <> '{UrlState.IN_PROCESS}'
@@ -108,28 +109,28 @@ FROM counted WHERE q.id = counted.queue_id
 
 @dataclass
 class RecordingState:
-    """The memory of a shift from batch to batch: logged hosts, known contents, and watched
-    patterns.
-    """
+    """The memory of a shift between batches: logged hosts, known contents, and watched patterns."""
 
     outcome_log: OutcomeLog = field(default_factory=OutcomeLog)
     contents: KnownContents = field(default_factory=KnownContents)
     watch: PatternWatch = field(default_factory=PatternWatch)
-    #: links to URLs that the run had already, by URL, which no row counts yet
+    #: links to URLs that the run already had, by URL, that no row counts yet
     links: Counter[str] = field(default_factory=Counter)
-    #: monotonic seconds of the time when they were last added up
+    #: the time when these links were last counted, in monotonic seconds
     links_counted_at: float = field(default_factory=time.monotonic)
-    #: id of the part of the links dataset to which the links of the pages go
+    #: id of the part of the links dataset in which the links of these pages are
     links_part: int | None = None
 
     def confirm(self, outcomes: Sequence[UrlOutcome]) -> None:
-        """Note that the batch of these outcomes is committed, so that its notes are final."""
+        """Note that the batch of these outcomes is committed, so that the notes about it are
+        final.
+        """
         self.watch.confirm(outcomes)
         self.outcome_log.confirm()
 
 
 class SettledUrl(NamedTuple):
-    """A URL that the shift still had."""
+    """A URL that the shift still had in process."""
 
     id: int
     queue_id: int
@@ -145,12 +146,12 @@ def record(
     memory: RecordingState | None = None,
     lengths: Mapping[int, int] | None = None,
 ) -> Collection[int]:
-    """Write a batch. Return the ids that the shift still had.
+    """Write a batch. Return the ids of the URLs that the shift still had.
 
-    The others leave no trace at all.
+    Outcomes of other URLs leave no trace at all.
 
-    lengths: those of the archive's files with these pages, by id. They are committed even without
-    outcomes, since a file may have records to which no row points.
+    lengths: the lengths, by id, of the archive's files with these pages. They are committed even
+    without outcomes, since a file may have records to which no row refers.
     """
     if not outcomes:
         if lengths:
@@ -188,8 +189,8 @@ def _admit(
     numbers: Sequence[int],
     watch: PatternWatch,
 ) -> LinkAdmission:
-    """Let in the links of a batch, and hold the patterns that it shows to be traps. The numbers
-    include URLs that are let in because pages have come nearer.
+    """Admit the links of a batch, and hold the patterns that the batch shows to be traps. The
+    numbers include URLs that are admitted because pages have come nearer.
     """
     found = admit_links(cursor, run, outcomes, ranks, numbers)
     if run.crawl.order.reuse.visits_a_day:
@@ -215,7 +216,7 @@ def _write_pages(
     originals: Mapping[bytes, int],
     links_part: int | None,
 ) -> int:
-    """Write a row for each answer. Return how many are copies of others."""
+    """Write a row for each answer. Return the number of copies of other pages."""
     pages = [
         page_row(run_id, outcome, originals, links_part=links_part)
         for outcome in outcomes
@@ -240,8 +241,8 @@ def record_all(
     memory: RecordingState,
     lengths: Mapping[int, int],
 ) -> Collection[int]:
-    """Write a batch, in parts if it has very many links. Return the ids that the shift still
-    had.
+    """Write a batch, in parts if it has very many links. Return the ids of the URLs that the shift
+    still had.
     """
     settled: set[int] = set()
     for part, its_lengths in in_parts(outcomes, lengths):
@@ -253,8 +254,8 @@ def record_all(
 def _without_first_links(
     shift: Shift, outcome: UrlOutcome, numbers: Sequence[int], memory: RecordingState
 ) -> UrlOutcome:
-    """Admit links of a page with more links than a part may have, in transactions of their own, and
-    return the page without them. If the page's own transaction fails, another fetch finds these
+    """If a page has more links than a part may have, admit some of them in separate transactions,
+    and return the page without them. If the page's own transaction fails, a later fetch finds these
     links as known.
     """
     while (rest := without_first_links(outcome)) is not outcome:
@@ -264,7 +265,8 @@ def _without_first_links(
                 attempts=ATTEMPTS,
                 through_breaks=True,
             )
-        except DataError:  # the page's own transaction finds the refused data, and leaves it out
+        # the page's own transaction meets the refused data again, and leaves it out
+        except DataError:
             break
         if found is None:
             break
@@ -280,10 +282,10 @@ def _record_part(
     memory: RecordingState,
     lengths: Mapping[int, int],
 ) -> Collection[int]:
-    """Write a part even if the database refuses the data of one outcome: only that one fails, and
-    the crawl goes on, also with its links.
+    """Write a part even if the database refuses the data of one outcome: only that outcome fails,
+    and the crawl continues with its links.
 
-    If others hold the locks, or the connection breaks, the part is tried again.
+    If other transactions hold the locks, or the connection breaks, the part is tried again.
     """
     settled: set[int] = set()
     tries = 0
@@ -292,7 +294,7 @@ def _record_part(
         nonlocal tries
         tries += 1
         done = record(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
-        # the connection may have broken after the commit
+        # the connection may have broken only after the commit
         if not done and tries > 1 and (done := _settled_before(shift, outcomes)):
             memory.confirm(outcomes)
         return done
@@ -327,7 +329,9 @@ def _settled_before(shift: Shift, outcomes: Sequence[UrlOutcome]) -> set[int]:
 def _record_fault(
     shift: Shift, fault: UrlOutcome, numbers: Sequence[int], memory: RecordingState
 ) -> None:
-    """Record the links of the faulty outcome, too, unless the database refuses just those."""
+    """Record the links of the faulty outcome, too, unless the database refuses exactly these
+    links.
+    """
     try:
         record(shift, [fault], numbers=numbers, memory=memory)
     except DataError:
@@ -353,7 +357,7 @@ def _settle(
 
 
 def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
-    """Put claimed URLs back into their queues untried: the named ones, or all that the shift still
+    """Put claimed URLs back into their queues untried: the given URLs, or all that the shift still
     has.
 
     The caller holds the run's lock. Safe to repeat.

@@ -1,5 +1,5 @@
-"""The rows of answers: an answer's page, what was extracted from it, and which pages have the
-content of one before them, exactly (SEEDS W8).
+"""The rows of answers: an answer's page, its extracted values, and an exact decision which pages
+have the content of an earlier page (SEEDS W8).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
 
 
 def replace_extracted(run_id: int, extracted: Mapping[int, Sequence[tuple[str, str]]]) -> int:
-    """Replace the extracted rows, (name, value), of pages, by their ids; pages that were withdrawn
-    meanwhile get none. Return how many rows there are.
+    """Replace the extracted values, as (name, value), of pages, by the pages' ids. Pages that were
+    withdrawn meanwhile get none. Return the number of rows.
 
     The caller's transaction must be short. Raises Run.DoesNotExist if the run was deleted.
     """
@@ -149,7 +149,7 @@ FROM {WRITTEN} WHERE f.id = written.id
 def commit_lengths(lengths: Mapping[int, int]) -> None:
     """Commit the length of each file, by its id.
 
-    The caller's transaction writes the rows of everything up to that length.
+    The caller's transaction writes the rows of all records up to that length.
     """
     if lengths:
         with connection.cursor() as cursor:
@@ -157,9 +157,9 @@ def commit_lengths(lengths: Mapping[int, int]) -> None:
 
 
 def commit_lengths_alone(shift: Shift, lengths: Mapping[int, int]) -> None:
-    """Commit the lengths of files with records without rows, such as robots.txt.
+    """Commit the lengths of files that have records without rows, such as robots.txt.
 
-    For a closed shift nothing is written; its further records in the file have no row.
+    For a closed shift nothing is written, and its further records in the file have no row.
     """
     with locked_run(shift.process.run_id):
         if Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
@@ -167,9 +167,9 @@ def commit_lengths_alone(shift: Shift, lengths: Mapping[int, int]) -> None:
 
 
 class KnownContents:
-    """The originals that a shift has met, the latest CAPACITY of them: url id by SHA-256.
+    """The latest CAPACITY originals that a shift has met: URL id by SHA-256.
 
-    Exact; it only spares queries.
+    Exact. It only saves queries.
     """
 
     def __init__(self, capacity: int | None = None) -> None:
@@ -179,15 +179,15 @@ class KnownContents:
     def __getitem__(self, digest: bytes) -> int | None:
         url_id = self._urls.pop(digest, None)
         if url_id is not None:
-            self._urls[digest] = url_id  # put back at the end: often copied contents stay
+            self._urls[digest] = url_id  # moved to the end, so that contents with many copies stay
         return url_id
 
     def peek(self, digest: bytes) -> int | None:
-        """The known URL with this content, for any thread."""
+        """The known URL with this content. May be called by any thread."""
         return self._urls.get(digest)
 
     def learn(self, originals: Mapping[bytes, int]) -> None:
-        """Remember what a committed transaction found or made."""
+        """Remember the originals that a committed transaction found or created."""
         self._urls.update(originals)
         forget_oldest(self._urls, self._capacity)
 
@@ -206,7 +206,7 @@ def find_originals(
     """Return the URL that had each content first, by SHA-256: known, stored, or the first of this
     batch.
 
-    The caller holds the run's lock, so two shifts never take two originals for one content.
+    The caller holds the run's lock, so two shifts never choose different originals for one content.
     """
     answers = [
         (outcome.url_id, outcome.answer)

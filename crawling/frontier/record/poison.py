@@ -1,4 +1,4 @@
-"""Find the page that kills its worker, so that it does not kill one after the other."""
+"""Find the page that kills its worker, so that it does not kill one worker after the other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crawling.frontier.types import UrlOutcome
 from crawling.models import Shift, UrlState
 from crawling.web.statuses import FetchStatus, explain
 
-#: if PostgreSQL itself restarted meanwhile, the shift was lost with it, and no page is to blame
+#: if PostgreSQL itself restarted meanwhile, it ended the shift, and no page is to blame
 BLAME = f"""
 UPDATE crawling_url SET losses = losses + %(losses)s
 WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}'
@@ -21,7 +21,7 @@ RETURNING id, losses
 
 
 def mark_poison_suspects(shift: Shift, blame: PoisonSuspects) -> None:
-    """Count a shift's loss against URLs that it had in process; a URL that has cost too many shifts
+    """Count a shift's loss against URLs that it had in process. A URL that has cost too many shifts
     fails.
 
     `crawling.frontier.rules.poison_suspects` says how the others are tried. The caller holds the

@@ -1,1 +1,1 @@
-"""The frontier's decisions as rules without a database."""
+"""The decisions of the frontier, as rules without a database."""

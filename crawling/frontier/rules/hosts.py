@@ -1,7 +1,7 @@
-"""The rules of hosts: which of a run's processes serves one (SEEDS W5, W14), by rendezvous hashing,
-so that a host stays where it is, with bounded loads (Mirrokni, Thorup and Zadimoghaddam 2018), so
-that with two processes and two hosts none is idle; and how many requests a host may get in a minute
-and in a day, from all crawls together.
+"""The rules of hosts. Which of a run's processes serves a host (SEEDS W5, W14) is decided by
+rendezvous hashing, so that hosts stay where they are, with bounded loads (Mirrokni, Thorup and
+Zadimoghaddam 2018), so that of two processes with two hosts none is idle. Further rules say how
+many requests a host may get in a minute and in a day, from all crawls together.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from xxhash import xxh3_64_intdigest
 
 from crawling.orders.sections.politeness import PolitenessPart
 
-#: with this many hosts a process, chance distributes them evenly enough, and each host goes where
-#: its hash says
+#: with this many hosts a process, chance distributes them evenly enough, and each host goes to the
+#: process that its hash names
 EVEN_FROM = 64
-#: with fewer hosts, no process has more than this multiple of the mean, rounded up to a host
+#: with fewer hosts, no process has more than this multiple of the mean, rounded up to a whole host
 SLACK = 1.25
 
 
 def place(host_key: str, processes: Sequence[int]) -> int:
     """Return the process number that serves the host.
 
-    A number that leaves moves only its own hosts.
+    If a process leaves, only its own hosts move.
     """
     return _by_preference(host_key, processes)[0]
 
@@ -34,11 +34,11 @@ def place(host_key: str, processes: Sequence[int]) -> int:
 def place_each(
     host_keys: Iterable[str], processes: Sequence[int], loads: Counter[int]
 ) -> list[int]:
-    """Return the numbers that serve these hosts, placed one after the other; `loads`, of hosts by
-    number, is updated.
+    """Return the numbers of the processes that serve these hosts, placed one after the other.
+    `loads`, the hosts of each number, is updated.
 
-    A host goes to the first number that it would choose and that has room. Placed in the same order
-    again, all have the same places.
+    A host goes to the first number of its preference that has room. Hosts that are placed in the
+    same order again get the same places.
     """
     placed = []
     for host_key in host_keys:
@@ -64,9 +64,9 @@ def _by_preference(host_key: str, processes: Sequence[int]) -> list[int]:
 class RequestsSpent:
     #: the time of the last request; None if there was none
     at: datetime | None = None
-    #: requests in the minute of the last one, by UTC
+    #: requests in the same minute (UTC) as the last request
     in_minute: int = 0
-    #: requests on the day of the last one, by UTC
+    #: requests on the same day (UTC) as the last request
     in_day: int = 0
 
     def plus_one(self, now: datetime) -> RequestsSpent:

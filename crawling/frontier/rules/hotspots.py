@@ -1,9 +1,9 @@
-"""Which pages are popular now: counts that halve every hour, kept so that they need no update while
-nothing happens.
+"""The pages that are popular now, by request counts that halve every hour and need no update
+between requests.
 
-Instead of a count, its heat is kept: the binary logarithm of the count plus the half-lives since
-the epoch. The heat stays right as time goes on, and the order of heats is at every moment the order
-of the decayed counts.
+Each count is stored as a heat: the binary logarithm of the count plus the number of half-lives
+since the epoch. The heat stays right as time passes, and the order of heats is always the order of
+the decayed counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import log2
 from typing import NamedTuple
 
 HALF_LIFE_SECONDS = 3600.0
-#: a page with a lower count is no longer counted
+#: a page with a lower count is no longer kept
 LEAST_COUNT = 0.05
 
 
@@ -28,24 +28,25 @@ def heat_of(count: float, now: float) -> float:
 
 
 def heated(heat: float | None, now: float, by: int = 1) -> float:
-    """The heat after `by` more requests; heat is None if there were none before."""
+    """The heat after `by` more requests. heat: None if there were none before."""
     return heat_of(by if heat is None else count_at(heat, now) + by, now)
 
 
 class RevisitCheck(NamedTuple):
-    """A time at which the server was asked, and what the document was then."""
+    """A check of a page: the time of the request, and the document at that time."""
 
     at: datetime
     digest: bytes
 
 
 def due_again(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
-    """When the page must be fetched again.
+    """The time when the page must be fetched again.
 
-    checks: of all earlier runs that asked, the latest first, at least one.
+    checks: at least one, latest first, from all earlier runs that checked the page.
 
-    A page that was the same for a week is left alone for another, and so for twice as long each
-    time; a page that had changed at the last check, or was requested only once, is due at once.
+    A page that was unchanged for a week is left alone for another week, and so for twice as long
+    each time. A page that had changed at the latest check, or was requested only once, is due at
+    once.
     """
     latest = checks[0]
     same_since = latest.at

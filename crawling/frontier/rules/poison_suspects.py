@@ -1,10 +1,10 @@
-"""How to try pages that may have killed their worker, by the number of shifts that were lost while
-they were in hand.
+"""The treatment of pages that may have killed their worker, by the number of shifts that were lost
+while the pages were in hand.
 
 A shift can be lost for many reasons: an operator's kill, a power cut, a machine out of memory. So
 its pages in process are only suspects. A shift may have one suspect beside other pages. If that
-shift is lost, too, the suspect is then tried alone, so that an outside cause can only hit its own
-fetch. The suspect fails when its own fetch is lost again and again.
+shift is lost, too, the suspect is tried alone. Then an outside cause is to blame only if it hits
+exactly this fetch. The suspect fails when its own fetch is lost again and again.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-#: from this number of losses on, a shift with the suspect in hand has no other page
+#: a suspect with at least this number of losses is the only page that its shift has in hand
 ALONE_FROM = 2
-#: lost twice in company and twice alone
+#: lost twice beside other pages and twice alone
 FAILS_FROM = 4
-#: a page that is known to have stopped its work process is tried alone at once, and fails the
-#: second time
+#: a page that certainly stopped its work process is tried alone at once, and fails the second time
 CERTAIN_LOSSES = 2
 
 
 class PoisonSuspects(NamedTuple):
-    """The URLs blamed for a lost shift, by id, and how many losses that counts for each; None for
-    all URLs that it had in process.
+    """The URLs blamed for a lost shift, by id, and the number of losses that each is charged with.
+    None for all URLs that the shift had in process.
     """
 
     url_ids: Collection[int] | None = None

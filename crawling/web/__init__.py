@@ -1,1 +1,3 @@
-"""The web as it is: addresses, robots.txt, requests and documents. No Django, no database."""
+"""The web as it is: addresses, robots.txt, requests and documents. Uses neither Django nor a
+database.
+"""

@@ -1,4 +1,4 @@
-"""The canonical spelling of a URL, and the host that it belongs to (SEEDS W11; WHATWG URL
+"""The canonical spelling of a URL, and the host to which it belongs (SEEDS W11; WHATWG URL
 Standard).
 """
 
@@ -13,26 +13,26 @@ from xxhash import xxh3_64_intdigest
 from crawling.web.protocols import PROTOCOLS, WEB_PORTS, default_port
 from dnscache.protocol.names import DnsCacheError, read_host
 
-#: schemes with a robots.txt, and to which alone a redirect or a page from the web may lead unasked
+#: schemes with a robots.txt; only to these may a redirect or a page from the web lead
 WEB = frozenset(WEB_PORTS)
 #: schemes for which the URL Standard defines how names and paths are written
 SPECIAL = WEB | {"ftp", "file"}
-#: longer ones are traps or mistakes, and known servers refuse them
+#: a longer URL is a trap or a mistake, and known servers refuse it
 MAX_URL_LENGTH = 4096
-#: the longest URL that another program fetched; a request with it is not made here
+#: the longest URL that another program may have fetched; no crawl here requests so long a URL
 MAX_ARCHIVED_LENGTH = 65_536
-#: longer names cannot be looked up (RFC 1035, section 2.3.4)
+#: a longer name cannot be looked up (RFC 1035, section 2.3.4)
 MAX_NAME_LENGTH = 253
-#: the machine that fetches; no host name has a colon
+#: the host key of the machine that fetches; no host name has a colon
 LOCAL_FILES = "file:"
 PORT = re.compile(r":[0-9]+\Z")
 
 
 class BadUrl(ValueError):
-    """The text is not a URL that can be crawled; the message says why.
+    """The text is not a URL that can be crawled. The message says why.
 
-    fault: the mistake in the spelling of such a link; empty if it may be right, but nothing here
-    can fetch its target.
+    fault: the mistake in the spelling of the link; empty if the spelling may be right, but no
+    fetcher here can fetch the target.
     """
 
     fault = ""
@@ -102,7 +102,8 @@ class Address(NamedTuple):
 
 
 def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENGTH) -> Address:
-    """Return the canonical address of `text`, joined to `base` if given; the fragment is dropped.
+    """Return the canonical address of `text`, resolved against `base` if given, without its
+    fragment.
 
     Raises BadUrl if the text is no URL, has a scheme without a fetcher, carries a password, names
     port 0, or has more than `most` characters.
@@ -117,7 +118,7 @@ def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENG
     usual_port = default_port(scheme)
     if usual_port is None:
         raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; {_remedy(scheme)}")
-    # each is read once, since reading takes most of the time
+    # each is read once, since reading these takes most of the time
     hostname, port, href = (
         (url.hostname, url.port, url.href) if scheme in SPECIAL else _spelt(text, url, usual_port)
     )
@@ -135,8 +136,8 @@ def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENG
         raise LongName(
             f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters"
         )
-    # port 0 cannot be listened on, and urllib3 would replace it by the scheme's own port, which was
-    # not vetted
+    # no server can listen on port 0, and urllib3 would use the scheme's usual port instead, which
+    # was not vetted
     if port == "0":
         raise BadPort(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href, scheme, hostname, int(port or usual_port))
@@ -148,7 +149,8 @@ def _remedy(scheme: str) -> str:
 
 
 def _spelt(text: str, url: URL, usual_port: int) -> tuple[str, str, str]:
-    """Name, port and URL of a scheme that the URL Standard has no spelling for: spelt like https.
+    """Name, port and URL for a scheme whose spelling the URL Standard does not define: spelt like
+    https.
 
     Raises BadUrl if the URL names no host.
     """
@@ -165,7 +167,8 @@ def _spelt(text: str, url: URL, usual_port: int) -> tuple[str, str, str]:
 
 
 def canonical_address(url: str) -> Address:
-    """The address of a URL that `read_address` has made canonical before, in a tenth of the time.
+    """The address of a URL that `read_address` has already made canonical. Takes a tenth of the
+    time of `read_address`.
 
     The port is 0 if the scheme no longer has a fetcher.
     """
@@ -180,14 +183,14 @@ def canonical_address(url: str) -> Address:
 
 
 def may_lead(scheme: str, to: str) -> bool:
-    """Whether a document of one scheme may lead to one of another: links from the web never lead to
-    this machine's files.
+    """Whether a document of one scheme may lead to a document of another. Links from the web never
+    lead to this machine's files.
     """
     return to != "file" or scheme == "file"
 
 
 def dns_name(host_key: str) -> str:
-    """Return the name to look up before a fetch from the host; empty if none is needed or
+    """Return the name to look up before a fetch from the host. Empty if none is needed or
     allowed.
     """
     hostname = host_key if host_key.endswith("]") else PORT.sub("", host_key)
@@ -199,13 +202,13 @@ def dns_name(host_key: str) -> str:
 
 
 def fingerprint(url: str) -> int:
-    """64 bits of the canonical URL, signed, for PostgreSQL's bigint."""
+    """A hash of the canonical URL, of 64 bits, signed for PostgreSQL's bigint."""
     return signed(xxh3_64_intdigest(url.encode()))
 
 
 def fingerprints(url: str) -> list[int]:
-    """The fingerprints under which a run may know a URL: its own, or, if another URL has that, the
-    next free one. Three URLs with one fingerprint have never been seen.
+    """The fingerprints under which a run may have a URL: its own or, if another URL has taken it,
+    the next free one. Three URLs with one fingerprint have never been seen.
     """
     first = fingerprint(url)
     return [signed((first + step) % (1 << 64)) for step in range(4)]

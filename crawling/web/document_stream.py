@@ -10,30 +10,30 @@ from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-#: A body is in memory up to this size, and in a file beyond it. A document's digests, encoding,
-#: parser and record read it in turn, and each read of a file releases the interpreter. Its tree
-#: takes ten times more.
+#: A body is in memory up to this size, and in a file beyond it. Several steps read a document in
+#: turn (digests, encoding, parser, record), and each read of a file releases the interpreter. The
+#: tree of a document takes ten times more memory than the document.
 SPOOL_BYTES = 256 * 1024
 PIECE_BYTES = 64 * 1024
 
 
 def new_spool() -> IO[bytes]:
-    """A place for incoming bytes: first memory, then a file without a name."""
+    """A store for incoming bytes: first in memory, then in a file without a name."""
     return SpooledTemporaryFile(SPOOL_BYTES)
 
 
 class DocumentStream:
-    """The bytes of a document. Its length is their number. Each holder closes its own share, any
-    number of times; the last one frees the bytes.
+    """The bytes of a document, with their number as its length. Each holder closes its own share,
+    any number of times. The last holder frees the bytes.
     """
 
     def __init__(self, content: IO[bytes], size: int, holders: list[None] | None = None) -> None:
         self.content, self._size = content, size
-        #: an entry for each holder that has not closed its own; threads may do so at the same time,
-        #: since changes at the ends of a list are atomic
+        #: an entry for each holder that has not closed its share. Threads may close shares at the
+        #: same time, since changes at the ends of a list are atomic
         self._holders = [] if holders is None else holders
         self._holders.append(None)
-        #: this one's own, as long as it is not closed
+        #: the share of this holder, empty once it is closed
         self._share = [None]
 
     @classmethod
@@ -41,7 +41,7 @@ class DocumentStream:
         return cls(BytesIO(document), len(document))
 
     def share(self) -> DocumentStream:
-        """The same bytes for another holder. Holders do not read at the same time."""
+        """The same bytes for another holder. Two holders must not read at the same time."""
         return DocumentStream(self.content, self._size, self._holders)
 
     def __len__(self) -> int:
@@ -54,11 +54,11 @@ class DocumentStream:
         return self.content.read(min(most, self._size))
 
     def read(self) -> bytes:
-        """The whole document; for documents that are known to be small."""
+        """The whole document, if it is known to be small."""
         return self.start(self._size)
 
     def pieces(self, most: int | None = None, size: int = PIECE_BYTES) -> Iterator[bytes]:
-        """The document, or its first `most` bytes, in pieces of at most `size`."""
+        """The document, or its first `most` bytes, in pieces of at most `size` bytes."""
         at, end = 0, self._size if most is None else min(most, self._size)
         while at < end:
             self.content.seek(at)
@@ -69,8 +69,8 @@ class DocumentStream:
             yield piece
 
     def at_hand(self) -> DocumentStream:
-        """A copy for several readers at once: in memory, unless it is large. The original must
-        still be closed.
+        """A copy for several readers at once: in memory unless it is large. The original must still
+        be closed.
         """
         return DocumentStream.of(self.read()) if self._size <= SPOOL_BYTES else self
 
@@ -83,7 +83,7 @@ class DocumentStream:
     def close(self) -> None:
         try:
             self._share.pop()
-        except IndexError:  # it was closed before
+        except IndexError:  # the share was closed before
             return
         self._holders.pop()
         if not self._holders:
@@ -92,7 +92,7 @@ class DocumentStream:
 
 #: the document of an answer without a body
 NO_DOCUMENT = DocumentStream.of(b"")
-NO_DOCUMENT.close()  # all threads share it, and none is the last to close it
+NO_DOCUMENT.close()  # all threads share this document, and none must be the last to close it
 
 
 GZIP_MAGIC = b"\x1f\x8b\x08"

@@ -1,7 +1,7 @@
-"""Regular expressions that operators type, and the text that all matches of an expression contain,
-for which an index looks first.
+"""Regular expressions that operators write, and the text that each match of an expression contains,
+by which an index finds candidates.
 
-RE2 takes linear time for any expression, so none can block a worker.
+RE2 takes linear time for any expression, so no expression can block a worker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re2
 
 #: a compiled expression: `search(text)` finds it anywhere
 Expression: TypeAlias = Any
-#: bytes that one may take compiled
+#: the most bytes of a compiled expression
 MOST_MEMORY = 1 << 20
 
 
@@ -39,7 +39,7 @@ def read_expression(text: str) -> Expression:
 
 
 def check_expressions(texts: Iterable[str]) -> None:
-    """Raises ValueError that names up to three invalid expressions."""
+    """Raise ValueError, naming up to three invalid expressions."""
     wrong = []
     for text in texts:
         try:
@@ -51,7 +51,7 @@ def check_expressions(texts: Iterable[str]) -> None:
 
 
 class Expressions:
-    """Several expressions; most URLs match none of them, which one search shows."""
+    """Several expressions. Most URLs match none of them, which a single search shows."""
 
     def __init__(self, texts: Sequence[str] = ()) -> None:
         self._each = [(text, read_expression(text)) for text in texts]
@@ -61,7 +61,7 @@ class Expressions:
         return bool(self._each)
 
     def find(self, url: str) -> str:
-        """The first expression that matches a URL, with its number; "" if there is none."""
+        """The first expression that matches a URL, with its number; "" if none matches."""
         if self._any is not None and not self._any.search(url):
             return ""
         return next(
@@ -75,7 +75,7 @@ class Expressions:
 
 
 def _joined(texts: Sequence[str]) -> Expression | None:
-    """One expression for all of them; None if together they are too large, or one must be used
+    """All expressions joined into one. None if that would be too large, or one of them must be used
     alone.
     """
     try:
@@ -86,18 +86,18 @@ def _joined(texts: Sequence[str]) -> Expression | None:
         return None
 
 
-#: shorter ones are in most texts
+#: the length of the shortest useful text; most texts contain each shorter one
 SHORTEST = 3
-#: escapes of one letter that stand for a class or a place, and end a text
+#: one-letter escapes that stand for a class or a position, and end a literal text
 CLASSES = frozenset("dDsSwWbBAz")
 QUANTIFIERS = ("*", "?", "{")
 
 
 def required_text(expression: str) -> str:
     """The longest text that is in each string that a valid expression matches, ignoring case; empty
-    if none of three characters is known.
+    if no text of at least three characters is known.
 
-    Only text outside of groups and classes is used. Linear.
+    Only text outside groups and classes is used. Takes linear time.
     """
     if "|" in expression and _has_choice(expression):
         return ""
@@ -119,7 +119,8 @@ def required_text(expression: str) -> str:
 
 def _piece(expression: str, at: int) -> tuple[str | None, int]:
     """The character for which the piece at this place stands, and the place of the next piece. The
-    character is empty if the piece stands for others or none, None if it is too unusual.
+    character is empty if the piece stands for several characters or none, and None if the piece is
+    too unusual.
     """
     sign = expression[at]
     if sign == "\\":
@@ -144,7 +145,7 @@ def _behind(expression: str, end: str, at: int) -> int:
 def _behind_class(expression: str, at: int) -> tuple[str | None, int]:
     begin = at
     at += 2 if expression[at + 1 : at + 2] == "^" else 1
-    at += expression[at : at + 1] == "]"  # a bracket at the beginning is one of the characters
+    at += expression[at : at + 1] == "]"  # a bracket at the beginning is a character of the class
     while at < len(expression) and expression[at] != "]":
         if expression[at : at + 2] == "[:":
             return None, at
@@ -174,7 +175,7 @@ def _behind_group(expression: str, at: int) -> tuple[str | None, int]:
 
 
 def _has_choice(expression: str) -> bool:
-    """Whether the expression has alternatives outside of all groups."""
+    """Whether the expression has alternatives outside all groups."""
     at = 0
     while at < len(expression):
         if expression[at] == "|":

@@ -28,17 +28,17 @@ class Extension:
     name: str
     package: str
     version: str
-    #: why it is not available; empty if it is
+    #: the reason why the part is not available; empty if it is
     fault: str = ""
 
     @property
     def kind(self) -> str:
-        """The kind of the part: the group's last word."""
+        """The kind of the part: the last word of the group."""
         return self.group.rpartition(".")[2].removesuffix("s").replace("_", " ")
 
     @property
     def sentence(self) -> str:
-        """The fault of an extension that is not available, and the remedy."""
+        """The fault of an unavailable extension, and the remedy."""
         return (
             f"{self.name} of the package {self.package} {self.version} is not available "
             f"({self.fault}); repair, update or install the package on every machine, and start "
@@ -47,9 +47,9 @@ class Extension:
 
 
 class ExtensionPoint(Generic[Part]):
-    """Parts of one kind by name: those of the crawler, and those of packages.
+    """Parts of one kind, by name: the crawler's own, and those of packages.
 
-    Packages are looked up once in the life of a process, when first needed.
+    Packages are looked up once in the life of a process, when a part is first needed.
 
     adopt: makes a part from a name, the object that an entry point names, and the parts so far.
     Raises BadExtension.
@@ -77,7 +77,9 @@ class ExtensionPoint(Generic[Part]):
         return self._found[1]
 
     def fault_of(self, name: str) -> str:
-        """Why a part is not available although a package has it; empty if no package has it."""
+        """The reason why a part is not available although a package has it; empty if no package has
+        it.
+        """
         faulty = (one for one in self.extensions if one.name == name and one.fault)
         return next((one.sentence for one in faulty), "")
 
@@ -90,7 +92,7 @@ class ExtensionPoint(Generic[Part]):
         return parts, sorted(found, key=lambda one: (one.name, one.package))
 
     def _add(self, parts: dict[str, Part], point: EntryPoint) -> Extension:
-        """Add the part of a package. All errors of its code are caught here."""
+        """Add a part of a package. All errors of its code are caught here."""
         package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
         try:
             if point.name in parts:

@@ -24,7 +24,7 @@ MOST_ENTRIES = 5_000
 #: the most characters of a summary, and of the markup from which it is taken
 MOST_SUMMARY, MOST_MARKUP = 1_000, 8_000
 MOST_NAME, MOST_DATE = 200, 60
-#: elements of HTML between which there is a blank
+#: HTML elements that are separated by a blank
 BLOCKS = frozenset(
     {
         *("address", "article", "blockquote", "br", "dd", "div", "dt", "figure", "h1", "h2", "h3"),
@@ -34,11 +34,11 @@ BLOCKS = frozenset(
 )
 UNSEEN = frozenset({"script", "style"})
 ENTRIES = frozenset({"item", "entry"})
-#: elements in which a link is not the entry's own: the entry's source feed, an image
+#: elements in which a link does not belong to the entry: its source feed, an image
 ASIDE = frozenset({"source", "image", "textinput", "channel"})
 #: the relations of links that lead to the page of their entry
 PAGE_RELATIONS = frozenset({"", "alternate"})
-#: the elements of an entry, with the prefixes that other vocabularies usually have
+#: for each field, the elements of an entry, with the prefixes that their vocabularies usually have
 FIELDS = {
     **dict.fromkeys(("title", "dc:title"), "title"),
     **dict.fromkeys(("published", "pubdate", "dc:date", "issued"), "published"),
@@ -48,21 +48,21 @@ FIELDS = {
     **dict.fromkeys(("content", "content:encoded"), "content"),
 }
 ANCHORS = frozenset({"a", "area"})
-#: the texts of RSS, for which no attribute states the kind of text: HTML, as all readers assume
+#: the texts of RSS without an attribute for their type; they are HTML, as all readers assume
 RSS_TEXTS = frozenset({"description", "encoded"})
-#: the texts that state their type (RFC 4287, sections 3.1 and 4.1.3); without a type the texts of
-#: Atom are plain
+#: the texts that state their type (RFC 4287, sections 3.1 and 4.1.3); texts of Atom without a type
+#: are plain
 TYPED_TEXTS = RSS_TEXTS | {"content", "summary", "title", "subtitle", "tagline", "rights"}
 HTML_TYPES = frozenset({"html", "text/html"})
 
 
 class FeedEntry(NamedTuple):
-    """One entry; fields that it does not have are empty."""
+    """One entry. Fields that the feed does not give are empty."""
 
     title: str = ""
-    #: the URL of its page
+    #: the URL of the entry's page
     url: str = ""
-    #: dates by ISO 8601, or as written if their form is unknown
+    #: dates in ISO 8601, or as written if their form is unknown
     published: str = ""
     updated: str = ""
     author: str = ""
@@ -87,8 +87,8 @@ def xml_entries(document: turbohtml.Document, bases: XmlBases, links: Links) -> 
 def stated_changes(
     document: turbohtml.Document, bases: XmlBases, links: Links, *, site: str
 ) -> dict[str, datetime]:
-    """When pages of a site last changed, or were published, by the entries of its feed. site: the
-    prefix of its addresses.
+    """The times at which pages of a site last changed, or were published, by the entries of its
+    feed. site: the prefix of the site's addresses.
     """
     stated = {}
     for said in islice(written_entries(document, bases), MOST_ENTRIES):
@@ -100,15 +100,15 @@ def stated_changes(
 
 
 def page_of(said: Mapping[str, str]) -> str:
-    """The page of an entry: the first link to it, or else its permanent address; "" if it names
+    """The page of an entry: its first link to a page, or else its permanent address; "" if it names
     none.
     """
     return said.get("page") or said.get("permanent", "")
 
 
 def written_entries(document: turbohtml.Document, bases: XmlBases) -> Iterator[dict[str, str]]:
-    """The fields of each entry as written, the first of each; links are relative to the document's
-    base.
+    """The fields of each entry as written. Of several fields with one name the first counts. Links
+    are relative to the document's base.
     """
     said: dict[str, str] | None = None
     for element in elements(document):
@@ -133,7 +133,7 @@ def _take(said: dict[str, str], name: str, element: turbohtml.Element, bases: Xm
         parent = element.parent
         if field in said or not isinstance(parent, turbohtml.Element):
             return
-        # the names of an entry's source feed, or of its image, are not the entry's
+        # the names of an entry's source feed, or of its image, are not names of the entry
         is_own = name_of(parent) in ENTRIES
         text = (plain_text if field == "title" else _text_in)(element) if is_own else ""
     else:
@@ -149,7 +149,7 @@ def permanent_link(guid: turbohtml.Element) -> str:
 
 
 def plain_text(element: turbohtml.Element) -> str:
-    """The text of a title: Atom states whether it is markup (RFC 4287, section 3.1); in RSS it is
+    """The text of a title. Atom states whether it is markup (RFC 4287, section 3.1). In RSS it is
     text with references that are escaped twice.
     """
     written = text_of(element)[:MOST_MARKUP]
@@ -162,7 +162,7 @@ def plain_text(element: turbohtml.Element) -> str:
 
 
 def _text_in(element: turbohtml.Element) -> str:
-    """The text of the element as written; for a person, the name."""
+    """The text of the element as written. For a person, the name."""
     children = (child for child in element.children if isinstance(child, turbohtml.Element))
     names = (child for child in children if name_of(child) == "name")
     return text_of(next(names, element))[:MOST_MARKUP]
@@ -212,7 +212,7 @@ def _date(text: str | None) -> str:
 
 
 def text_of_markup(markup: str) -> str:
-    """The text of some HTML, without building its tree, which could be large."""
+    """The text of some HTML. No tree is built, since it could be large."""
     parts: list[str] = []
     is_seen = True
     for token in turbohtml.tokenize(markup[:MOST_MARKUP]):
@@ -226,18 +226,18 @@ def text_of_markup(markup: str) -> str:
 
 
 def links_within(element: turbohtml.Element, name: str, reading: ReadingRules) -> Iterator[str]:
-    """The links of an element's markup in a feed: an anchor of XHTML in the feed itself, or the
-    links of HTML that is there as text.
+    """The links of an element's markup in a feed: of an XHTML anchor in the feed itself, or of HTML
+    that the feed contains as text.
     """
     if name in ANCHORS:
         yield from _followed(attribute(element, "href"), attribute(element, "rel"), reading)
     elif name in TYPED_TEXTS and _is_html(element, name):
-        # all markup within it is escaped: text that has elements in it is XHTML
+        # all its markup is escaped; a text with elements in it is XHTML
         yield from links_in_markup(leaf_text(element), reading)
 
 
 def links_in_markup(markup: str, reading: ReadingRules) -> Iterator[str]:
-    """The links of some HTML, without building its tree, which could be large."""
+    """The links of some HTML. No tree is built, since it could be large."""
     if "<" not in markup:
         return
     for token in turbohtml.tokenize(markup):

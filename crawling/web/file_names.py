@@ -9,26 +9,26 @@ from urllib.parse import unquote
 
 from crawling.web.addresses import Address
 
-#: the tables of Python itself: those of the machine differ from one to the next
+#: Python's own tables, since those of machines differ
 TYPES = MimeTypes(filenames=())
 #: types that say nothing about a name
 UNTYPED = ("", "application/octet-stream")
-#: Python's tables know this type only for style sheets
+#: Python's tables know this type only as that of style sheets
 XML = "application/xml"
 INDEX = "index"
-#: file systems take 255 bytes, and a character has at most 4
+#: a file name may have 255 bytes, and a character has at most 4
 LONGEST_STEM, LONGEST_SUFFIX = 50, 10
-#: characters other than letters, digits and marks that every file system accepts
+#: all characters except letters, digits and marks that every file system accepts
 UNSAFE = re.compile(r"[^\w.,=@~+-]+")
-#: names of devices, which Windows opens whatever their suffix
+#: the names of devices, which Windows opens whatever suffix follows
 DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
 
 
 def file_name(address: Address, content_type: str) -> str:
     """The last part of the path, with the query, and a suffix that belongs to the type.
 
-    A suffix of the path stays if it belongs to the type, or the type says nothing; else the type's
-    suffix is appended.
+    A suffix of the path is kept if it fits the type, or if the type says nothing. Otherwise the
+    type's suffix is appended.
     """
     path, _, query = address.target.partition("?")
     last = PurePosixPath(_safe(unquote(path.rpartition("/")[2])) or INDEX)
@@ -39,7 +39,7 @@ def file_name(address: Address, content_type: str) -> str:
 
 
 def folder_name(step: str) -> str:
-    """A folder name for a step of a path; empty if no character of it is allowed."""
+    """A folder name for a segment of a path; empty if none of its characters is allowed."""
     return _no_device(_safe(step))[:LONGEST_STEM].rstrip(".-")
 
 

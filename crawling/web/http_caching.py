@@ -1,6 +1,6 @@
-"""HTTP's rules on how long an answer may be used again (RFC 9111): its age and use by its headers;
-how to ask whether a document has changed, and to make an answer from "it has not" (RFC 9110,
-section 13; RFC 9111, section 4.3); and which fields of a head have one value.
+"""The rules of HTTP on reusing answers (RFC 9111): how long an answer may be reused by its age and
+headers, how to ask whether a document has changed, how to make an answer from *not modified* (RFC
+9110, section 13; RFC 9111, section 4.3), and which header fields have a single value.
 """
 
 from __future__ import annotations
@@ -14,27 +14,28 @@ from functools import lru_cache
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
 #: the longest time for which an answer is fresh (RFC 9111, section 1.2.2, allows this)
 LONGEST_SECONDS = 366 * 24 * 3600
-#: directives of Cache-Control: private, or not without asking the server first
+#: Cache-Control directives that make an answer private, or allow its reuse only after asking the
+#: server
 FORBIDDING = frozenset({"no-store", "no-cache", "private", "must-revalidate"})
-#: the headers that every crawl sends alike; an answer that varies by any other may be for one crawl
-#: alone
+#: the headers that every crawl sends alike; an answer that depends on any other header may be for
+#: one crawl alone
 SENT_ALIKE = frozenset({"accept", "accept-encoding"})
-#: a client that sends one of these may get another answer
+#: headers that make an answer personal: a client that sends one may get a different answer
 PERSONAL = re.compile(
     rb"^(?:cookie|authorization|proxy-authorization)[ \t]*:", re.IGNORECASE | re.MULTILINE
 )
-#: headers that may be sent back as they came; longer ones are no validators but a means of tracking
-#: readers
+#: validators that may be sent back unchanged; longer values are no validators but a means of
+#: tracking readers
 ETAG = re.compile(r"[\x21-\x7e\x80-\xff][\x20-\x7e\x80-\xff]{0,500}")
-#: fields about a single answer, not about the document
+#: header fields about a single answer, not about the document
 OF_THE_ANSWER = frozenset(
     {"content-length", "content-encoding", "content-range", "transfer-encoding", "connection"}
 )
 
 
-@lru_cache(maxsize=1024)  # a site's pages were often changed together
+@lru_cache(maxsize=1024)  # the pages of a site often have the same date
 def read_date(text: str) -> datetime | None:
-    """An HTTP date; None if the text is none."""
+    """An HTTP date; None if the text is not one."""
     if not text or len(text) > 60:
         return None
     try:
@@ -45,7 +46,7 @@ def read_date(text: str) -> datetime | None:
 
 
 def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    """The time until which the answer counts as fresh; None if it states none.
+    """The time until which the answer counts as fresh; None if the answer states no time.
 
     `max-age` takes precedence over `Expires`.
     """
@@ -62,7 +63,7 @@ def may_be_reused(answer: Mapping[str, str], request: bytes) -> bool:
     The caller checks that the answer is fresh.
 
     `must-revalidate` forbids only stale answers. An answer without a stated age may be stale, so
-    the directive counts in any case.
+    the directive always counts for it.
     """
     control = {
         part.partition("=")[0].strip().lower()
@@ -79,14 +80,14 @@ def may_be_reused(answer: Mapping[str, str], request: bytes) -> bool:
 
 
 def read_etag(text: str) -> str:
-    """An entity tag that may be sent back; "" if there is none."""
+    """An entity tag that may be sent back; "" if the header has none."""
     tag = text.strip()
     return tag if ETAG.fullmatch(tag) else ""
 
 
 def condition_headers(etag: str, last_modified: datetime | None) -> dict[str, str]:
-    """The headers that request a document only if it differs from this one; empty if the document
-    has no validator.
+    """The headers that request a document only if it differs from this one; empty if this one has
+    no validator.
     """
     headers = {"If-None-Match": etag} if etag else {}
     if last_modified:
@@ -95,8 +96,8 @@ def condition_headers(etag: str, last_modified: datetime | None) -> dict[str, st
 
 
 def read_head(head: str) -> dict[str, str]:
-    """The fields of an answer's head as it was archived, by name in small letters; the values of a
-    list that comes twice are joined.
+    """The fields of an archived head, by name in lower case. The values of a list field that occurs
+    twice are joined.
     """
     fields: dict[str, str] = {}
     for name, mark, value in (line.partition(":") for line in head.split("\n")[1:]):
@@ -110,15 +111,17 @@ def read_head(head: str) -> dict[str, str]:
 
 
 def renewed(stored: Mapping[str, str], said: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The stored document's fields, updated by those of "not modified" (RFC 9111, section 3.2)."""
+    """The stored document's fields, updated by the fields of the *not modified* answer (RFC 9111,
+    section 3.2).
+    """
     return {
         **stored,
         **{name.lower(): value for name, value in said if name.lower() not in OF_THE_ANSWER},
     }
 
 
-#: Fields with one value. If there are several lines, the first that is not empty counts, as
-#: browsers and curl do for Location; all other fields are lists. Content-Type has a rule of its own
+#: Fields with a single value. Of several lines, the first that is not empty counts, as in browsers
+#: and curl for Location. All other fields are lists. Content-Type has a separate rule
 #: (`crawling.web.content.media_types`).
 SINGLE = frozenset(
     {

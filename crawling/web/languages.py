@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: ISO 639-3 -> ISO 639-1, and the name; languages without a line keep their code of three letters
+#: ISO 639-3 -> ISO 639-1 and the name; languages without a line keep their three-letter code
 LANGUAGES = {
     "arb": ("ar", "Arabic"),
     "ces": ("cs", "Czech"),

@@ -1,4 +1,4 @@
-"""Addresses of the links in a document of any kind (SEEDS B5, W9), and keys for sorting URLs."""
+"""Addresses of the links in a document of any kind (SEEDS B5, W9), and sort keys of URLs."""
 
 from __future__ import annotations
 
@@ -20,45 +20,47 @@ from crawling.web.content.encodings import percent_encoded_query
 from crawling.web.documents.base import TruncationReason, one_line
 from crawling.web.protocols import default_port
 
-#: characters before and behind a URL that are no part of it (URL Standard, section 4.4); a no-break
-#: space is a part
+#: characters before and after a URL that do not belong to it (URL Standard, section 4.4); a
+#: no-break space does
 BLANKS = "".join(map(chr, range(33)))
-#: the end of an address in front of a fragment
+#: characters at the end of an address that would be lost without its fragment
 UNSEEN_ENDS = frozenset(BLANKS)
-#: characters that are ignored anywhere in a URL
+#: characters that are removed anywhere in a URL
 NEWLINES = str.maketrans("", "", "\t\n\r")
-#: the scheme of documents within a link, which have no bound
+#: the scheme of documents that are contained in a link, which may be of any length
 EMBEDDED = "data:"
-#: most links: paths that are joined to a base unchanged, since no part is `.` or `..`
+#: most links: paths that can be appended to a base unchanged, since no part is `.` or `..`
 PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 #: the most links whose addresses are remembered, and the most characters of such a link
 MOST_SHARED = 16_384
 LONGEST_SHARED = 300
-#: the bytes of directories and of the links of their pages that are remembered, and of a directory
-#: or a link without its texts
+#: the most bytes of remembered directories and of the links of their pages, and the bytes of a
+#: directory or a link besides its texts
 MOST_REMEMBERED, ENTRY_BYTES = 8 * 1024 * 1024, 400
 #: a link that is empty or only a query leads to the document itself, whatever its directory
 BY_DOCUMENT = ("", "?")
-#: a document with more is a trap or a dump; further links are left out
+#: the most links of a document; one with more is a trap or a dump, and its further links are left
+#: out
 MOST_LINKS = 50_000
 #: the most faulty links of a document that are shown one by one, the most characters of each, and
 #: the text for the others, which sorts last
 MOST_BAD_LINKS, MOST_OF_A_LINK, OTHERS = 20, 200, "… and others"
 #: the most rejected links that are kept to be shown
 MOST_REJECTED = 100
-#: stands for the address of a link that is longer than a URL may be
+#: stands for the address of a link that exceeds the length of URLs
 TOO_LONG = Address("", "", "", 0)
-#: the most characters of all links, which stay in memory
+#: the most characters of all links of a document, which stay in memory
 MOST_CHARACTERS = 8 * 1024 * 1024
 
 
 class Links:
-    """The addresses to which a document links, in order, each once and without its own.
+    """The addresses to which a document links, in order, each once, without the document's own
+    address.
 
-    url: the document's, canonical. base: the base of relative links, if the document states it;
-    charset: the document's, in which queries are written. taken: added links, without fragments:
-    adding them again changes nothing. unread: LINKS once the limit is reached: no further links are
-    taken.
+    url: the document's canonical URL. base: the base of relative links, if the document states it;
+    charset: the document's character set, in which queries are written. taken: the links added so
+    far, without fragments; adding them again changes nothing. unread: LINKS once the limit is
+    reached and no further links are added.
     """
 
     def __init__(self, url: str, *, charset: str = "", base: str = "") -> None:
@@ -72,17 +74,19 @@ class Links:
         self._base = _joined(base, url) if base else url
         self._start = _directories.of(self._base)
         self._known = self._start.known if self._start else {}
-        # Each distinct text is joined once, since joining takes most of the time.
+        # each distinct text is resolved once, since resolving takes most of the time
         self.taken = {""} if self._base == url else set()
         self._urls = {url}
 
     @property
     def left_out(self) -> TruncationReason | None:
-        """Why links that the crawl could follow are missing in `found`; None if none are."""
+        """The reason why links that the crawl could follow are missing in `found`; None if no link
+        is missing.
+        """
         return self.unread or (TruncationReason.LENGTH if self._has_long else None)
 
     def add(self, text: str) -> None:
-        """Add a link as written; links that are no URLs that can be crawled are left out."""
+        """Add a link as written. A link that is not a URL that can be crawled is left out."""
         self.add_all((text,))
 
     def add_all(self, texts: Iterable[str]) -> None:
@@ -113,14 +117,16 @@ class Links:
             self._more_rejected += 1
 
     def bad(self) -> dict[str, int]:
-        """The faults of links that were added and cannot be followed, as from `told_links`."""
+        """The faults of links that were added but cannot be followed, as `told_links` gives
+        them.
+        """
         told = told_links(self._rejected, self.fault_of)
         others = told.get(OTHERS, 0) + (self._more_rejected if told else 0)
         return told | ({OTHERS: others} if others else {})
 
     def target_of(self, text: str) -> str:
-        """The address of a link that need not be added, written without a fragment; "" if it is
-        invalid.
+        """The address of a link that need not be added and is written without a fragment; "" if it
+        is invalid.
         """
         text = text.strip(BLANKS)
         if not text:
@@ -131,8 +137,8 @@ class Links:
     def _address_of(self, text: str) -> Address | None:
         """The address of any link without a fragment; None if it is invalid.
 
-        Pages of one directory share links to their site and to others, so parts that depend only on
-        the directory are not read again for each page.
+        Pages of one directory often share links, so parts that depend only on the directory are not
+        computed again for each page.
         """
         if "?" in text:
             text = _encode_query(text, self._charset)
@@ -160,14 +166,14 @@ class Links:
         return ""
 
     def join(self, text: str) -> str:
-        """The address of one link by itself; "" if it is invalid."""
+        """The address of a single link; "" if the link is invalid."""
         try:
             return read_address(_encode_query(text.strip(BLANKS), self._charset), self._base).url
         except BadUrl:
             return ""
 
     def whole(self, text: str) -> str:
-        """The address of one link with its fragment; an invalid link as written."""
+        """The address of a single link with its fragment; an invalid link as written."""
         address, fragment = split_fragment(text.strip(BLANKS))
         joined = self.join(address)
         if not joined:
@@ -176,8 +182,8 @@ class Links:
 
 
 def told_links(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str, int]:
-    """A sentence for each link with a fault, and how many have it; after the first MOST_BAD_LINKS
-    different ones all others together.
+    """A sentence for each faulty link, with the number of links that it stands for. All links after
+    the first MOST_BAD_LINKS different ones are counted together.
     """
     faults: dict[str, str] = {}
     told: dict[str, int] = {}
@@ -203,8 +209,8 @@ def split_fragment(text: str) -> tuple[str, str]:
 
 
 def _with_quoted_end(address: str) -> str:
-    """An address from before a fragment: blanks between the two belong to it, and would be lost at
-    its end.
+    """An address that preceded a fragment. Blanks at its end are percent-encoded, since they belong
+    to it, and would be lost.
     """
     address = address.translate(NEWLINES)
     ends = len(address.rstrip(BLANKS))
@@ -230,13 +236,13 @@ class _Directory:
 
     def __init__(self, address: Address) -> None:
         self._address, self._origin = address, address.origin
-        #: the addresses of its pages' links, by the link as it is written
+        #: the addresses of the links of its pages, by the link as written
         self.known: dict[str, Address] = {}
 
     def join(self, text: str) -> Address | None:
         """The address of a link that has no scheme, is not empty and does not begin with a query.
 
-        A plain path is appended to the directory: a parser would take ten times as long.
+        A plain path is appended to the directory, since a parser would take ten times as long.
         """
         level = 0
         while text.startswith("../", 3 * level):
@@ -248,7 +254,7 @@ class _Directory:
         return self._address._replace(url=start + rest)
 
     def _above(self, levels: int) -> str:
-        """The URL of the directory `levels` levels above this one; the root's parent is the
+        """The URL of the directory `levels` levels above this one. The root's parent is the
         root.
         """
         url = self._address.url
@@ -262,7 +268,7 @@ class _Directory:
 
 class _Directories:
     """The latest directories and the links of their pages, up to MOST_REMEMBERED bytes. Threads
-    share them: what two of them do at once is done twice.
+    share them without a lock: the work of two threads at the same time is only done twice.
     """
 
     def __init__(self) -> None:
@@ -270,7 +276,9 @@ class _Directories:
         self._bytes = 0
 
     def of(self, base: str) -> _Directory | None:
-        """The directory of a canonical URL; None if its scheme or length needs a parser."""
+        """The directory of a canonical URL; None if the scheme or length of the URL needs a
+        parser.
+        """
         url = base.partition("?")[0].rpartition("/")[0] + "/"
         if found := self._directories.get(url):
             return found
@@ -284,7 +292,7 @@ class _Directories:
     def join(self, text: str, directory: _Directory) -> Address | None:
         """Join a link as the directory does, and remember the result."""
         address = directory.join(text)
-        # a query is written in the document's character set
+        # a query is encoded in the document's character set
         if not address or address is TOO_LONG or ("?" in text and not text.isascii()):
             return address
         self._count(ENTRY_BYTES + len(text) + len(address.url))
@@ -292,7 +300,7 @@ class _Directories:
         return address
 
     def _count(self, size: int) -> None:
-        """Begin anew where there would be too much."""
+        """Forget everything if the limit would be exceeded."""
         self._bytes += size
         if self._bytes > MOST_REMEMBERED:
             self._directories, self._bytes = {}, size
@@ -309,8 +317,8 @@ def _joined(base: str, url: str) -> str:
 
 
 def _encode_query(text: str, charset: str) -> str:
-    """Write a query as browsers send it: in the document's own character set (URL Standard, section
-    4.4, query state).
+    """Encode a query as browsers send it: in the document's own character set (URL Standard,
+    section 4.4, query state).
     """
     path, mark, query = text.partition("?")
     if query.isascii() or not charset or charset.startswith("UTF-"):
@@ -319,7 +327,7 @@ def _encode_query(text: str, charset: str) -> str:
 
 
 def surt(address: Address) -> str:
-    """`com,example,www)/path?query` for `http://www.example.com/Path?query`; a port other than the
+    """`com,example,www)/path?query` for `http://www.example.com/Path?query`. A port other than the
     scheme's own follows the name.
     """
     host = address.hostname

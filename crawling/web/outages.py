@@ -1,4 +1,6 @@
-"""Outages of hosts, or of their origins: how long their URLs wait, and when they are given up."""
+"""Outages of hosts, or of their origins: how long their URLs wait, and when the host is given
+up.
+"""
 
 from __future__ import annotations
 
@@ -9,39 +11,40 @@ from typing import Any
 
 from crawling.web.politeness import DOUBTFUL_ROW, JITTER
 
-#: the queue rests for this after the first try that failed, and twice as long after each other one
+#: the queue rests for this time after the first failed try, and twice as long after each further
+#: one
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 2 * 3600.0
-#: A host that has never answered is given up after this, however long the crawl waits for other
-#: hosts.
+#: a host that has never answered is given up after this time, however long the crawl waits for
+#: other hosts
 NEVER_HEARD_SECONDS = 3600.0
-#: likewise for a host whose links are only checked
+#: the same for a host whose links are only checked
 CHECK_PATIENCE_SECONDS = 60.0
 TIMES = ("since", "retry_at", "gives_up_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    #: the first try that failed
+    #: the time of the first failed try
     since: datetime
-    #: how many failed in a row
+    #: the number of failed tries in a row
     tries: int
     #: the status of the latest try
     status: int
-    #: the error of the latest try, a sentence
+    #: the error of the latest try, as a sentence
     error: str
     retry_at: datetime
-    #: a try that fails after this is the last
+    #: a try that fails after this time is the last
     gives_up_at: datetime
-    #: pages that failed in a row; 0 if no page was requested
+    #: the number of pages that failed in a row; 0 if no page was requested
     row: int = 0
-    #: a page that was fetched before, which is requested to distinguish a refusing host from
-    #: failing pages
+    #: a page that was fetched before; requesting it distinguishes a refusing host from failing
+    #: pages
     known_page: str = ""
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether enough pages failed in a row that the host itself may refuse them."""
+        """Whether so many pages failed in a row that the host itself may refuse them."""
         return self.row >= DOUBTFUL_ROW
 
     def as_json(self) -> dict[str, Any]:
@@ -56,7 +59,7 @@ class Outage:
 
     @property
     def last_words(self) -> str:
-        """Why its URLs failed once it was given up."""
+        """The reason why its URLs failed after it was given up."""
         return f"{self.error} {_times(self.tries)} from {_at(self.since)} on."
 
 
@@ -74,15 +77,15 @@ def read_outages(fields: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Ou
 
 
 def holding(origins: Iterable[Outage], due_at: datetime, now: datetime) -> Outage | None:
-    """Return the outage for which a host's queue with this due time waits, if any: that of the
-    origin that is tried again first.
+    """Return the outage for which a host's queue with this due time waits, if any: the outage of
+    the origin that is tried again first.
     """
     first = min(origins, key=lambda outage: outage.retry_at, default=None)
     return first if first and now < first.retry_at <= due_at else None
 
 
 def pause_after(tries: int, chance: float) -> float:
-    """Seconds until the next try; chance: a random number below 1."""
+    """Seconds until the next try. chance: a random number below 1."""
     pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(tries - 1, 30), LONGEST_PAUSE_SECONDS)
     return float(pause * (1 + JITTER * chance))
 
@@ -98,7 +101,7 @@ def outage_after(
     row: int = 0,
     known_page: str = "",
 ) -> Outage:
-    """Return the outage after one more try that failed; the last try is not postponed.
+    """Return the outage after a further failed try. The last try is not postponed.
 
     patience_seconds: how long the crawl waits for this host.
     """
@@ -111,7 +114,7 @@ def outage_after(
 
 
 def patience(seconds: float, *, has_answered: bool) -> float:
-    """The seconds that a crawl waits for this host. seconds: its usual patience."""
+    """The seconds for which a crawl waits for this host. seconds: its usual patience."""
     return seconds if has_answered else min(seconds, NEVER_HEARD_SECONDS)
 
 

@@ -1,4 +1,6 @@
-"""How long a host must be left alone, and when a failed fetch is tried again."""
+"""The time for which a host must be left alone, and the time of the next try after a failed
+fetch.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from crawling.web.statuses import THROTTLES, FetchStatus, may_be_host_fault
 
 #: a longer Crawl-delay counts as this; Heritrix has the same limit
 MAX_CRAWL_DELAY_SECONDS = 300.0
-#: a slow host is left alone for longer, but not for more than this (again Heritrix' limit)
+#: the longest delay of a slow host, which is left alone for longer than others (again Heritrix'
+#: limit)
 MAX_ADAPTIVE_SECONDS = 30.0
-#: a URL whose answer may change in a moment is requested this many times in total (SEEDS B1's retry
-#: handler)
+#: the most requests in total for a URL whose answer may soon change (SEEDS B1's retry handler)
 MAX_ATTEMPTS = 3
 FIRST_RETRY_SECONDS = 5.0
-#: the host's rest after one URL that is answered so, or not at all
+#: the host's rest after one URL with such an answer, or with none
 FIRST_REST_SECONDS = 5.0
 #: status -> the first and the longest rest of a host that is itself at fault
 BACKOFFS = {
@@ -25,19 +27,19 @@ BACKOFFS = {
     int(FetchStatus.TOO_SLOW): (5.0, 60.0),
     int(FetchStatus.BROKEN_ANSWER): (5.0, 60.0),
 }
-#: a Retry-After is obeyed so far
+#: the longest Retry-After that is obeyed
 MAX_RETRY_AFTER_SECONDS = 24 * 3600.0
-#: the longest wish that counts while only one URL is known to be at fault: 429 is about the client
-#: (RFC 6585, section 4), any other may be about that one page
+#: the longest Retry-After that is obeyed while only one URL is known to be at fault: 429 is about
+#: the client (RFC 6585, section 4), any other status may be about that page alone
 WISHES_OF_ONE_SECONDS = {429: 300.0}
 LEAST_WISH_SECONDS = 10.0
-#: how long a URL waits for its own next try
+#: the longest wait of a URL for its own next try
 LONGEST_RETRY_SECONDS = 3600.0
-#: this many failed URLs in a row may be their host's fault
+#: the number of failed URLs in a row that may be their host's fault
 DOUBTFUL_ROW = 3
-#: the rests of a doubtful host after its known page also failed
+#: the first and the longest rest of a doubtful host after its known page also failed
 FIRST_DOUBT_SECONDS, LONGEST_DOUBT_SECONDS = 5.0, 3600.0
-#: waits are drawn out by up to this part, so that crawls that were turned away together do not
+#: waits are extended by up to this part, so that crawls that were turned away together do not
 #: return together
 JITTER = 0.1
 
@@ -53,11 +55,11 @@ def delay_after(
 def rest_after_page(
     status: int, *, asked: float | None, chance: float, is_trusted: bool = False
 ) -> float:
-    """Seconds that a host is left alone after one of its pages failed, which may be that page's own
-    fault; 0 for every answer that says nothing about the host.
+    """Seconds for which a host is left alone after one of its pages failed, perhaps by the page's
+    own fault; 0 for every answer that says nothing about the host.
 
-    asked: its Retry-After in seconds. chance: a random number below 1. is_trusted: other pages
-    could be fetched while several failed.
+    asked: its Retry-After in seconds. chance: a random number below 1. is_trusted: whether other
+    pages could be fetched while several failed.
     """
     if not may_be_host_fault(status) or (is_trusted and status not in WISHES_OF_ONE_SECONDS):
         return 0.0
@@ -72,10 +74,10 @@ def rest_after_page(
 
 
 def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: float) -> float:
-    """Seconds for which a host is left alone that is overloaded or turns the crawler away; 0 for
+    """Seconds for which a host is left alone if it is overloaded or turns the crawler away; 0 for
     every other answer.
 
-    asked: its Retry-After in seconds. in_a_row: how many URLs in a row were answered like this.
+    asked: its Retry-After in seconds. in_a_row: the number of URLs in a row with such an answer.
     chance: a random number below 1.
     """
     if not may_be_host_fault(status):
@@ -91,16 +93,17 @@ def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: fl
 
 
 def pause_of_doubt(tries: int, chance: float) -> float:
-    """Seconds until a doubtful host is tried once more, after `tries` failed tries."""
+    """Seconds until a doubtful host is tried again, after `tries` failed tries."""
     wait = FIRST_DOUBT_SECONDS * 2.0 ** min(tries - 1, 30)
     return float(min(wait, LONGEST_DOUBT_SECONDS) * (1 + JITTER * chance))
 
 
 def read_retry_after(text: str, now: datetime, *, answered: str = "") -> float | None:
-    """The seconds that a Retry-After header asks for, as a number or as a date (RFC 9110, section
-    10.2.3); None for anything else.
+    """The seconds in a Retry-After header, which has a number or a date (RFC 9110, section 10.2.3);
+    None for anything else.
 
-    answered: the answer's own Date, whose clock the header uses; without one ours counts.
+    answered: the answer's own Date, since the header uses the same clock; without it our clock
+    counts.
     """
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) <= 10:
@@ -114,7 +117,7 @@ def read_retry_after(text: str, now: datetime, *, answered: str = "") -> float |
 def retry_after(attempts: int, asked: float | None = None) -> float | None:
     """Seconds until the URL may be tried again after `attempts` tries; None after the last try.
 
-    asked: its answer's Retry-After in seconds.
+    asked: the answer's Retry-After in seconds.
     """
     if attempts >= MAX_ATTEMPTS:
         return None
@@ -122,9 +125,10 @@ def retry_after(attempts: int, asked: float | None = None) -> float | None:
     return max(wait, min(asked or 0.0, LONGEST_RETRY_SECONDS))
 
 
-#: if others wait for a fetch thread, no host gets more than this part of the threads' time
+#: while others wait for a fetch thread, the largest part of the threads' time that a host gets
 LARGEST_SHARE = 1 / 40
-#: a host that needs a fetch thread for no longer than this gets no penalty: hosts take turns anyway
+#: a host that needs a fetch thread for no longer than this gets no penalty, since hosts take turns
+#: anyway
 SHORT_SECONDS = 2.0
 
 

@@ -1,1 +1,1 @@
-"""The standards of the web on content: types, encodings, and fields of heads."""
+"""The web's standards for content: types, encodings, and header fields."""

@@ -1,7 +1,7 @@
 """The Encoding Standard: labels, decoders, and the encoders that queries of links and forms need.
 
-The HTML parser brings the standard's decoders, as codecs whose names begin with `whatwg-`. It has
-no encoders, and Python's have other tables (decision 122). So each encoder is the inverted decoder,
+The HTML parser provides the standard's decoders, as codecs whose names begin with `whatwg-`. It has
+no encoders, and Python's use other tables (decision 122). So each encoder is the inverted decoder,
 with the exceptions that the standard names.
 """
 
@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from urllib.parse import quote
 
 import turbohtml
-import turbohtml.detect  # has the codecs
+import turbohtml.detect  # registers the codecs
 
 UTF_8 = "UTF-8"
 REPLACEMENT = "replacement"
@@ -25,16 +25,18 @@ TRAILS = range(0x30, 0xFF)
 MULTI_BYTE = {
     "GBK": LEADS,
     "gb18030": LEADS,
-    # those before it are the Hong Kong Supplement's (section 11.1.2)
+    # earlier bytes are those of the Hong Kong Supplement (section 11.1.2)
     "Big5": range(0xA1, 0xFF),
     "EUC-JP": LEADS,
-    # NEC's selection of IBM's characters, and those of private use, are decoded only (13.3.2)
+    # NEC's selection of IBM's characters, and characters of private use, are decoded but never
+    # encoded (13.3.2)
     "Shift_JIS": [*range(0x81, 0xA0), *range(0xE0, 0xED), *range(0xFA, 0xFD)],
     "EUC-KR": LEADS,
 }
-#: characters that Big5 has twice; the later place counts (section 5, "index Big5 pointer")
+#: characters that Big5 has twice; the later code counts (section 5, "index Big5 pointer")
 LATER_IN_BIG5 = frozenset("\u2550\u255e\u2561\u256a\u5341\u5345")
-#: for private use once, which later versions of gb18030 have elsewhere (section 10.2.2)
+#: characters once of private use, which have other codes in later versions of gb18030 (section
+#: 10.2.2)
 ONCE_PRIVATE = {
     **{0xE78D + n: bytes([0xA6, 0xD9 + n]) for n in range(7)},
     **{0xE794: b"\xa6\xec", 0xE795: b"\xa6\xed", 0xE796: b"\xa6\xf3", 0xE81E: b"\xfe\x59"},
@@ -42,17 +44,16 @@ ONCE_PRIVATE = {
     **{0xE843: b"\xfe\x7e", 0xE854: b"\xfe\x90", 0xE864: b"\xfe\xa0"},
 }
 JAPANESE = ("EUC-JP", "Shift_JIS", "ISO-2022-JP")
-#: marks that the Japanese encoders take for others
+#: characters that the Japanese encoders replace by others
 YEN, OVERLINE, MINUS, WIDE_MINUS = "\xa5", "\u203e", "\u2212", "\uff0d"
-#: characters that the special-query percent-encode set leaves as they are (URL Standard, section
-#: 1.3)
+#: characters that the special-query percent-encode set leaves unchanged (URL Standard, section 1.3)
 PLAIN_IN_QUERIES = "!$%&()*+,-./:;=?@[\\]^_`{|}~"
 LABEL_BLANKS = "\t\n\f\r "
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 Table = dict[str, bytes]
 
 
-@lru_cache(maxsize=512)  # there are 228, and pages name others
+@lru_cache(maxsize=512)  # there are 228 labels, and pages name further ones
 def encoding_name(label: str) -> str:
     """Get an encoding by its label (section 4.2); "" if no encoding has that label."""
     try:
@@ -63,13 +64,13 @@ def encoding_name(label: str) -> str:
 
 
 def decoder_of(name: str) -> Callable[[bytes], str]:
-    """The decoder of an encoding for a whole text, which has no byte order mark."""
+    """The decoder of an encoding, for a whole text without a byte order mark."""
     decode = codecs.lookup(f"whatwg-{name}").decode
     return lambda body: decode(body, "replace")[0]
 
 
 def is_single_byte(name: str) -> bool:
-    """Whether a text may be decoded in parts that end anywhere."""
+    """Whether a text may be decoded in parts with any boundaries."""
     return name not in MULTI_BYTE and name not in (REPLACEMENT, "ISO-2022-JP")
 
 
@@ -79,16 +80,18 @@ def output_encoding(name: str) -> str:
 
 
 def encoded(text: str, name: str) -> bytes:
-    """A text in an encoding; characters that it lacks become numbers, as in HTML (section 4.1)."""
+    """A text in an encoding. Characters that the encoding lacks become numeric references, as in
+    HTML (section 4.1).
+    """
     return b"".join(
         piece if isinstance(piece, bytes) else b"&#%d;" % piece for piece in _pieces(text, name)
     )
 
 
 def percent_encoded_query(text: str, name: str) -> str:
-    """A query as browsers write it: percent-encoded after encoding (URL Standard, section 1.3).
+    """A query as browsers write it: encoded, then percent-encoded (URL Standard, section 1.3).
 
-    name: the encoding's, or one of its labels.
+    name: the name of the encoding, or one of its labels.
     """
     name = encoding_name(name) or UTF_8
     return NOT_ASCII.sub(lambda run: _percent_encoded(run[0], name), text)
@@ -102,7 +105,7 @@ def _percent_encoded(text: str, name: str) -> str:
 
 
 def _pieces(text: str, name: str) -> Iterator[bytes | int]:
-    """The bytes of each character, or the number of one that the encoding does not have."""
+    """The bytes of each character, or the number of a character that the encoding does not have."""
     name = output_encoding(name)
     if name == UTF_8:
         yield text.encode(errors="replace")
@@ -115,7 +118,7 @@ def _pieces(text: str, name: str) -> Iterator[bytes | int]:
 
 
 def _outside(character: str, name: str) -> bytes | int:
-    """The code of a character that is in no table: four bytes of gb18030, or its number."""
+    """The code of a character that is in no table: four bytes in gb18030, otherwise its number."""
     number = ord(character)
     if name != "gb18030" or number == 0xE5E5 or 0xD800 <= number < 0xE000:
         return number
@@ -128,14 +131,16 @@ def _as_japanese(text: str) -> str:
 
 @cache
 def _table(name: str) -> Table:
-    """The bytes of each character, by the decoder; the first ones if it has the character twice."""
+    """The bytes of each character, derived from the decoder. If a character has two codes, the
+    first counts.
+    """
     decode = decoder_of(name)
     has_pairs = name in MULTI_BYTE and name != "Shift_JIS"
     found: Table = {}
     for byte in range(0x80 if has_pairs else 0x100):
         _note(found, decode(bytes([byte])), bytes([byte]))
     pairs = [bytes([lead, trail]) for lead in MULTI_BYTE.get(name, ()) for trail in TRAILS]
-    # a line break belongs to no character, and ends an incomplete one
+    # no character contains a line break, which ends an incomplete one
     for pair, character in zip(pairs, decode(b"\n".join(pairs)).split("\n"), strict=False):
         if character in LATER_IN_BIG5 and name == "Big5":
             found[character] = pair
@@ -156,10 +161,10 @@ ASCII, ROMAN, KANJI = b"\x1b(B", b"\x1b(J", b"\x1b$B"
 
 
 def _iso_2022_jp(text: str) -> Iterator[bytes | int]:
-    """The encoder that has states (section 13.2.2); a text begins and ends in the ASCII state."""
+    """The encoder with states (section 13.2.2). A text begins and ends in the ASCII state."""
     state, kanji = ASCII, _table("EUC-JP")
     for character in _as_japanese(text):
-        if "\uff61" <= character <= "\uff9f":  # it has the wide forms alone
+        if "\uff61" <= character <= "\uff9f":  # the encoding has only the wide forms
             character = unicodedata.normalize("NFKC", character)
         if character.isascii():
             wanted, written = (ROMAN if state == ROMAN and character not in "\\~" else ASCII), None

@@ -1,4 +1,6 @@
-"""The fields of an answer about its document's links: `Link` (RFC 8288) and `X-Robots-Tag`."""
+"""The header fields of an answer about its document's links: `Link` (RFC 8288) and
+`X-Robots-Tag`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-#: the links of all fields together
+#: the most links of all fields together
 MOST_LINKS = 200
 MOST_CHARACTERS = 64 * 1024
 #: a link's target, and a parameter with its value (RFC 8288, section 3; RFC 9110, section 5.6)
@@ -14,24 +16,24 @@ TARGET = re.compile(r"[\s,]*+<([^>]*+)>")
 PARAMETER = re.compile(
     r"""\s*+;\s*+([^\s=;,"<>]++)(?:\s*+=\s*+(?:"((?:[^"\\]++|\\.)*+)"|([^\s;,"]*+)))?+""", re.DOTALL
 )
-#: the text between two links if the first is not well-formed
+#: the text between two links if the first link is not well-formed
 REST = re.compile(r"""(?:[^,"]++|"(?:[^"\\]++|\\.)*+"?+)*+""", re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-#: the name of a crawler before directives only for it
+#: the name of a crawler before directives that only it obeys
 AGENT = re.compile(r"\s*+([A-Za-z_*-]++)(?:/[\w.]*+)?+\s*+:", re.ASCII)
-#: directives with a value, which a colon precedes, too
+#: directives with a value, which also follows a colon
 VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 SILENCING = frozenset({"nofollow", "none"})
 
 
 class HeadLink(NamedTuple):
     target: str
-    #: words in small letters
+    #: words in lower case
     relations: frozenset[str]
 
 
 def links_in_head(fields: Iterable[str]) -> Iterator[HeadLink]:
-    """The links of Link fields that are about the document itself, not another."""
+    """The links in Link fields that are about the document itself, and not about another."""
     count = 0
     for field in fields:
         at, field = 0, field[:MOST_CHARACTERS]
@@ -46,8 +48,8 @@ def links_in_head(fields: Iterable[str]) -> Iterator[HeadLink]:
 
 
 def _parameters(field: str, at: int) -> tuple[int, dict[str, str]]:
-    """The end of the parameters, and the parameters by name; if one comes twice, the first
-    counts.
+    """The end of the parameters, and the parameters by name. If a name occurs twice, its first
+    value counts.
     """
     found: dict[str, str] = {}
     while part := PARAMETER.match(field, at):
@@ -59,7 +61,7 @@ def _parameters(field: str, at: int) -> tuple[int, dict[str, str]]:
 
 def asks_not_to_follow(fields: Iterable[str], token: str) -> bool:
     """Whether X-Robots-Tag fields ask all crawlers, or the one of this name, not to follow the
-    document's links. A name holds for the rest of its field.
+    document's links. A name applies to the rest of its field.
     """
     for field in fields:
         is_for_us = True

@@ -1,10 +1,10 @@
 """The type of a document, by its server's statement (Fetch Standard, "extract a MIME type") and by
 its first bytes (MIME Sniffing Standard).
 
-In four points this reads more than browsers do, since a crawler has no user who would see that
-something is wrong (decision 120): a byte order mark before markup is passed over, more elements
-begin HTML, types without meaning count as none, and the root element makes a sitemap or feed of
-markup and text.
+In four points this is more tolerant than browsers, since a crawler has no user who would notice a
+wrong type (decision 120): a byte order mark before markup is skipped, more elements begin HTML,
+meaningless types count as none, and by its root element a document of markup or text is recognized
+as a sitemap or feed.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import NamedTuple
 
 from crawling.web.document_stream import GZIP_MAGIC
 
-#: the bytes of a document that are examined: the standard asks for 1,445; comments and processing
-#: instructions may stand before the root of XML
+#: the bytes of a document that are examined: the standard requires 1,445, and comments and
+#: processing instructions may precede the root of XML
 START_BYTES = 4096
 HEADER_BYTES = 1445
-#: characters of a Content-Type that are read
+#: the characters of a Content-Type that are read
 LONGEST_STATED = 4096
 
 BLANKS = " \t\r\n"
 TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]++")
 QUOTABLE = re.compile(r"[\t\x20-\x7e\x80-\xff]*+")
 QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
-#: values of a list, with commas in quotes within them
+#: the values of a list; commas in quotes do not separate values
 LISTED = re.compile(r'(?:[^",]++|"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))*+', re.DOTALL)
 PARAMETER = re.compile(
     r"""[ \t\r\n]*+([^;=]*+)(?:=(?:("(?:[^"\\]++|\\.|\\\Z)*+"?+)[^;]*+|([^;]*+)))?+(?:;|\Z)""",
@@ -37,18 +37,18 @@ PARAMETER = re.compile(
 
 OCTETS, TEXT, HTML, XML = "application/octet-stream", "text/plain", "text/html", "application/xml"
 RSS, ATOM = "application/rss+xml", "application/atom+xml"
-#: types by which a server says that it does not know (MIME Sniffing, section 7)
+#: types by which a server says that it does not know the type (MIME Sniffing, section 7)
 UNKNOWN = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
-#: types by which servers and scripts say that a document is to be saved, whatever it is
+#: types by which servers and scripts say that a document is to be saved, whatever its real type
 SILENT = UNKNOWN | {
     *(OCTETS, "binary/octet-stream", "application/octetstream", "application/x-octet-stream"),
     *("application/binary", "application/x-binary", "application/download"),
     *("application/x-download", "application/force-download", "application/x-force-download"),
 }
-#: types that mean *packed*, although the document may be unpacked already: some servers send it
-#: with a content coding
+#: types that mean *compressed*, although the document may already be decompressed: some servers
+#: send it with a content coding
 GZIPS = frozenset({"application/gzip", "application/x-gzip", "application/x-gunzip"})
-#: the types that Apache gave to everything (MIME Sniffing, section 5.2)
+#: the types that Apache once gave to every unknown file (MIME Sniffing, section 5.2)
 APACHE = frozenset(
     {
         "text/plain",
@@ -69,7 +69,7 @@ SCRIPTS = frozenset(
 #: binary data bytes (section 3)
 BINARY = bytes({*range(0x20)} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B})
 UTF_8_MARK, UTF_16_MARKS = b"\xef\xbb\xbf", (b"\xfe\xff", b"\xff\xfe")
-#: a comment, a processing instruction, a declaration; nothing is tried twice
+#: a comment, a processing instruction or a declaration; the expression never backtracks
 _BEFORE_ROOT = (
     rb"\s*+(?:(?:<!--(?>.*?-->)|<\?(?>.*?>)"
     rb"|<!doctype(?!\s++html\b)[^>\[]*+(?:\[[^\]]*+\]\s*+)?+>)\s*+)*+"
@@ -82,7 +82,7 @@ ROOT = re.compile(
 #: the namespace that makes RDF RSS 1.0 (MIME Sniffing, section 7.3)
 RSS_1 = b"http://purl.org/rss/1.0/"
 OF_ROOTS = {b"rss": RSS, b"rdf": RSS, b"feed": ATOM, b"urlset": XML, b"sitemapindex": XML}
-#: the elements of section 7.1, and others that pages begin with
+#: the elements of section 7.1, and other elements with which pages begin
 MARKUP = re.compile(
     rb"[\t\n\f\r ]*+<(?:!--|(?:!doctype\ html|html|head|script|iframe|h[1-6]|div|font|table|a|style"
     rb"|title|b|body|br|p|meta|link|base|center|form|img|[uod]l|li|hr|pre|span|main|nav|header"
@@ -90,13 +90,13 @@ MARKUP = re.compile(
     rb"[\t\n\f\r />])",
     re.IGNORECASE,
 )
-#: how most pages begin, which need no other check
+#: the usual beginnings of pages, which need no other check
 PAGE = re.compile(rb"\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 XML_START = re.compile(rb"[\t\n\f\r ]*+<\?xml")
-#: addresses, one a line, and nothing else: a text sitemap
+#: addresses, one a line, and nothing else, as in a text sitemap
 ADDRESSES = re.compile(rb"\s*+(?:https?://[^\s<>]++[^\r\n<>]*+(?:[\r\n]\s*+|\Z))++", re.IGNORECASE)
 
-#: the first bytes, an offset and the bytes there, and the type
+#: the first bytes, an offset with the bytes there, and the type
 Signatures = tuple[tuple[bytes, int, bytes, str], ...]
 IMAGES: Signatures = (
     (b"\0\0\x01\0", 0, b"", "image/x-icon"),
@@ -124,7 +124,7 @@ FONTS: Signatures = (
     (b"wOFF", 0, b"", "font/woff"),
     (b"wOF2", 0, b"", "font/woff2"),
 )
-#: the standard's signature of RAR has a blank, which no file has
+#: the standard's signature of RAR contains a blank, which no real file has
 ARCHIVES: Signatures = (
     (GZIP_MAGIC, 0, b"", "application/x-gzip"),
     (b"PK\x03\x04", 0, b"", "application/zip"),
@@ -136,7 +136,7 @@ POSTSCRIPT: Signatures = ((b"%!PS-Adobe-", 0, b"", "application/postscript"),)
 
 
 class MediaType(NamedTuple):
-    """A MIME type: `type/subtype` in small letters, and its parameters by name."""
+    """A MIME type: `type/subtype` in lower case, and its parameters by name."""
 
     essence: str = ""
     parameters: Mapping[str, str] = MappingProxyType({})
@@ -151,7 +151,7 @@ UNSTATED = MediaType()
 
 
 def parse_media_type(text: str) -> MediaType | None:
-    """Parse a MIME type (MIME Sniffing, section 4.4); None if the text is none."""
+    """Parse a MIME type (MIME Sniffing, section 4.4); None if the text is not one."""
     kind, _, rest = text.strip(BLANKS).partition("/")
     subtype, _, said = rest.partition(";")
     subtype = subtype.rstrip(BLANKS)
@@ -174,16 +174,16 @@ def _unquoted(text: str) -> str:
 
 
 def _is_closed(text: str) -> bool:
-    """Whether the last quotation mark ends a quoted string, since no backslash escapes it."""
+    """Whether the last quotation mark ends a quoted string, so that no backslash escapes it."""
     before = text[1:-1]
     return text[-1] == '"' and (len(before) - len(before.rstrip("\\"))) % 2 == 0
 
 
-@lru_cache(maxsize=1024)  # a site has a few
+@lru_cache(maxsize=1024)  # a site uses only a few
 def stated_type(field: str) -> MediaType:
     """Extract a MIME type (Fetch, section 2.2.3) from the value of Content-Type, or from the values
-    of several lines, joined by commas: the last valid one, with the encoding of earlier ones of the
-    same type. UNSTATED if there is none.
+    of several lines, joined by commas. The last valid type counts, with the encoding of earlier
+    values of the same type. UNSTATED if there is none.
     """
     found, charset = UNSTATED, ""
     for value in _values(field[:LONGEST_STATED]):
@@ -215,12 +215,12 @@ def forbids_sniffing(field: str) -> bool:
 
 
 def is_open(field: str) -> bool:
-    """Whether only the document itself can show its type."""
+    """Whether only the document itself can show its real type."""
     return stated_type(field).essence in UNKNOWN
 
 
 def document_type(field: str, start: bytes, *, options: str = "") -> str:
-    """The type, without parameters, by which a document is read; "" for an empty one without a
+    """The type, without parameters, by which a document is read; "" for an empty document without a
     type.
 
     field, options: the values of Content-Type and X-Content-Type-Options; start: the document's
@@ -256,12 +256,12 @@ def _written(field: str, essence: str, start: bytes, options: str) -> str:
     return essence
 
 
-#: texts that are read as stated, whatever their beginning
+#: text types that are believed, whatever the beginning of the document
 READ_AS_STATED = frozenset({TEXT, HTML, "text/xml", "text/css", "text/csv", "text/markdown"})
 
 
 def _unknown(start: bytes, options: str) -> str:
-    """The type by the rules for unknown types (section 7.1); `nosniff` lets nothing become a
+    """The type by the rules for unknown types (section 7.1). With `nosniff`, no document becomes a
     page.
     """
     may_lead = not forbids_sniffing(options)
@@ -325,7 +325,7 @@ def _of_video(start: bytes) -> str:
     return "audio/mpeg" if _is_mp3(start) else ""
 
 
-#: bits a second by MPEG-1's and MPEG-2's index, in thousands, and samples a second by theirs
+#: bits a second in thousands, by the index of MPEG-1 and of MPEG-2, and samples a second likewise
 BIT_RATES = (
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
@@ -353,7 +353,9 @@ def _is_frame(start: bytes) -> bool:
 
 
 def _without_mark(start: bytes) -> bytes:
-    """Markup as ASCII: without a byte order mark, and with one byte of two for UTF-16."""
+    """Markup as ASCII: without a byte order mark, and of UTF-16 only the byte of each pair that is
+    not zero.
+    """
     if start.startswith(UTF_8_MARK):
         return start[3:]
     if start.startswith(UTF_16_MARKS):

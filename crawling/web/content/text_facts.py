@@ -1,10 +1,9 @@
-"""The recorded facts of a page's text: its beginning, a simhash, and its own words, without those
-that it owes to its address or its title, and without numbers and ids, which may differ at each
-visit.
+"""The recorded facts of a page's text: its beginning, a simhash, and its own words. Words of the
+page's address or title are not its own, nor are numbers and ids, which may differ at each visit.
 
-These are computed for many pages in a row, before they are recorded (docs/decisions/0146). Between
-the other steps of a page they take half as long again, since each step finds the processor's caches
-full of the others' code.
+The facts of many pages are computed in a row, before the pages are recorded (docs/decisions/0146).
+Between the other steps of a page they would take half as long again, since each step finds the
+processor's caches full of the code of others.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from xxhash import xxh32_intdigest
 
 from crawling.web.simhash import folded, simhash
 
-#: characters of a text that is kept until its page is recorded; of a longer one all is computed at
-#: once
+#: the most characters of a text that is kept until its page is recorded; the facts of a longer text
+#: are computed at once
 LONGEST_KEPT = 16_384
 ABSTRACT_LENGTH = 300
-#: the end of a line that comes from an element within a sentence
+#: the end of a line caused by an element within a sentence
 AT_A_MARK = re.compile(r"\n(?:(?=[,.;:!?)\]])|(?<=[(\[]\n))")
-#: longer texts are compared as they are, since an address and an id are a small part of them
+#: longer texts are compared with their addresses and ids, which are a small part of them
 MOST_COMPARED = 2_000
 
 
 def abstract_of(text: str) -> str:
-    """The beginning of a text, as one line that a database can keep."""
+    """The beginning of a text, as one line that a database can store."""
     beginning = AT_A_MARK.sub("", text[: 4 * ABSTRACT_LENGTH])
     return " ".join(beginning.split())[:ABSTRACT_LENGTH].replace("\0", "")
 
 
 class TextFacts:
-    """Computes on first use what `compute` has not."""
+    """Computes each fact on its first use, unless `compute` has computed all."""
 
     __slots__ = (
         "_abstract",
@@ -55,8 +54,8 @@ class TextFacts:
         has_key: bool = False,
         is_listed: bool = False,
     ) -> None:
-        """has_key: the page was read, and is compared with others of the site. is_listed: the page
-        belongs to a list of pages, whose words are compared one by one.
+        """has_key: the page was read, and is compared with other pages of the site. is_listed: the
+        page belongs to a list of pages, whose words are compared one by one.
         """
         self._page, self._has_key, self._is_listed = (text, url, title), has_key, is_listed
         self._abstract = ""
@@ -68,7 +67,7 @@ class TextFacts:
             self.compute()
 
     def compute(self) -> None:
-        """Compute the facts; to be called for many texts in a row."""
+        """Compute the facts. Best called for many texts in a row."""
         if self._is_computed:
             return
         text, url, title = self._page
@@ -79,7 +78,7 @@ class TextFacts:
             words = own_words(text, url, title) if is_short or self._is_listed else []
             self._key = text_key(words) if is_short else self._simhash or b""
             self._marks = word_marks(words) if self._is_listed else self._marks
-        # set last: without enough memory, the facts are computed again
+        # set last, so that the facts are computed again if memory was lacking
         self._page, self._is_computed = ("", "", ""), True
 
     @property
@@ -95,13 +94,13 @@ class TextFacts:
 
     @property
     def key(self) -> int | bytes | None:
-        """A simhash, or all of the text if it is too short for one; None if it has no key."""
+        """A simhash, or the whole text if it is too short for one; None if the page has no key."""
         self.compute()
         return self._key
 
     @property
     def marks(self) -> frozenset[int]:
-        """The words of a list's page, as numbers."""
+        """The words of a page of a list, as numbers."""
         self.compute()
         return self._marks
 
@@ -110,19 +109,19 @@ NO_TEXT = TextFacts("")
 
 
 WORD = re.compile(r"\w++")
-#: the table that leaves only the words of a text in ASCII, in a third of the time
+#: a table that leaves only the words of an ASCII text, in a third of the time
 NO_WORDS = {code: " " for code in range(128) if not WORD.match(chr(code))}
 #: longer words, and words with a digit, are numbers, ids, or random
 LONGEST_WORD = 23
-#: a text of fewer words may be all in its title
+#: if fewer words are left, the title may contain the whole text, so its words are kept
 LEAST_BESIDE_TITLE = 10
-#: words of a text that are looked at
+#: the most words of a text that are examined
 MOST_WORDS = 10_000
 
 
 def own_words(text: str, url: str, title: str) -> list[str]:
-    """The words of a text that its page has not from its address, nor, if enough are left, from its
-    title; in their order.
+    """The words of a text in their order, without the words of its page's address and, if enough
+    are left, without the words of its title.
     """
     found = _words(text)[:MOST_WORDS]
     distinct = set(found)
@@ -140,16 +139,16 @@ def _words(text: str) -> list[str]:
 
 
 def text_key(words: Iterable[str]) -> int | bytes:
-    """The key by which short texts are compared: a simhash, or all of the text if it is too short
+    """The key by which short texts are compared: a simhash, or the whole text if it is too short
     for one.
 
-    Each word counts once, or a calendar with few events would be all alike: by the word for a day
-    without any.
+    Each word counts once. Otherwise the many days without an event would make all pages of a
+    calendar alike.
     """
     said = " ".join(dict.fromkeys(words))
     return folded(said) if (mark := simhash(said)) is None else mark
 
 
 def word_marks(words: Iterable[str]) -> frozenset[int]:
-    """Words as numbers of 32 bits."""
+    """Words as 32-bit numbers."""
     return frozenset(map(xxh32_intdigest, map(str.encode, words)))

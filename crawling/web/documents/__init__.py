@@ -1,4 +1,5 @@
 """The readers of documents of each kind.
 
-One module a kind, found by `registry`; each reads anything and raises nothing (SEEDS W3, W9).
+Each kind has a module, which `registry` finds. It reads any input and raises nothing (SEEDS W3,
+W9).
 """

@@ -14,9 +14,9 @@ from crawling.web.documents.base import Document, DocumentSource, Reader, Trunca
 
 TYPES = ("application/gzip", "application/x-gzip")
 CHUNK_BYTES = 64 * 1024
-#: the packed bytes that are read at a time
+#: the compressed bytes that are read at a time
 INPUT_BYTES = 16 * 1024
-#: some servers pack what is packed
+#: the most layers of compression; some servers compress a compressed document
 MOST_LAYERS = 2
 READERS: dict[str, Reader] = {
     XML: xml.read, "text/xml": xml.read, RSS: xml.read, ATOM: xml.read, TEXT: text.read
@@ -24,9 +24,8 @@ READERS: dict[str, Reader] = {
 
 
 def read(source: DocumentSource) -> Document:
-    """Read the packed document: a sitemap, a feed, a list of addresses, or a page if the server
-    says that it is one. A document that is broken, or larger than a sitemap may be, is read as far
-    as possible.
+    """Read a compressed document: a sitemap, a feed, a list of addresses, or a page if the server
+    says so. A document that is broken, or larger than a sitemap may be, is read as far as possible.
     """
     document, unread = source.body, None
     with ExitStack() as spools:
@@ -61,9 +60,9 @@ def _spooled(pieces: Iterable[bytes]) -> DocumentStream:
 
 
 class UnpackedDocument:
-    """Up to `most` bytes of a packed document, in parts of at most CHUNK_BYTES.
+    """Up to `most` bytes of a compressed document, in parts of at most CHUNK_BYTES.
 
-    unread: why there is no more, once all parts were taken.
+    unread: the reason why the document is incomplete, once all parts were taken.
     """
 
     def __init__(self, pieces: Iterable[bytes], most: int) -> None:
@@ -75,7 +74,7 @@ class UnpackedDocument:
         for part in self._pieces:
             packed = part
             while packed:
-                if machine.eof:  # another file may stand behind it (RFC 1952, section 2.2)
+                if machine.eof:  # another member may follow (RFC 1952, section 2.2)
                     if not GZIP_MAGIC.startswith(packed[:3]):
                         return
                     machine = zlib.decompressobj(wbits=31)

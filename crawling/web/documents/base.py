@@ -1,4 +1,4 @@
-"""The input and the output of every content module."""
+"""The input and the output of every module that reads content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawling.web.document_stream import DocumentStream
 
 
 class TruncationReason(StrEnum):
-    """The reason that ended the reading before the document's end, or kept it from beginning."""
+    """The reason why reading ended before the document's end, or did not begin."""
 
     SIZE = "size"
     TIME = "time"
@@ -54,32 +54,32 @@ SENTENCES = {
 }
 
 
-#: text behind this changes neither the abstract nor what makes two pages alike
+#: text behind this changes neither the abstract nor the similarity of two pages
 MOST_TEXT = 32_768
 MAX_TITLE_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    #: links marked `nofollow`, and those of pages so marked, are left alone
+    #: whether links marked `nofollow`, and links of pages so marked, are left alone
     obey_nofollow: bool = False
-    #: whether the parts of a page (images, sheets, scripts, media) count as links, too
+    #: whether the parts of a page (images, style sheets, scripts, media) count as links, too
     requisites: bool = False
     #: name -> CSS selector of values to extract from every HTML page
     extract: Mapping[str, str] = field(default_factory=dict)
-    #: the name by which pages address only this crawler; empty if there is none
+    #: the name by which pages address this crawler alone; empty if there is none
     robots_token: str = ""
 
 
 class ReaderMemory(Protocol):
     @property
     def most(self) -> int:
-        """The most bytes that one reader may use."""
+        """The most bytes of memory that one reader may use."""
         ...
 
     def reserve(self, size: int) -> bool:
         """Reserve `size` bytes for the calling thread, which may have to wait for them. Return
-        whether it got them.
+        whether they are reserved.
         """
         ...
 
@@ -87,7 +87,7 @@ class ReaderMemory(Protocol):
 
 
 class UnlimitedMemory:
-    """The memory of readers outside of shifts, which have no grant."""
+    """The memory of readers outside shifts, which have no grant."""
 
     most = sys.maxsize
 
@@ -103,10 +103,10 @@ class DocumentSource:
     body: DocumentStream
     url: str
     content_type: str
-    #: the one that the server named
+    #: the character set that the server named
     charset: str | None = None
     reading: ReadingRules = field(default_factory=ReadingRules)
-    #: the memory for a program that reads it
+    #: the memory for a program that reads the document
     memory: ReaderMemory = field(default_factory=UnlimitedMemory)
 
 
@@ -114,7 +114,7 @@ class DocumentMetadata(NamedTuple):
     author: str = ""
     description: str = ""
     language: str = ""
-    #: the address that it prefers
+    #: the address that the document prefers for itself
     canonical: str = ""
 
 
@@ -122,10 +122,10 @@ NO_METADATA = DocumentMetadata()
 
 
 class LinkNotes(NamedTuple):
-    #: the faults of addresses in a feed, a sitemap or a sheet that cannot be followed, and how many
-    #: have each
+    #: the faults of addresses in a feed, a sitemap or a style sheet that cannot be followed, with
+    #: the number of addresses for each
     bad: Mapping[str, int] = {}
-    #: when pages to which it links last changed, as it states, by URL
+    #: by URL, the times at which linked pages last changed, as the document states
     modified: Mapping[str, datetime] = {}
 
 
@@ -143,16 +143,16 @@ class Document:
     #: the text that a reader sees, up to MOST_TEXT characters
     text: str = ""
     metadata: DocumentMetadata = NO_METADATA
-    #: its content is made by scripts, which are not run here
+    #: whether scripts, which are not run here, make its content
     needs_browser: bool = False
     #: (name, value) in document order
     extracted: list[tuple[str, str]] = field(default_factory=list)
-    #: its root element if that is one of SITEMAP_ROOTS
+    #: the root element of the document, if it is in SITEMAP_ROOTS
     sitemap_root: str = ""
-    #: why links after its beginning are unknown; None if all of it was read
+    #: the reason why links after the beginning are unknown; None if the whole document was read
     unread: TruncationReason | None = None
-    #: its links as written, including those not to be followed, as
-    #: `crawling.web.documents.written_links` collects them; empty unless it is HTML
+    #: the links as written, including those not to be followed, as
+    #: `crawling.web.documents.written_links` collects them; empty unless the document is HTML
     written: bytes = b""
     #: the base of relative links, as the page states it
     base: str = ""
@@ -177,5 +177,5 @@ Reader = Callable[[DocumentSource], Document]
 
 
 def one_line(text: str | None, most: int = MAX_TITLE_LENGTH) -> str:
-    """Text as one line of bounded length that a database can keep."""
+    """Text as one line of bounded length that a database can store."""
     return " ".join((text or "")[: 4 * most].split())[:most].replace("\0", "")

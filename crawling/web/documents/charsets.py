@@ -1,5 +1,5 @@
-"""The character set of a text, by its byte order mark, its server, the document itself, or a good
-guess.
+"""The character set of a text, by its byte order mark, its server's statement, the document itself,
+or a guess.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "UTF-16LE"),
     (codecs.BOM_UTF16_BE, "UTF-16BE"),
 )
-#: the codecs of Python that decode as the standard says, in parts
+#: the Python codecs that decode as the standard says, in parts
 PYTHONS = {UTF_8: "utf-8", "UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be"}
-#: bytes of a text in an encoding of several bytes that are decoded at once
+#: the bytes of a text in a multi-byte encoding that are decoded at once
 LONGEST_LINE = 1024 * 1024
 #: `<?xml … encoding="…"?>` (XML 1.0, section 4.3.3) and `@charset "…"` (CSS Syntax, section 3.2)
 STATED = re.compile(
     rb"""\A\s{0,100}(?:<\?xml[^>]{0,200}?encoding\s*=\s*|@charset\s+)["']([A-Za-z0-9._:-]{1,40})["']"""
 )
-#: a guess is made from this many bytes
+#: the number of bytes from which a character set is guessed
 GUESSED_FROM = 64 * 1024
 
 
 def decode(body: bytes, stated: str | None) -> tuple[str, str]:
-    """Return the text and its character set; invalid bytes become U+FFFD."""
+    """Return the text and its character set. Invalid bytes become U+FFFD."""
     text, charset = decoded_pieces(DocumentStream.of(body), len(body), stated)
     return "".join(text), charset
 
@@ -45,15 +45,15 @@ def decoded_pieces(
 
 
 def decoder_for(body: DocumentStream, stated: str | None) -> tuple[TextDecoder, str]:
-    """The decoder of a document, to which parts are fed without the mark, and the name of its
-    character set.
+    """The decoder of a document, to which parts are fed without the byte order mark, and the name
+    of the character set.
     """
     name, label, _ = _charset_of(body, GUESSED_FROM, stated)
     return TextDecoder(name), label
 
 
 class TextDecoder:
-    """Decodes a text in parts. A byte that is no character of its encoding becomes U+FFFD."""
+    """Decodes a text in parts. A byte that is no character of the encoding becomes U+FFFD."""
 
     def __init__(self, name: str) -> None:
         codec = PYTHONS.get(name)
@@ -75,7 +75,9 @@ class TextDecoder:
 
 
 def _charset_of(body: DocumentStream, most: int, stated: str | None) -> tuple[str, str, bytes]:
-    """The encoding's name, the name under which it is shown, and the mark in front of the text."""
+    """The name of the encoding, the name that is shown for it, and the byte order mark of the
+    text.
+    """
     head = body.start(min(most, GUESSED_FROM))
     for mark, name in MARKS:
         if head.startswith(mark):
@@ -94,10 +96,10 @@ def _charset_of(body: DocumentStream, most: int, stated: str | None) -> tuple[st
 
 
 def encoding_within(head: bytes) -> str:
-    """The name of the encoding that the first bytes of a document state; "" if they state none."""
+    """The name of the encoding that a document states in its first bytes; "" if it states none."""
     within = STATED.match(head[:400])
     name = encoding_name(within[1].decode()) if within else ""
-    # a text that states its encoding in ASCII is not in UTF-16
+    # a text that states its encoding in ASCII bytes is not in UTF-16
     return UTF_8 if name.startswith("UTF-16") else name
 
 
@@ -109,7 +111,7 @@ def _pieces(body: DocumentStream, most: int, name: str, begins_at: int) -> Itera
 
 
 def is_utf_8(body: DocumentStream, most: int) -> bool:
-    """Whether the first `most` bytes are UTF-8; the last character may be cut off."""
+    """Whether the first `most` bytes are UTF-8. The last character may be incomplete."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for piece in body.pieces(most):
@@ -122,7 +124,7 @@ def is_utf_8(body: DocumentStream, most: int) -> bool:
 def utf_16_without_a_mark(body: bytes) -> str:
     """The variant of UTF-16 of a text without a byte order mark; "" if it is not UTF-16.
 
-    Markup, digits and blanks have a zero byte, always on the same side.
+    Markup, digits and blanks have a zero byte, always the same one of two.
     """
     head = body[:512]
     pairs = len(head) // 2

@@ -1,6 +1,6 @@
 """Style sheets: the URLs in `url()` and `@import`.
 
-Only crawls that fetch the parts of pages read them.
+Only crawls that fetch the parts of pages read style sheets.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
 TYPES = ("text/css",)
-#: the most bytes that are read of a sheet
+#: the most bytes of a style sheet that are read
 MOST_BYTES = 4 * 1024 * 1024
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-#: a string, with its escapes; or the bare text of a url(). Possessive throughout: no second way to
-#: read a sheet is tried, so reading takes time in proportion to its length
+#: a string with its escapes, or the bare text of a url(). Possessive throughout: the expression
+#: never backtracks, so reading takes time in proportion to the length of a style sheet
 NAMED = re.compile(
     r"""url\(\s*+(?:"((?:[^"\\\n]++|\\.)*+)"|'((?:[^'\\\n]++|\\.)*+)'"""
     r"""|((?:[^\s"'()\\]++|\\[0-9a-f]{1,6}+\s?+|\\[^0-9a-f])++))\s*+\)"""
@@ -36,7 +36,7 @@ ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 
 
 def read(source: DocumentSource) -> Document:
-    """Read a sheet of any quality."""
+    """Read a style sheet, whether valid or not."""
     pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     links = Links(source.url, charset="UTF-8")
     for link in links_in("".join(pieces)):
@@ -47,7 +47,7 @@ def read(source: DocumentSource) -> Document:
 
 
 def links_in(sheet: str) -> Iterator[str]:
-    """The URLs that a sheet or the declarations of one element name."""
+    """The URLs in a style sheet or in the declarations of one element."""
     sheet = ESCAPE.sub(_plain_letter, COMMENT.sub(" ", sheet))
     for match in NAMED.finditer(sheet):
         yield ESCAPE.sub(unescaped, next(filter(None, match.groups()), ""))
@@ -57,7 +57,9 @@ def links_in(sheet: str) -> Iterator[str]:
 
 
 def _plain_letter(escape: re.Match[str]) -> str:
-    """The letter of an escape, if it means the same unescaped; any other escape stays."""
+    """The letter of an escape that means the same unescaped. Any other escape is returned
+    unchanged.
+    """
     letter = unescaped(escape) if escape[1] else ""
     return letter if letter.isascii() and letter.isalpha() else escape[0]
 

@@ -1,5 +1,6 @@
-"""Extraction rules: a CSS selector, with `::attr(NAME)` behind it for an attribute instead of the
-text, and with the type of the field at the end; and what a selector finds, within a limit of time.
+"""Extraction rules, and the search for what their selectors match, within a limit of time. A rule
+is a CSS selector, with `::attr(NAME)` behind it for an attribute instead of the text, and with the
+type of the field at the end.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import lru_cache
 
 import turbohtml
 
-#: the tokens of a selector: text without combinators, beginnings and ends of groups, and
+#: the tokens of a selector: text without combinators, the beginnings and ends of groups, and
 #: combinators
 TOKEN = re.compile(
     r"""\\.|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[\[\]]|:has\(\s*+|\(\s*+|\s*+\)|\s*+,\s*+"""
@@ -22,7 +23,7 @@ TOKEN = re.compile(
 MOST_STEPS = 100_000_000
 ATTRIBUTE = re.compile(r"(.*)::attr\(\s*([A-Za-z_:][A-Za-z0-9_:.-]*)\s*\)\s*", re.DOTALL)
 
-#: types of fields: the first text, all texts, or the first as a number, a price or a date
+#: the types of fields: the first text, all texts, or the first text as a number, a price or a date
 TYPES = ("text", "list", "number", "price", "date")
 TYPE = re.compile(rf"(.*)::({'|'.join(TYPES)})\s*", re.DOTALL)
 
@@ -41,7 +42,7 @@ class SelectorTookTooLong(ValueError):
 
 
 def type_of_rule(rule: str) -> str:
-    """One of TYPES, or ""."""
+    """The type at the end of a rule, one of TYPES, or ""."""
     match = TYPE.fullmatch(rule)
     return match[2] if match else ""
 
@@ -68,10 +69,11 @@ def select(document: turbohtml.Document, selector: str) -> list[turbohtml.Elemen
 
 
 def check_cost(document: turbohtml.Document, selector: str) -> None:
-    """Raises SelectorTookTooLong.
+    """Check that a selector does not take too long. Raises SelectorTookTooLong.
 
-    A selector takes time with the number of elements. For each one, `:has()` looks at all elements
-    within it, and a combinator in a group at all around it, so a power of the depth is a factor.
+    The time of a selector grows with the number of elements. For each element, `:has()` looks at
+    all elements within it, and a combinator in a group at all elements around it. So a power of the
+    depth is a factor of the time.
     """
     power = _power(selector)
     level: list[turbohtml.Element] = document.select(":root") if power else []
@@ -91,7 +93,7 @@ class _SelectorPart:
 
     is_has: bool = False
     is_combined: bool = False
-    #: the highest power of the groups in it
+    #: the highest power of the groups within it
     inner: int = 0
 
     @property
@@ -101,7 +103,9 @@ class _SelectorPart:
 
 @lru_cache(maxsize=256)
 def _power(selector: str) -> int:
-    """The power of a document's depth in the time that the selector takes; 0 if linear."""
+    """The power of a document's depth in the time that the selector takes; 0 if the depth does not
+    matter.
+    """
     groups, is_attribute = [_SelectorPart()], False
     for token in TOKEN.findall(selector):
         sign = token.strip() or " "

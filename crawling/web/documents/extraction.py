@@ -20,7 +20,7 @@ ADDRESSES = frozenset(
 )
 MOST_VALUES = 1000
 MOST_VALUE_LENGTH = 10_000
-#: the most nodes read for a value's text; nested elements repeat it
+#: the most nodes that are read for a value's text, since nested elements repeat their text
 MOST_NODES = 2000
 #: elements whose text is for programs: read only if a rule selects the element itself
 UNSEEN = frozenset({"script", "style", "template"})
@@ -30,7 +30,7 @@ def extract(
     document: turbohtml.Document, rules: Mapping[str, str], whole: Callable[[str], str]
 ) -> list[tuple[str, str]]:
     """Return (name, value) of all matches: their text, or the attribute that the rule names; whole:
-    completes an attribute's address.
+    a function that completes the address in an attribute.
 
     At most MOST_VALUES. A rule that would take too long on the document matches nothing.
     """

@@ -1,5 +1,6 @@
-"""Feeds: RSS, RDF and Atom. Their entries with their pages and enclosures and the links of their
-HTML; for these and for JSON Feeds also only the pages of the entries, or the data of each entry.
+"""Feeds in RSS, RDF and Atom. Reads their links: the pages and enclosures of entries, and the links
+in the HTML of entries. For these and for JSON feeds, it also reads only the pages of entries, or
+the data of each entry.
 """
 
 from __future__ import annotations
@@ -41,24 +42,24 @@ from crawling.web.feed_entries import (
 )
 from crawling.web.links import Links
 
-#: the kind of feed that the root of a document names
-#: of Atom's `link` elements, those that lead to documents (RFC 4287, section 4.2.7.2, and RFC 5005)
+#: Atom's relations of `link` elements that lead to documents (RFC 4287, section 4.2.7.2, and RFC
+#: 5005)
 RELATIONS = frozenset(
     {
         *("", "alternate", "self", "related", "enclosure", "via", "current"),
         *("next", "previous", "prev", "first", "last", "prev-archive", "next-archive"),
     }
 )
-#: a prefix of a relation that changes nothing (RFC 4287, section 4.2.7.2)
+#: a prefix that does not change the meaning of a relation (RFC 4287, section 4.2.7.2)
 IANA = "http://www.iana.org/assignments/relation/"
-#: bytes with which a document may begin before its text
+#: bytes that may precede the text of a document
 BLANK_START = b"\xef\xbb\xbf \t\r\n"
 START_BYTES = 1024
 
 
 def read(source: DocumentSource) -> Document:
-    """Read a feed of any quality; RSS names its pages in text, Atom in attributes, and many mix the
-    two.
+    """Read a feed, whether valid or not. RSS has the addresses of pages in texts, Atom in
+    attributes, and many feeds mix the two.
     """
     document, charset, unread = read_markup(source)
     bases = XmlBases(document, source.url)
@@ -89,7 +90,9 @@ def read(source: DocumentSource) -> Document:
 
 
 def _link_of(element: turbohtml.Element, name: str) -> str:
-    """The target of an element, "" if it is no document; RSS has it in the text of `link`."""
+    """The target of an element; "" if the target is no document. RSS has the target in the text of
+    `link`.
+    """
     if name == "enclosure":
         return attribute(element, "url")
     if name == "guid":
@@ -105,7 +108,7 @@ def _link_of(element: turbohtml.Element, name: str) -> str:
 
 
 def entries(source: DocumentSource) -> list[str]:
-    """The addresses of the pages of a feed's entries, in order, each once, for any kind of feed. An
+    """The addresses of the pages of a feed's entries, each once, in order, for any kind of feed. An
     entry that names no page is left out. Raises BadFeed.
     """
     if _is_json(source):

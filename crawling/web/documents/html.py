@@ -1,5 +1,5 @@
-"""HTML: links in document order, title, character set, statements about itself, and whether scripts
-make its content.
+"""HTML: links in document order, title, character set, the page's statements about itself, and
+whether scripts make its content.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ LEADING = {
     ("meta", "content"),
     ("link", "href"),
 }
-#: the relations of `link` elements and `Link` fields that name a document rather than a sheet, a
-#: font or an icon: hyperlinks of the HTML Standard (section 4.6.7), relations of HTML 4.01 (section
-#: 6.12), and other parts of a series in IANA's register (RFC 8288, section 4.2)
+#: the relations of `link` elements and `Link` fields that name a document rather than a style
+#: sheet, a font or an icon: hyperlinks of the HTML Standard (section 4.6.7), relations of HTML 4.01
+#: (section 6.12), and other parts of a series in IANA's register (RFC 8288, section 4.2)
 PAGE_RELATIONS = frozenset(
     {
         *("alternate", "author", "canonical", "help", "license", "next", "prev", "search"),
@@ -55,13 +55,13 @@ PAGE_RELATIONS = frozenset(
         *("next-archive", "prev-archive"),
     }
 )
-#: the relations of `link` elements with parts of the page
+#: the relations of `link` elements that lead to parts of the page
 SHOWN_RELATIONS = frozenset(
     {"stylesheet", "icon", "apple-touch-icon", "preload", "modulepreload", "manifest"}
 )
-#: attributes with links of SVG elements
+#: attributes of SVG elements with links
 SVG_LINKS = ("href", "xlink:href")
-#: the attributes with the parts of a page; None for sheets within the page
+#: the attributes with the parts of a page; None for style sheets within the page
 SHOWN = {
     *(
         (tag, "src")
@@ -79,8 +79,8 @@ SHOWN = {
     ("object", "data"),
     ("style", None),
 }
-#: the beginning of a refresh before its address (HTML Standard, section 4.2.5.3): a time and its
-#: mark
+#: the beginning of a refresh before its address (HTML Standard, section 4.2.5.3): a time and a
+#: separator
 REFRESH_TIME = re.compile(
     r"[\t\n\f\r ]*+(?:[0-9]++[0-9.]*+|\.[0-9.]*+)(?:[\t\n\f\r ]*+[;,]|[\t\n\f\r ])"
 )
@@ -92,18 +92,19 @@ SILENCING = frozenset({"nofollow", "none"})
 ElementLink = tuple[turbohtml.Element, str | None, str]
 #: elements whose text is not visible
 UNSEEN = ("script", "style", "noscript", "template", "title")
-#: Fewer links are read in the general way: checking whether they are plain takes longer.
+#: below this number of links, the general way is faster than checking whether all links are plain
 FEW_LINKS = 4
-#: the pieces of a text that are joined at once: the end of a longer text is not wanted
+#: the number of pieces of a text that are joined at once, since the end of a long text is not
+#: needed
 PIECES = 1000
-#: a page with scripts, no link, and less text than this is made by its scripts
+#: scripts make the content of a page that has scripts, no link, and less text than this
 LEAST_TEXT = 100
 #: types of `script` elements that hold data
 DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
 
 
 def read(source: DocumentSource) -> Document:
-    """Parse a document of any quality; broken markup never raises."""
+    """Parse a document, whether valid or not. Broken markup never raises an error."""
     stated = charset_by_type(source.body, source.content_type, source.charset)
     document, charset, unread = parse_html(source.body, stated)
     metas = document.find_all("meta")
@@ -118,7 +119,8 @@ def read(source: DocumentSource) -> Document:
     rules = source.reading.extract
     extracted = extract(document, rules, links.whole) if rules else []
     needs_scripts, places = not has_link and _has_scripts(document), LinkPlacement(document)
-    # all are found before one goes: the tree finds elements by name until it changes
+    # all are found before one is removed, since the tree finds elements by name only until it
+    # changes
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
         element.decompose()
     text = _text_of(document)
@@ -147,8 +149,8 @@ def base_of(document: turbohtml.Document) -> str:
 
 
 def _text_of(document: turbohtml.Document) -> str:
-    """The text of a document up to MOST_TEXT characters, a line for each piece between tags:
-    without space between blocks, `document.text` joins the words of two.
+    """The text of a document up to MOST_TEXT characters, a line for each piece between tags.
+    `document.text` would join the words of two blocks without a space.
     """
     pieces = iter(document.strings)
     text = "\n".join(islice(pieces, PIECES))
@@ -160,8 +162,8 @@ def _text_of(document: turbohtml.Document) -> str:
 def _links(
     document: turbohtml.Document, reading: ReadingRules, metas: Sequence[turbohtml.Element]
 ) -> tuple[Iterable[ElementLink], Iterable[str], ElementLinks]:
-    """The links that are judged by their elements, then those that are followed whatever their
-    elements say, each once, and all of them by attribute.
+    """The links that are judged by their elements, then the links that are followed whatever their
+    elements say, each once. Also all links, by attribute.
     """
     refreshes = _refreshes(metas)
     is_short = len(document.find_all("a")) < FEW_LINKS
@@ -184,7 +186,7 @@ def _links(
 
 
 def _refreshes(metas: Iterable[turbohtml.Element]) -> list[ElementLink]:
-    """The targets of the page's refreshes, of which there may be several."""
+    """The targets of the page's refreshes, which may be several."""
     return [
         (meta, "content", target)
         for meta in metas
@@ -194,8 +196,8 @@ def _refreshes(metas: Iterable[turbohtml.Element]) -> list[ElementLink]:
 
 
 def refresh_target(content: str) -> str:
-    """The address in a refresh, as it is written; "" if there is none (HTML Standard, section
-    4.2.5.3, the shared declarative refresh steps).
+    """The address in a refresh, as written; "" if there is none (HTML Standard, section 4.2.5.3,
+    the shared declarative refresh steps).
     """
     begin = REFRESH_TIME.match(content)
     if begin is None:
@@ -210,8 +212,8 @@ def refresh_target(content: str) -> str:
 
 
 def _embedded(document: turbohtml.Document) -> Iterator[ElementLink]:
-    """The links of pages in a frame's attribute (`srcdoc`), whose base is that of the page around
-    them.
+    """The links of pages in a frame's attribute (`srcdoc`). Their base is the base of the
+    surrounding page.
     """
     for frame in document.find_all("iframe"):
         if page := frame.attr("srcdoc"):
@@ -232,10 +234,9 @@ def _in_styles(document: turbohtml.Document) -> list[ElementLink]:
 def _take_links(
     written: Iterable[ElementLink], source: DocumentSource, links: Links, *, is_silent: bool
 ) -> bool:
-    """Take up the links to be followed. Return whether any leads to a page by itself.
+    """Collect the links to be followed. Return whether any link by itself leads to a page.
 
-    Most links of most pages lead to places in pages that were linked before, which need no second
-    look.
+    Most links of most pages lead to places in pages that were linked before; these are skipped.
     """
     reading, has_link = source.reading, False
     for element, name, url in written:
@@ -264,7 +265,7 @@ def _take_links(
 
 
 def _is_silent(metas: Iterable[turbohtml.Element], token: str) -> bool:
-    """Whether the page asks all crawlers, or this one, not to follow its links."""
+    """Whether the page asks all crawlers, or this crawler, not to follow its links."""
     words = (
         word
         for meta in metas
@@ -275,13 +276,15 @@ def _is_silent(metas: Iterable[turbohtml.Element], token: str) -> bool:
 
 
 def title_of(document: turbohtml.Document) -> str:
-    """The text of the document's title; a drawing in the page may have other titles."""
+    """The text of the document's title. A drawing in the page may have other titles."""
     titles = document.find_all("title")
     return next((one.text for one in titles if one.namespace is turbohtml.Namespace.HTML), "")
 
 
 def _meta_texts(metas: Iterable[turbohtml.Element]) -> dict[str, str]:
-    """The texts of `meta` elements, by name; the first element with a text counts."""
+    """The texts of `meta` elements, by name. Of several elements with one name, the first with a
+    text counts.
+    """
     told: dict[str, str] = {}
     for meta in metas:
         name = meta.attr("name") or meta.attr("property") or meta.attr("http-equiv")

@@ -1,5 +1,5 @@
 """The findings of a second reading of an HTML document: the places that a fragment can name, the
-errors of its markup, and links that lead nowhere by their spelling.
+errors of its markup, and misspelt links, which lead nowhere.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import turbohtml
 from crawling.web.documents.written_links import written_in
 from crawling.web.links import MOST_LINKS, Links, told_links
 
-#: the most ids of a page, and the longest fragment
+#: the most ids of a page, and the length of the longest fragment
 MOST_IDS = 20_000
 MOST_ID = 500
 
 
 class HtmlFindings(NamedTuple):
     ids: frozenset[str]
-    #: errors by their names in the HTML Standard: their number, and the line of the first
+    #: errors by their names in the HTML Standard, with their number and the line of the first
     errors: Mapping[str, tuple[int, int]]
 
 
@@ -36,8 +36,8 @@ def find_in_html(document: turbohtml.Document) -> HtmlFindings:
 
 
 def bad_links(document: turbohtml.Document, links: Links) -> dict[str, int]:
-    """The faults of links that cannot be followed, as from `told_links`.
+    """The faults of links that cannot be followed, as `told_links` gives them.
 
-    links: knows the document's base.
+    links: has the document's base.
     """
     return told_links(islice(written_in(document), MOST_LINKS), links.fault_of)

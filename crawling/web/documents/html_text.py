@@ -1,7 +1,8 @@
-"""The whole text of an HTML document for a search: its main text, and the text around it.
+"""The whole text of an HTML document, for a search: its main text, and the text around that.
 
-The parser's own guess of the main content was tried: it takes one section of long reference pages,
-and none of some. The parts that a page itself marks, such as `main`, are unambiguous.
+The parser's own guess of the main content was tried: it takes only one section of long reference
+pages, and nothing of some pages. The parts that a page itself marks, such as `main`, are
+unambiguous.
 """
 
 from __future__ import annotations
@@ -13,21 +14,22 @@ import turbohtml
 from crawling.web.documents.base import one_line
 from crawling.web.documents.html import UNSEEN, title_of
 
-#: the most characters of a page; a longer page is found by its beginning
+#: the most characters of a page that are kept; a search finds a longer page by its beginning
 MOST_TEXT = 256 * 1024
 MOST_AROUND = 32 * 1024
 MOST_HEADINGS = 4 * 1024
 HEADINGS = ("h1", "h2", "h3")
-#: the most elements of each kind; each has the text of all elements within it
+#: the most elements of each kind that are read; the text of an element includes all elements within
+#: it
 MOST_OF_A_KIND = 100
 MAIN = "main, [role=main]"
-#: the parts around the text of a page that marks no main part
+#: the elements around the main text, in a page that marks no main part
 AROUND = (
     "nav, aside, footer, body > header, [role=navigation], [role=banner], [role=complementary], "
     "[role=contentinfo]"
 )
-#: The parser pads the cells of a table to columns, and indents nested ones, so its text of a small
-#: page may have 200 MB. As plain blocks they have only their own text.
+#: The parser pads the cells of tables to columns, and indents nested ones, so its text of a small
+#: page may have 200 MB. As plain blocks these elements have only their own text.
 PADDED = (
     *("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th", "ul", "ol", "li", "menu"),
     *("dl", "dt", "dd", "blockquote", "pre", "fieldset", "details"),
@@ -36,20 +38,20 @@ STRICT = turbohtml.PlainText(layout="strict")
 
 
 class PageText(NamedTuple):
-    """The text of a document, each part as one line."""
+    """The text of a document. Each part is one line."""
 
     title: str = ""
     headings: str = ""
     #: the main text of the page
     text: str = ""
-    #: menus and the like
+    #: menus and other text around the main text
     around: str = ""
-    #: as the page states it
+    #: the language, as the page states it
     language: str = ""
 
 
 def text_of(document: turbohtml.Document) -> PageText:
-    """Read a tree, which is mostly taken apart by that."""
+    """Read a tree. Reading takes it apart for the most part."""
     title, root = one_line(title_of(document)), document.find("html")
     language = one_line(root.attr("lang"), 35) if root else ""
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
@@ -81,5 +83,5 @@ def text_of(document: turbohtml.Document) -> PageText:
 
 
 def _line(text: str, most: int) -> str:
-    """The first words as one line that a database can store."""
+    """The first words, as one line that a database can store."""
     return " ".join(text[: 4 * most].split())[:most].replace("\0", "")

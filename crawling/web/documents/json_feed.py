@@ -1,4 +1,6 @@
-"""JSON Feed, version 1.1 (jsonfeed.org): its pages, and its entries or only their addresses."""
+"""JSON Feed, version 1.1 (jsonfeed.org): the page of a feed, and its entries or only their
+addresses.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from crawling.web.documents.base import (
 from crawling.web.feed_entries import FeedEntry, json_entries, links_in_markup
 from crawling.web.links import Links
 
-#: version 1 has no type of its own
+#: version 1 of the format has no media type of its own
 TYPES = ("application/feed+json", "application/json")
-#: a longer feed is not read, since half of it is no JSON
+#: a longer feed is not read at all, since the first part of a JSON text is not JSON
 MOST_BYTES = 4 * 1024 * 1024
 
 
@@ -29,8 +31,8 @@ class BadFeed(ValueError):
 
 
 def read(source: DocumentSource) -> Document:
-    """Read the links of a feed: to its pages, its entries' pages and attachments, and in its
-    entries' HTML.
+    """Read the links of a feed: its page, the pages and attachments of its entries, and the links
+    in the HTML of entries.
     """
     try:
         feed = _parsed(source)
@@ -63,7 +65,9 @@ def read(source: DocumentSource) -> Document:
 
 
 def _why_unread(source: DocumentSource) -> TruncationReason:
-    """The reason why a document is no JSON Feed; JSON of another kind does not have to be one."""
+    """The reason why a document is no JSON Feed. Other JSON is not expected to be one, so it has no
+    such reason.
+    """
     if source.content_type != TYPES[0]:
         return TruncationReason.TYPE
     is_long = len(source.body) > MOST_BYTES
@@ -71,8 +75,8 @@ def _why_unread(source: DocumentSource) -> TruncationReason:
 
 
 def entries(source: DocumentSource) -> list[str]:
-    """The addresses of a feed's entries, in order: the page of each, or else the page that it is
-    about. Raises BadFeed.
+    """The addresses of a feed's entries, in order: the page of each entry or, if it has none, the
+    page that the entry is about. Raises BadFeed.
     """
     links = Links(source.url, charset="UTF-8")
     for item in _objects(_parsed(source), "items"):

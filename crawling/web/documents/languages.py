@@ -1,4 +1,6 @@
-"""The language of a text: by its letters, or by its page's statement if the letters are too few."""
+"""The language of a text: by its letters, or by the statement of its page if the letters are too
+few.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,16 @@ from turbohtml.detect import detect_language
 
 from crawling.web.languages import LANGUAGES
 
-#: the most characters for the detector; more take longer and change little
+#: the most characters that the detector gets; more would take longer and change little
 LOOKED_AT = 4_000
-#: with fewer letters, or with less confidence, related languages are mixed up; figures and signs
-#: say nothing
+#: with fewer letters, or with less confidence, the detector confuses related languages; digits and
+#: signs do not count
 LEAST_LETTERS = 160
 LEAST_CONFIDENCE = 0.3
 
 
 def language_of(text: str, stated: str) -> str:
-    """The code of a text's language, of two or three letters; "" if it is unknown.
+    """The two- or three-letter code of a text's language; "" if the language is unknown.
 
     stated: the page's statement, such as `de-AT`. Many pages state the language of their template,
     so the letters of a long text count more.
@@ -34,6 +36,8 @@ def language_of(text: str, stated: str) -> str:
 
 
 def _has_letters(sample: str) -> bool:
-    """Whether the sample has LEAST_LETTERS; counting all takes as long as finding the language."""
+    """Whether the sample has LEAST_LETTERS letters. Counting all letters would take as long as
+    detecting the language.
+    """
     letters = (True for one in sample if one.isalpha())
     return next(islice(letters, LEAST_LETTERS - 1, None), False)

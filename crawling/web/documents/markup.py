@@ -1,6 +1,6 @@
-"""XML of feeds and sitemaps: read strictly first, then as browsers read anything.
+"""The XML of feeds and sitemaps, read strictly first, then as tolerantly as browsers read HTML.
 
-Entities are never expanded, so no entity bomb works.
+Entities are never expanded, so an entity bomb has no effect.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from crawling.web.documents.base import DocumentSource, TruncationReason
 from crawling.web.documents.charsets import decoded_pieces
 
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
-#: HTML has an element of this name, which never has content
+#: HTML has an element of this name that never has content
 LINK = re.compile(r"<(/?)link\b", re.IGNORECASE)
-#: the most bytes that are read of a document, since its parser takes 40 bytes a byte and never
-#: stops
+#: the most bytes of a document that are read, since its parser takes 40 bytes for each byte and
+#: cannot be stopped
 MOST_BYTES = 2 * 1024 * 1024
 #: a document names its kind within this many bytes
 HEAD_BYTES = 16 * 1024
-#: nodes read for an element's text
+#: the most nodes that are read for an element's text
 MOST_NODES = 100
 BASE = "xml:base"
-#: entries usually state the same bases
+#: the number of joined bases that are remembered; entries usually state the same bases
 MOST_JOINED = 256
 #: the kinds of feeds by the names of their roots
 FEED_ROOTS = {"rss": "rss", "rdf": "rdf", "feed": "atom"}
 
 
 def read_markup(source: DocumentSource) -> tree.ParsedTree:
-    """Parse a document. A document that is not well-formed is read as HTML, in which nothing is an
-    error.
+    """Parse a document. A document that is not well-formed is read as HTML, for which any text is
+    valid.
     """
     pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else None
@@ -53,7 +53,7 @@ def read_markup(source: DocumentSource) -> tree.ParsedTree:
 
 
 def read_root(source: DocumentSource) -> str:
-    """The name of the outermost element that is not HTML's own; the text before it is short."""
+    """The name of the outermost element that HTML does not have. The text must be short."""
     beginning = DocumentStream.of(source.body.start(HEAD_BYTES))
     document = read_markup(replace(source, body=beginning)).document
     names = map(name_of, elements(document))
@@ -69,7 +69,9 @@ def leaf_text(element: turbohtml.Element) -> str:
 
 
 def text_of(element: turbohtml.Element) -> str:
-    """The text of an element, from only its first nodes, since nested elements repeat it."""
+    """The text of an element, from only its first nodes, since nested elements repeat their
+    text.
+    """
     return "".join(map(_data, islice(element.descendants, MOST_NODES)))
 
 
@@ -82,7 +84,7 @@ def elements(document: turbohtml.Document) -> Iterator[turbohtml.Element]:
 
 
 def name_of(element: turbohtml.Element) -> str:
-    """The element's name without the prefix of its namespace, in small letters."""
+    """The element's name in lower case, without the prefix of its namespace."""
     return element.tag.rpartition(":")[2].lower()
 
 
@@ -103,19 +105,19 @@ class XmlBases:
         self.base = attribute(root, BASE) if root else ""
         self._start = _joined(self.base, url)
         self._has_inner = len(stated) > bool(self.base)
-        #: the known bases of elements, and of the elements around them
+        #: the known bases of elements that were looked up, and of the elements around them
         self._known: dict[turbohtml.Element, str] = {root: self._start} if root else {}
 
     def whole(self, element: turbohtml.Element, link: str) -> str:
-        """A link of an element, such that it starts from the document's base."""
+        """A link in an element, made relative to the document's base."""
         if not self._has_inner or not link:
             return link
         base = self._base_of(element)
         return link if base == self._start else _joined(link.strip(), base)
 
     def _base_of(self, element: turbohtml.Element) -> str:
-        """The base of an element. Each element is looked at once, however deep others are nested in
-        it.
+        """The base of an element. Each element is looked at once, however deep elements are
+        nested.
         """
         unknown: list[turbohtml.Element] = []
         node: object = element

@@ -1,7 +1,7 @@
 """PDF: the addresses to which its pages link, its title and its author.
 
-A program of its own reads it (`pdf_program`): no parser of PDF is fast, and a hostile file must
-only kill that program, not the crawl.
+A separate program reads it (`pdf_program`): no PDF parser is fast, and a hostile file must kill
+only that program, not the crawl.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ logger = logging.getLogger(__name__)
 
 TYPES = ("application/pdf", "application/x-pdf")
 PROGRAM = "crawling.web.documents.pdf_program"
-#: the cores of this process when it was started, for the program, which need not stay on the
-#: shift's single core
+#: the cores that this process may use when it starts; the program may use all of them, and not only
+#: the shift's single core
 CORES = tuple(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ()
-#: larger ones are kept and not read
+#: a larger PDF is stored but not read
 MOST_BYTES = 32 * 1024 * 1024
 CPU_SECONDS = 8
-#: if the machine is too busy to let the program run
+#: for machines that are too busy to let the program run at once
 LONGEST_SECONDS = 15.0
-#: the output of the program; its links and text have limits of their own
+#: the most output of the program; its links and text have further limits
 MOST_OUTPUT_BYTES = 32 * 1024 * 1024
-#: programs at a time in a process; the fetch threads of other documents are not kept waiting by
-#: them
+#: the number of programs that run at a time in a process, so that the fetch threads of other
+#: documents are not kept waiting
 PROGRAMS = threading.BoundedSemaphore(2)
-#: Memory of a program, which the shift must have been granted. Its interpreter takes 19 MiB, and
-#: most documents of 500 pages take 23 to 40. With less than the least, no PDF is read.
+#: The least memory for a program, which the pool must have granted to the shift. Its interpreter
+#: takes 19 MiB, and most documents of 500 pages take 23 to 40. With less memory no PDF is read.
 LEAST_PROGRAM_BYTES = 32 * 1024 * 1024
 MOST_PROGRAM_BYTES = 128 * 1024 * 1024
-#: why a document that is too much for the program is not read
+#: the reasons why a document that exceeds the program's limits is not read
 TOO_MUCH = {
     ProgramLimit.MEMORY: TruncationReason.NO_MEMORY,
     ProgramLimit.TIME: TruncationReason.NO_TIME,
@@ -54,8 +54,8 @@ TOO_MUCH = {
 
 
 def read(source: DocumentSource) -> Document:
-    """Read a document of any quality; a document that needs too much time or memory gives
-    nothing.
+    """Read a document, whether valid or not. If it needs too much time or memory, the result is
+    empty.
     """
     if b"%PDF-" not in source.body.start(1024):
         return Document(unread=TruncationReason.TYPE)

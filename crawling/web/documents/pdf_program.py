@@ -1,5 +1,5 @@
-"""Reads one PDF from its input, which is a file, and writes its content as JSON: the program of
-`pdf`.
+"""The program of `pdf`: it reads one PDF from its input, which is a file, and writes its content as
+JSON.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 MOST_PAGES = 500
 MOST_LINKS = 10_000
 MOST_TEXT = 32_768
-#: the most pages whose text is read, which takes the most time
+#: the most pages whose text is read, since reading text takes the most time
 TEXT_PAGES = 3
 
-#: the errors of pypdf for a broken page besides its own exceptions; only that page's links and text
-#: are lost
+#: the errors of pypdf for a broken page, besides its own exceptions; only the links and the text of
+#: that page are lost
 BROKEN_PAGE = (
     ArithmeticError,
     AssertionError,
@@ -46,7 +46,7 @@ def links_of(page: PageObject) -> list[str]:
 
 
 def main() -> None:
-    from pypdf import PdfReader  # within the limits, too
+    from pypdf import PdfReader  # imported here, so that the limits apply to the import, too
     from pypdf.errors import PyPdfError
 
     logging.disable()
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def read(reader: PdfReader, broken_page: tuple[type[Exception], ...]) -> dict[str, Any]:
-    """The text and links of a document; a page that cannot be read is left out."""
+    """The text and links of a document. A page that cannot be read is left out."""
     if reader.is_encrypted:
         reader.decrypt("")
     links: list[str] = []

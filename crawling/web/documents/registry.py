@@ -1,6 +1,6 @@
-"""Which module reads which document, by its type; for packed documents, by the first bytes.
+"""Finds the module that reads a document by its type; for compressed documents, by the first bytes.
 
-A kind of document is a module with TYPES and `read`: ours, or a package's.
+A kind of document is a module with TYPES and `read`: one of ours, or a package's.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ContentReader:
 
 
 def _adopt(name: str, module: Any, others: Mapping[str, ContentReader]) -> ContentReader:
-    """Take a module with TYPES and `read`."""
+    """Take in a module with TYPES and `read`."""
     types, read = tuple(getattr(module, "TYPES", ())), getattr(module, "read", None)
     are_types = types and all(isinstance(one, str) and TYPE.fullmatch(one) for one in types)
     if not (are_types and callable(read)):
@@ -74,20 +74,21 @@ MEDIA_TYPES = (
     *("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml"),
     *("application/vnd.ms-fontobject", "application/font-woff", "application/x-font-ttf"),
 )
-#: A process that has grown by more returns free memory to the system. That takes a millisecond, and
-#: the next documents take the memory again, page by page: with 8 MiB, as a tree of 600 KB has, a
-#: tenth of a crawl's processor time
+#: A process that has grown by more than this returns free memory to the system. That takes a
+#: millisecond, and the next documents take the memory again, page by page: with a limit of 8 MiB,
+#: which a tree of 600 KB needs, this took a tenth of a crawl's processor time
 LARGE_BYTES = 32 * 1024 * 1024
 #: the size of a document whose tree may need all memory of the process; free memory is returned
-#: before it, too
+#: before such a document, too
 LARGE_BODY = 1024 * 1024
-#: a document that is read in less time has not taken that much; a check would cost small pages 1 %
+#: a document that is read in less time has not taken so much memory; checking it would cost small
+#: pages 1 %
 QUICK_SECONDS = 0.005
 
 
 def read_media(_source: DocumentSource) -> Document:
-    """Read images, sound, film and fonts, which have no links: their type and size are in the
-    page's row.
+    """Read images, sound, film and fonts. They have no links; the page's row has their type and
+    size.
     """
     return Document()
 
@@ -107,7 +108,7 @@ def readers() -> dict[str, Reader]:
 def reader_of(content_type: str) -> Reader | None:
     """The module for a type; None if documents of that type are stored but not read.
 
-    XML of any kind shows by its root what it is, and a text of any kind may name addresses.
+    XML of any type shows its kind by its root, and a text of any type may name addresses.
     """
     family = content_type.partition("/")[0]
     if found := readers().get(content_type) or FAMILIES.get(family):
@@ -118,9 +119,9 @@ def reader_of(content_type: str) -> Reader | None:
 
 
 def read_document(source: DocumentSource) -> Document:
-    """Read a document; if no module reads it, the result says so.
+    """Read a document. If no module can read it, the result says so.
 
-    A packed document is known by its first bytes, since servers give it any type.
+    A compressed document is recognized by its first bytes, since servers give it any type.
     """
     reader = reader_of(source.content_type)
     if source.body.start(len(GZIP_MAGIC)) == GZIP_MAGIC:
@@ -139,12 +140,13 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
     if len(source.body) > LARGE_BODY:
         give_back_free_memory()
     began, document = time.monotonic(), None
-    # its memory is free only after the `except`, and so before the log is written, when other
-    # threads run that need memory themselves
+    # the memory of the document is free only after the `except`, and so before the log is written,
+    # when other threads run that need memory themselves
     with suppress(MemoryError):
         document = reader(source)
     if time.monotonic() - began > QUICK_SECONDS:
-        RELEASED_MEMORY.look(LARGE_BYTES)  # else the next such document takes memory on top of it
+        # otherwise the next such document takes memory in addition
+        RELEASED_MEMORY.look(LARGE_BYTES)
     if document is None:
         facts = {"url": source.url, "bytes": len(source.body)}
         logger.warning("a document was not read: it takes too much memory", extra=facts)
@@ -152,8 +154,8 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
 
 
 def _within_bounds(name: str, read: Reader) -> Reader:
-    """Wrap a package's reader: its results are cut to the limits of ours, and a fault in it costs
-    the document's links and text, but neither the document nor the fetch thread.
+    """Wrap a package's reader. Its results are cut to our limits, and a fault in it costs the
+    document's links and text, but neither the document nor the fetch thread.
     """
 
     def bounded(source: DocumentSource) -> Document:
@@ -169,7 +171,7 @@ def _within_bounds(name: str, read: Reader) -> Reader:
 
 
 def _cut(document: Document) -> Document:
-    """The document within the limits of a run's tables."""
+    """The document, cut to the limits of a run's tables."""
     about, values = document.metadata, document.extracted[:MOST_VALUES]
     too_many = TruncationReason.LINKS if len(document.links) > MOST_LINKS else None
     return Document(

@@ -1,8 +1,8 @@
-"""Sitemaps and their indexes (sitemaps.org 0.9): every `loc`, its `lastmod`, and the other
+"""Sitemaps and sitemap indexes (sitemaps.org 0.9): every `loc`, its `lastmod`, and the other
 languages of each page.
 
-They may have 50 MB, so they are read as a stream: only the text of one element is in memory. A
-fault costs only its own entry: from there on each entry is read as a document of its own.
+A sitemap may have 50 MB, so it is read as a stream: only the text of one element is in memory. A
+fault costs only its own entry: after a fault, each entry is read as a separate document.
 """
 
 from __future__ import annotations
@@ -25,37 +25,39 @@ from crawling.web.links import MOST_LINKS, Links
 
 #: each has one `loc`
 ENTRIES = frozenset({"url", "sitemap"})
-#: characters of a moment (W3C-DTF)
+#: the most characters of a time (W3C-DTF)
 LONGEST_MOMENT = 40
 #: the largest sitemap, unpacked (sitemaps.org)
 MOST_BYTES = 50 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
-#: bytes without the end of an entry; expat before 2.6 reads a tag again with every chunk until its
-#: end comes
+#: the most bytes without the end of an entry; expat before version 2.6 reads an incomplete tag
+#: again with every chunk
 LONGEST_TAG = 16 * CHUNK_BYTES
-#: 50,000 entries take half a second, and twice as much if each is read by itself
+#: the most time for a sitemap: 50,000 entries take half a second, and twice as much if each is read
+#: separately
 MOST_SECONDS = 3.0
 #: expat keeps all open elements and all names in memory
 DEEPEST = 100
 MOST_NAMES = 1000
-#: the most characters of an entry that is read by itself; an entry in 50 languages has 10,000
+#: the most characters of an entry that is read separately; an entry in 50 languages has 10,000
 LONGEST_ENTRY = 128 * 1024
 BLANKS = b" \t\r\n"
-#: how an entry begins, with any prefix
+#: the beginning of an entry, with any prefix
 ENTRY = re.compile(r"<(?:[\w.-]{1,60}+:)?+(?:url|sitemap)(?=[\s>/])", re.IGNORECASE)
 COMMENT, COMMENT_END = "<!--", "-->"
-#: the declaration of a document, and that of its type
+#: the declaration of a document, and the declaration of its type
 DECLARATION = re.compile(r"<(?:\?|!(?!\[))[^>]*+>")
 #: an ampersand that begins no reference, as in addresses that were not escaped
 BARE_MARK = re.compile(r"&(?!(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9._-]{0,60});)")
-#: a reference that XML does not define (section 4.6): an element within a `loc` voids it
+#: a reference that XML does not define (section 4.6); a `loc` with such a reference would otherwise
+#: be lost
 UNKNOWN = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9._-]{0,60};")
-#: characters that XML does not have (section 2.2)
+#: characters that XML does not allow (section 2.2)
 NO_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read(source: DocumentSource) -> Document:
-    """Read a sitemap of any quality."""
+    """Read a sitemap, whether valid or not."""
     document = _read(source, source.body.pieces(MOST_BYTES, CHUNK_BYTES))
     is_whole = len(source.body) <= MOST_BYTES
     return document if is_whole else replace(document, unread=TruncationReason.SIZE)
@@ -92,16 +94,16 @@ def _read(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
 
 
 def _without_blanks(chunk: bytes) -> bytes:
-    """The chunk without leading blanks, which are not allowed before the declaration, but
-    frequent.
+    """The chunk without leading blanks, which are frequent, although they are not allowed before
+    the declaration.
     """
     text = chunk.removeprefix(codecs.BOM_UTF8)
     return text.lstrip(BLANKS) if text[:1] in BLANKS or text is not chunk else chunk
 
 
 def read_moment(text: str) -> datetime | None:
-    """A `lastmod`; for a date the beginning of the day in UTC; None if it is invalid or less
-    precise.
+    """The time of a `lastmod`; for a date, the beginning of the day in UTC. None if it is invalid
+    or less precise.
     """
     text = text.strip()
     if len(text) > LONGEST_MOMENT:
@@ -114,18 +116,18 @@ def read_moment(text: str) -> datetime | None:
 
 
 class _SitemapLinks:
-    """The entries' addresses, and when pages last changed.
+    """The addresses of a sitemap's entries, and the times at which pages last changed.
 
-    The protocol limits the entries; their other languages have a limit of their own.
+    The protocol limits the number of entries; addresses in other languages have a separate limit.
     """
 
     def __init__(self, url: str) -> None:
         self.modified: dict[str, datetime] = {}
         self.unread: TruncationReason | None = None
-        #: an entry was not read to its end
+        #: whether an entry was not read to its end
         self.is_damaged = False
         self._pages, self._alternates = (Links(url, charset="UTF-8") for _ in range(2))
-        #: the prefix of addresses whose change counts
+        #: the prefix of addresses whose times of change count
         self._site = f"{canonical_address(url).origin}/"
         self._target = self._moment = ""
 
@@ -151,7 +153,7 @@ class _SitemapLinks:
         self._target = self._moment = ""
 
     def take(self, name: str, text: str) -> None:
-        """The text of one of its elements, `loc` or `lastmod`."""
+        """Take in the text of an element of an entry, `loc` or `lastmod`."""
         if name == "lastmod":
             self._moment = text
             return
@@ -159,7 +161,7 @@ class _SitemapLinks:
         before = len(found)
         self._pages.add(text)
         is_new = len(found) > before
-        # joining it a second time would take as long as all other work on an entry
+        # resolving it a second time would take as long as all other work on an entry
         self._target = found[-1].url if is_new else self._pages.target_of(text.partition("#")[0])
 
     def take_alternate(self, text: str) -> None:
@@ -175,8 +177,8 @@ class _SitemapLinks:
 class _EntryTexts:
     """Handles the events of an expat parser.
 
-    Elements of an entry are those of its own namespace: a `loc` of another names an image.
-    separator: the text between a namespace and a name.
+    The elements of an entry are those in its own namespace: a `loc` in another namespace names an
+    image. separator: the text between a namespace and a name.
     """
 
     def __init__(self, found: _SitemapLinks, parser: Any, separator: str) -> None:
@@ -212,7 +214,7 @@ class _EntryTexts:
             self._own, self._entry = space, self.depth
             self._found.begin()
         elif local in ("loc", "lastmod"):
-            # one with elements within it names nothing
+            # an element that contains others names nothing
             self._text = [] if space == self._own else None
         elif local == "link":
             self._found.take_alternate(attributes.get("href", ""))
@@ -236,7 +238,7 @@ class _EntryTexts:
 
 
 class _Stream:
-    """The part of a document that is well-formed, up to a limit or the first mistake.
+    """The well-formed part of a document, up to a limit or the first mistake.
 
     pending: the text that was fed after the last complete entry.
     """
@@ -268,14 +270,14 @@ class _Stream:
         try:
             self._parser.Parse(b"", True)
         except expat.ExpatError:
-            self._found.is_damaged = True  # it breaks off
+            self._found.is_damaged = True  # the document breaks off
 
     def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self.charset = (encoding or self.charset).lower()
 
 
 class _EntryReader:
-    """Reads the document after a mistake, each entry by itself."""
+    """Reads the document after a mistake, each entry separately."""
 
     def __init__(self, found: _SitemapLinks, decoder: TextDecoder) -> None:
         self._found, self._decoder = found, decoder
@@ -302,7 +304,7 @@ class _EntryReader:
         self._text = ("" if is_long else last) + held
 
     def _read(self, entry: str) -> None:
-        """Read an entry up to its own mistake, if it has one."""
+        """Read an entry up to its first mistake, if it has one."""
         if self._found.is_full:
             return
         if len(entry) > LONGEST_ENTRY:
@@ -321,7 +323,7 @@ class _EntryReader:
 
 
 def _without_comments(text: str) -> tuple[str, str]:
-    """A text without its comments, and a comment without an end."""
+    """A text without its comments, and an unfinished comment at its end."""
     parts: list[str] = []
     at = 0
     while (begin := text.find(COMMENT, at)) >= 0:

@@ -1,7 +1,7 @@
-"""The data of an HTML page for programs, and data that programs look for in it, as rows: items of
-JSON-LD, microdata, RDFa and microformats, Open Graph and Dublin Core, facts about the page, feeds,
-e-mail addresses, phone numbers, tables and images. Data that were not read or not stored get a row,
-too.
+"""The data of an HTML page for programs, and data that programs look for in it, as rows. The kinds
+are items of JSON-LD, microdata, RDFa and microformats, Open Graph and Dublin Core, facts about the
+page, feeds, e-mail addresses, phone numbers, tables and images. Data that were not read or not
+stored get a row, too.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from crawling.web.feed_entries import FeedEntry
 from crawling.web.links import Links
 from crawling.web.structured_rows import DataKind, DataRow
 
-#: rows of a kind, and characters of a value, a name and a page; if one of them cuts the rest off, a
-#: row says so
+#: the most rows of a kind, and the most characters of a value, a name and a page; a row tells if
+#: one of these limits cut something off
 MOST_ROWS = 500
 MOST_VALUE = 16 * 1024
 MOST_NAME = 500
 MOST_CHARACTERS = 96 * 1024
-#: elements that are looked at
+#: the most elements that are examined
 MOST_METAS = 2_000
 MOST_CONTACT_LINKS = 2_000
-#: larger sizes are mistakes
+#: an image with larger sizes has them by mistake
 MOST_PIXELS = 100_000
-#: problems of a kind that are told
+#: the number of problems of a kind that are listed
 MOST_PROBLEMS = 5
 #: numbers without a country code could be anything, so only numbers with one are found
 CONTACTS = LinkDetector(bare_domains=False, phones=PhoneNumbers())
 CONTACT_LINKS = 'a[href^="mailto:" i], a[href^="tel:" i]'
-#: names of `meta` elements by fact; the first that a page has counts
+#: the names of `meta` elements for each fact; the first that a page has counts
 META = {
     "description": ("description", "og:description", "twitter:description", "dc.description"),
     "author": ("author", "article:author", "dc.creator", "parsely-author", "sailthru.author"),
@@ -57,25 +57,25 @@ META = {
     "keywords": ("keywords", "news_keywords"),
     "generator": ("generator",),
 }
-#: properties of items with the same facts
+#: the properties of items that state the same facts
 IN_ITEMS = {"author": "author", "published": "datePublished", "modified": "dateModified"}
 IN_MICROFORMATS = {"author": "author", "published": "published", "modified": "updated"}
 FEEDS = ("application/rss+xml", "application/atom+xml", "application/feed+json")
 
 
 class StructuredDataReader:
-    """Reads one page: call `read` before its tree is taken apart, then the other methods."""
+    """Reads one page. Call `read` before the page's tree is taken apart, then the other methods."""
 
     def __init__(self, url: str) -> None:
         self.rows: list[DataRow] = []
-        #: the base of relative URLs of the page
+        #: the base of the page's relative URLs
         self.base = url
         self._url = url
         self._characters = 0
         self._seen: set[tuple[DataKind, str]] = set()
 
     def read(self, document: turbohtml.Document) -> None:
-        """Read a tree, which stays as it is."""
+        """Read a tree, which stays unchanged."""
         stated = document.base_url() if document.find_all("base") else ""
         links = Links(self._url, base=stated or "")
         self.base = base = links.target_of("./") or self._url
@@ -105,7 +105,7 @@ class StructuredDataReader:
         self._take(DataKind.IMAGE, _images(document, links.target_of))
 
     def read_microformats(self, items: Iterable[FoundItem]) -> None:
-        """Take the microformats of the page, and the facts in them that nothing else states."""
+        """Take in the microformats of the page, and facts in them that nothing else states."""
         found = list(items)
         self._take_items(DataKind.MICROFORMATS, found)
         known = {row.name for row in self.rows if row.kind == DataKind.METADATA}
@@ -118,11 +118,11 @@ class StructuredDataReader:
         self._take(DataKind.METADATA, facts)
 
     def read_feed(self, kind: str, entries: Iterable[FeedEntry]) -> None:
-        """Take the entries of a document that is itself a feed; kind: rss, rdf, atom or json."""
+        """Take in the entries of a document that is itself a feed. kind: rss, rdf, atom or json."""
         self._take(DataKind.ENTRY, (_entry_row(kind, entry) for entry in entries))
 
     def read_text(self, text: PageText, language: str) -> None:
-        """Read the text of the same page; language: its code, found by the text's letters."""
+        """Read the text of the same page. language: its code, found by the letters of the text."""
         length = DataRow(DataKind.METADATA, name="text length", value=str(len(text.text)))
         stated = DataRow(DataKind.METADATA, name="detected language", value=language)
         self._take(DataKind.METADATA, [length, *([stated] if language else [])])
@@ -139,7 +139,7 @@ class StructuredDataReader:
             )
 
     def _take_contacts(self, contacts: Iterable[DataRow]) -> None:
-        """Take each address and number once; the first place counts."""
+        """Take in each address and number once; its first place counts."""
         rows: dict[DataKind, list[DataRow]] = {DataKind.EMAIL: [], DataKind.PHONE: []}
         for row in contacts:
             if (row.kind, row.value) not in self._seen:
@@ -163,7 +163,7 @@ class StructuredDataReader:
 
 
 def _bounded(row: DataRow) -> DataRow:
-    """The row with texts that a database can store."""
+    """The row, cut to texts that a database can store."""
     kind, name, value = row.type[:MOST_NAME], row.name[:MOST_NAME], row.value[:MOST_VALUE]
     is_cut = (kind, name, value) != (row.type, row.name, row.value)
     kind, name, value = map(_plain, (kind, name, value))
@@ -193,8 +193,8 @@ def _entry_row(kind: str, entry: FeedEntry) -> DataRow:
 
 
 def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
-    """The texts of `meta` elements, by name in small letters; the first element with a text
-    counts.
+    """The texts of `meta` elements, by name in lower case. Of several elements with one name, the
+    first with a text counts.
     """
     told: dict[str, str] = {}
     for meta in document.find_all("meta")[:MOST_METAS]:
@@ -217,8 +217,8 @@ def _metadata(told: Mapping[str, str], items: Sequence[FoundItem], title: str) -
 
 
 def _said_in(items: Sequence[FoundItem], names: Mapping[str, str]) -> dict[str, str]:
-    """Facts by their names, from the first item that has each; names: the names of properties, by
-    facts.
+    """Facts by their names, each from the first item that has it. names: for each fact, the names
+    of properties.
     """
     found = {
         name: next(filter(None, (_said(item, of_item) for item in items)), "")
@@ -228,7 +228,7 @@ def _said_in(items: Sequence[FoundItem], names: Mapping[str, str]) -> dict[str, 
 
 
 def _said(item: FoundItem, name: str) -> str:
-    """A property of an item as text; for persons, their names."""
+    """A property of an item as text. For persons, their names."""
     found = item.value.get(name) or item.value.get(f"https://schema.org/{name}")
     found = found or item.value.get(f"http://schema.org/{name}")
     values = found if isinstance(found, list) else [found]
@@ -260,7 +260,9 @@ def _contacts_in(text: str) -> Iterator[DataRow]:
 
 
 def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
-    """url: its scheme is `mailto` or `tel`; others give no contact."""
+    """The contact in a link. url: its scheme is `mailto` or `tel`; other schemes give no
+    contact.
+    """
     scheme, _, rest = url.partition(":")
     if scheme == "mailto":
         yield DataRow(DataKind.EMAIL, place, value=rest.partition("?")[0].lower())
@@ -269,7 +271,7 @@ def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
 
 
 def _table(table: turbohtml.Element) -> DataRow:
-    """The table's caption and size: without the rows of tables within it."""
+    """The table's caption and size, not counting the rows of tables within it."""
     caption, rows, columns = "", 0, 0
     for part in _children(table):
         if part.tag == "caption":
@@ -286,7 +288,7 @@ def _children(element: turbohtml.Element) -> Iterator[turbohtml.Element]:
 
 
 def _images(document: turbohtml.Document, target_of: Callable[[str], str]) -> Iterator[DataRow]:
-    """Each address with each text once."""
+    """The images of a document: each address with each of its texts once."""
     seen: set[tuple[str, str]] = set()
     for image in document.find_all("img"):
         source = attribute(image, "src").strip()

@@ -3,8 +3,8 @@
 JSON-LD: https://www.w3.org/TR/json-ld11/, microdata: section 5 of the HTML Standard, RDFa:
 https://www.w3.org/TR/rdfa-core/.
 
-JSON is read as pages write it: with comments, in wrappers against old browsers, with control
-characters, and with a comma or a semicolon too many. Each step reads the text once, from its
+JSON is read as pages write it: with comments, in wrappers for old browsers, with control
+characters, and with a superfluous comma or semicolon. Each step reads the text once, from its
 beginning to its end.
 """
 
@@ -19,27 +19,28 @@ import turbohtml
 
 from crawling.web.documents.markup import attribute
 
-#: the characters of a block of JSON-LD; once read, it takes 28 bytes of memory a character
+#: the most characters of a block of JSON-LD, which takes 28 bytes of memory a character once it is
+#: read
 MOST_BLOCK = 256 * 1024
-#: Characters of all blocks of a page, and of all properties. Each property has the text of all
-#: elements in it, which may also be properties: a page of 500 KB would have 88 MB of them.
+#: The most characters of all blocks of a page, and of all properties. Each property has the text of
+#: all elements in it, which may also be properties: a page of 500 KB could have 88 MB of them.
 MOST_TEXT = 2 * 1024 * 1024
 #: the cost of a property besides its text
 EACH = 50
-#: attributes of RDFa with addresses by which names are completed
+#: RDFa attributes with addresses by which names are completed
 PREFIXES = ("prefix", "vocab")
-#: items within items
+#: the most levels of items within items
 MOST_LEVELS = 32
-#: the keys of an object that is no item itself
+#: the keys of an object that is itself no item
 CONTEXT = ("@context", "@graph")
 
 Item = turbohtml.MicrodataItem | turbohtml.RdfaItem
 
 
 class FoundItem(NamedTuple):
-    """An item, or why there is none."""
+    """An item, or the reason why there is none."""
 
-    #: as written; several types with a blank between them
+    #: the type as written; several types are separated by blanks
     type: str = ""
     name: str = ""
     #: with `@type`, `@id` and its properties, as in JSON-LD
@@ -48,7 +49,7 @@ class FoundItem(NamedTuple):
 
 
 def json_ld_items(document: turbohtml.Document) -> Iterator[FoundItem]:
-    """The items of all blocks; items of a `@graph` one by one."""
+    """The items of all blocks. The items of a `@graph` are returned one by one."""
     left = MOST_TEXT
     for script in document.find_all("script"):
         if not attribute(script, "type").strip().lower().startswith("application/ld+json"):
@@ -69,9 +70,7 @@ def json_ld_items(document: turbohtml.Document) -> Iterator[FoundItem]:
 
 
 def _json_items(read: Any) -> Iterator[FoundItem]:
-    """The items of a block, which is an item, a list of items, or an object with a graph of
-    them.
-    """
+    """The items of a block, which is an item, a list of items, or an object with a graph."""
     for item in read if isinstance(read, list) else [read]:
         if not isinstance(item, dict):
             yield FoundItem(problem="A block has a value that is no object.")
@@ -90,29 +89,31 @@ def _json_item(item: dict[str, Any]) -> FoundItem:
 
 
 def first_text(item: dict[str, Any], names: tuple[str, ...]) -> str:
-    """The first of these properties that is a text with a word in it; "" without one."""
+    """The first of these properties whose value is a text with a word in it; "" if there is
+    none.
+    """
     texts = (item.get(name) for name in names)
     return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
 def microdata_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
-    """The items that are no property of another; base: the base of relative URLs."""
+    """The items that are not a property of another item. base: the base of relative URLs."""
     if not document.select_one("[itemscope]"):
         return
-    # chains of items that refer to items would be read exponentially often
+    # items that refer to items in a chain would be read exponentially often
     chained = document.select("[itemref][itemprop]")
     for element in chained:
         del element.attrs["itemref"]
     if chained:
         yield FoundItem(problem="References of items that are properties were not followed.")
-    # an element that several items refer to counts with each
+    # an element to which several items refer counts once for each
     references = sum(len(_words(one, "itemref")) for one in document.select("[itemref]"))
     size = (1 + references) * _size(document, ("itemprop",), _longest_base(document, base))
     yield from _read(size, lambda: document.microdata(base))
 
 
 def rdfa_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
-    """The items that are no property of another; base: the base of relative URLs."""
+    """The items that are not a property of another item. base: the base of relative URLs."""
     if not document.select_one("[typeof]"):
         return
     size = _size(document, ("property", "typeof"), _longest_base(document, base))
@@ -132,8 +133,8 @@ def _words(element: turbohtml.Element, name: str) -> list[str]:
 
 
 def _size(document: turbohtml.Document, names: tuple[str, ...], longest: int) -> int:
-    """An upper bound of the characters in the values of attributes of these names, or more than
-    MOST_TEXT; longest: the longest text that may be put before each name or value.
+    """An upper bound of the characters in the values of these attributes, or more than MOST_TEXT.
+    longest: the length of the longest text that may be put before each name or value.
     """
     size = 0
     for name in names:
@@ -175,8 +176,8 @@ def _plain(item: Item, levels: int) -> dict[str, Any]:
 
 
 def _name_of(item: Item) -> str:
-    """The item's name: its first property that is called so; in RDFa the name of a property is an
-    address.
+    """The item's name: the value of its first property called *name*. In RDFa the name of a
+    property is an address.
     """
     for name, values in item.properties.items():
         last = name.rpartition("/")[2].rpartition("#")[2]
@@ -185,14 +186,14 @@ def _name_of(item: Item) -> str:
     return ""
 
 
-#: A text is left as it is. An unclosed text reaches to the end; otherwise each of its quotation
-#: marks would be tried as a beginning.
+#: A string is left unchanged. An unclosed string reaches to the end; otherwise each of its
+#: quotation marks would be tried as a beginning.
 STRING = r'"(?:[^"\\]++|\\.?)*+"?+'
-#: marks that hide a script from programs that read no scripts, in comments or not
+#: marks, in comments or not, that hide a script from programs that read no scripts
 WRAPPER = r"(?://[ \t]*+|/\*\s*+)?+(?:<!\[CDATA\[|(?:<!)?+\]\]>|<!--|-->)(?:\s*+\*/)?+"
 COMMENT = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+|//[^\r\n\u2028\u2029]*+"
 HTML_COMMENT = r"<!--(?:[^-]++|-(?!->))*+(?:-->)?+"
-#: blanks of other languages, which JSON knows only within texts
+#: blanks of other scripts, which JSON allows only within strings
 ODD_BLANK = (
     r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064"
     r"\u3000\ufeff]++"
@@ -200,14 +201,14 @@ ODD_BLANK = (
 WRAPPED = re.compile(f"({STRING})|{WRAPPER}|{COMMENT}|{ODD_BLANK}", re.DOTALL)
 COMMENTED = re.compile(f"({STRING})|{HTML_COMMENT}|{WRAPPER}|{COMMENT}|{ODD_BLANK}", re.DOTALL)
 TOO_MANY = re.compile(rf"({STRING})|,(?=\s*+[\]}}])", re.DOTALL)
-#: characters that may stand behind the value
+#: characters that may follow the value
 ENDS = "; \t\n\r"
 
 
 def read_json(text: str) -> Any:
     """Read JSON, leniently if it is invalid as written.
 
-    Raises ValueError, which names the error in the text as written, and RecursionError.
+    Raises ValueError, which names the error in the text as written, or RecursionError.
     """
     try:
         return _strict(text)

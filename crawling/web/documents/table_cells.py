@@ -13,36 +13,37 @@ import turbohtml
 
 from crawling.web.documents.markup import attribute, text_of
 
-#: limits for a page; if one of them ends a table, its beginning is kept
+#: limits for a page; if a table reaches one, its beginning is kept
 MOST_TABLES = 200
 MOST_CELLS = 100_000
-#: of all cells, as JSON
+#: the most bytes of all cells, as JSON
 MOST_BYTES = 3 * 1024 * 1024
-#: of a cell, in characters
+#: the most characters of a cell
 MOST_CELL = 2_000
-#: characters of all tables that are read; characters of nested tables count for each
+#: the most characters of all tables that are read; the text of a nested table counts in each table
+#: around it
 MOST_TEXT = 8 * 1024 * 1024
-#: the longest spans; longer ones are cut to these (section 4.9.11)
+#: the longest spans; longer ones are reduced to these (section 4.9.11)
 LONGEST_SPANS = {"colspan": 1_000, "rowspan": 65_534}
 UNSEEN = "script, style, template, noscript"
-#: elements whose text is no part of the words around them
+#: elements whose text is separate from the words around them
 BREAKS = "br, p, div, li, dt, dd, caption, tr"
 MOST_BREAKS = 50_000
 DIGITS = "0123456789"
 
 
 class FoundTable(NamedTuple):
-    """Rows of the same length; the first often has the names of the columns."""
+    """A table as rows of the same length. The first row often has the names of the columns."""
 
     caption: str
     rows: list[list[str]]
-    #: rows or texts are missing
+    #: whether rows or texts are missing
     is_cut: bool
 
 
 def find_tables(document: turbohtml.Document) -> tuple[list[FoundTable], int]:
-    """The first tables of a document in order, nested ones included, and how many more there are.
-    The tree is changed.
+    """The first tables of a document in order, nested ones included, and the number of further
+    tables. Changes the tree.
     """
     document.remove(UNSEEN)
     for element in document.select(BREAKS)[:MOST_BREAKS]:
@@ -56,7 +57,9 @@ def find_tables(document: turbohtml.Document) -> tuple[list[FoundTable], int]:
 
 
 def fair_shares(wanted: Sequence[int], most: int) -> list[int]:
-    """Max-min fair shares: none more than wanted, and none reduced for one that gets more."""
+    """Max-min fair shares: no share is larger than wanted, and no share is reduced in favour of a
+    larger one.
+    """
     shares, rest = [0] * len(wanted), most
     for behind, place in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
         shares[place] = min(wanted[place], rest // (len(wanted) - behind))
@@ -98,7 +101,7 @@ def _cells(table: turbohtml.Element) -> int:
 
 def _cut(table: turbohtml.Element, most: int) -> bool:
     """Remove the rows beyond the first `most` cells, with spans written out. Return whether any
-    were removed. Spans become numbers, as they were counted.
+    were removed. The attributes of spans become the numbers that were counted.
     """
     count = width = 0
     rows = list(_rows(table))
@@ -113,8 +116,8 @@ def _cut(table: turbohtml.Element, most: int) -> bool:
 
 
 def _rows(table: turbohtml.Element) -> Iterator[tuple[turbohtml.Element, int]]:
-    """The rows of a table, without those of nested tables, each with an upper bound of its columns:
-    its own cells, and cells of earlier rows of its group that reach down to it.
+    """The rows of a table, without rows of nested tables, each with an upper bound of its columns:
+    its own cells, and cells of earlier rows of its group that span it.
     """
     for group in _children(table):
         reaching, ends = 0, Counter[int]()
@@ -129,7 +132,8 @@ def _rows(table: turbohtml.Element) -> Iterator[tuple[turbohtml.Element, int]]:
                 own += columns
                 if height != 1:
                     down += columns
-                    ends[number + height if height else -1] += columns  # 0: to the end of the group
+                    # 0 means a span to the end of the group
+                    ends[number + height if height else -1] += columns
             yield row, reaching + own
             reaching += down
 

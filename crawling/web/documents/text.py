@@ -10,11 +10,11 @@ from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
 TYPES = ("text/plain", "text/csv", "text/markdown")
-#: the most bytes that are read of a text
+#: the most bytes of a text that are read
 MOST_BYTES = 4 * 1024 * 1024
-#: a scheme, and everything up to a blank or a mark that no address contains, the quotation marks,
-#: brackets and full-width punctuation of Chinese and Japanese among them; scripts that write no
-#: blanks may have a letter in front of it
+#: a scheme, and everything up to a blank or a mark that no address contains; such marks are also
+#: the quotation marks, brackets and full-width punctuation of Chinese and Japanese. In scripts
+#: without blanks a letter may precede the scheme
 BARE = re.compile(
     r"""(?<![A-Za-z0-9])https?://[^\s<>"'`{}|\\^\x00-\x1f"""
     r"""\u00ab\u00bb\u2018-\u201f\u2026\u2039\u203a\u3000-\u3003\u3008-\u3011\u3014-\u301f"""
@@ -23,10 +23,10 @@ BARE = re.compile(
     re.IGNORECASE,
 )
 SCHEME_LENGTH = len("https://")
-#: how a line of a text sitemap begins
+#: the beginning of a line of a text sitemap
 WRITTEN = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 LINE_END = re.compile(r"[\r\n]+")
-#: the largest text sitemap, and the beginning that shows whether a text is one
+#: the most bytes of a text sitemap, and of the beginning that shows whether a text is one
 MOST_LIST_BYTES, HEAD_BYTES = 50 * 1024 * 1024, 64 * 1024
 LONGEST_LINE = 64 * 1024
 #: characters that end a sentence and not an address
@@ -35,11 +35,11 @@ PAIRS = {")": "(", "]": "["}
 
 
 def read(source: DocumentSource) -> Document:
-    """Find addresses; an address in brackets loses the bracket, an address that contains both keeps
-    them.
+    """Find addresses. An address in brackets loses the brackets; an address that contains both
+    brackets keeps them.
 
-    A text of addresses alone, one a line, is a text sitemap: each line is one, whatever characters
-    it has (sitemaps.org, "Text file").
+    A text of nothing but addresses, one a line, is a text sitemap: each line is an address,
+    whatever characters it has (sitemaps.org, "Text file").
     """
     is_list = source.content_type == "text/plain" and lists_addresses(source.body, source.charset)
     most, take = (MOST_LIST_BYTES, _take_lines) if is_list else (MOST_BYTES, _take_addresses)
@@ -56,7 +56,7 @@ def read(source: DocumentSource) -> Document:
 
 
 def lists_addresses(body: DocumentStream, stated: str | None = None) -> bool:
-    """Whether nearly all lines of a text are addresses without words behind them."""
+    """Whether nearly all lines of a text are addresses without words after them."""
     pieces, _ = decoded_pieces(body, HEAD_BYTES, stated)
     lines = "".join(pieces).splitlines()
     if len(body) > HEAD_BYTES:
@@ -68,7 +68,7 @@ def lists_addresses(body: DocumentStream, stated: str | None = None) -> bool:
 
 
 def _take_lines(text: str, _at: int, links: Links) -> tuple[str, int]:
-    """Take up each whole line that is an address; addresses within other lines are taken as in any
+    """Take in each whole line that is an address. Addresses within other lines are found as in any
     text.
     """
     *lines, rest = LINE_END.split(text)
@@ -81,8 +81,9 @@ def _take_lines(text: str, _at: int, links: Links) -> tuple[str, int]:
 
 
 def _take_addresses(text: str, at: int, links: Links) -> tuple[str, int]:
-    """Take up the addresses from `at` on that are complete, whatever follows the text. Return the
-    rest that may be the beginning of one, with the character in front of it, and its place there.
+    """Take in the addresses from `at` on that are complete, whatever follows the text. Return the
+    rest that may be the beginning of an address, with the character in front of it, and its place
+    there.
     """
     for match in BARE.finditer(text, at):
         if match.end() == len(text):
@@ -97,8 +98,8 @@ def _take_addresses(text: str, at: int, links: Links) -> tuple[str, int]:
 
 
 def _without_tail(url: str) -> str:
-    """The URL without the end of a sentence; brackets are counted once, since there may be
-    thousands.
+    """The URL without punctuation that ends a sentence. Brackets are counted once, since there may
+    be thousands.
     """
     surplus = {mark: url.count(mark) - url.count(PAIRS[mark]) for mark in PAIRS}
     end = len(url)

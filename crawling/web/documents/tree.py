@@ -23,29 +23,30 @@ from crawling.web.documents.charsets import (
     utf_16_without_a_mark,
 )
 
-#: the most bytes that are read of a document. Google's crawler reads 2 MB of a page
+#: the most bytes of a document that are read. Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024
 SLICE_BYTES = 4096
-#: smaller documents, with fewer tags, are read at once, which is faster: their tree has at most 56
-#: MB, since a tag may open the elements of all earlier tags again
+#: smaller documents with fewer tags are read in one step, which is faster: their tree has at most
+#: 56 MB, although a tag may open the elements of all earlier tags again
 SMALL_BYTES, SMALL_TAGS = 32 * 1024, 1300
-#: A page takes about 10 ns and up to 15 bytes of memory a byte. More means tags that the standard
-#: turns into ever more elements (section 13.2.4.3: formatting elements that are opened again), 1 GB
-#: of them a second. Reading ends there. The parser's last step may double it.
+#: A page takes about 10 ns and up to 15 bytes of memory a byte. A page that takes more has tags
+#: that the standard turns into ever more elements (section 13.2.4.3: formatting elements that are
+#: opened again), 1 GB of them a second. Reading ends at this time, which the parser's last step may
+#: double.
 MOST_SECONDS = 0.05
 MOST_SECONDS_PER_BYTE = 1e-7
 MOST_MEMORY_BYTES = 60 * 1024 * 1024
-#: the processor time between two looks at memory, each of which takes as long as 10 KB of a page;
-#: most pages take less
+#: the processor time between two checks of memory, each of which takes as long as 10 KB of a page;
+#: most pages take less time than this
 LOOK_SECONDS = 0.002
-#: the head of a `data:` URL (RFC 2397), which stays, and its content
+#: the head of a `data:` URL (RFC 2397), which is kept, and its content
 INLINED = re.compile(
     rb"""(data:[\w.+/-]{0,100}+(?:;[\w.=+-]{0,60}+){0,4}+,)[\w+/=%-]{64,}+""", re.IGNORECASE
 )
 DATA_BYTES = bytes([*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B), *b"+/=%-_"])
 LONGEST_DATA_HEAD = 400
 BYTE_ORDER_MARKS = tuple(mark for mark, _ in MARKS)
-#: `meta` elements state the encoding within this; later is against the standard
+#: `meta` elements state the encoding within these bytes; the standard forbids it later
 HEAD_BYTES = 1024
 LATE_META = re.compile(
     rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE
@@ -53,7 +54,9 @@ LATE_META = re.compile(
 
 
 class ParsedTree(NamedTuple):
-    """The tree of a document or of its beginning, its encoding, and why the rest was not read."""
+    """The tree of a document or of its beginning, its encoding, and the reason why the rest was not
+    read.
+    """
 
     document: turbohtml.Document
     encoding: str
@@ -61,7 +64,8 @@ class ParsedTree(NamedTuple):
 
 
 def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = False) -> ParsedTree:
-    """Parse a document of any quality; charset: the one that the server named, if any.
+    """Parse a document, whether valid or not. charset: the character set that the server named, if
+    any.
 
     positions: elements know the places of their tags.
     """
@@ -85,7 +89,7 @@ def _slices(
 ) -> Iterator[tuple[str | bytes, int]]:
     """A document in parts, each with the number of bytes read so far.
 
-    UTF-8 is decoded here: the parser would call its decoder for each part.
+    UTF-8 is decoded here, since the parser would call its decoder for each part.
     """
     decoder, begin = codecs.getincrementaldecoder("utf-8-sig")("replace"), 0
     for piece in body.pieces():
@@ -98,10 +102,10 @@ def _slices(
 
 
 class _InlinedData:
-    """Takes the content of `data:` URLs out of a page that is larger than pages are read: images
-    lead nowhere, and such pages are made of them.
+    """Takes the content of `data:` URLs out of a page that exceeds the limit of size: images lead
+    nowhere, and such pages consist mostly of images.
 
-    length: bytes that were taken out, or are held back for the next piece.
+    length: the number of bytes that were taken out, or are held back for the next piece.
     """
 
     def __init__(self, *, is_cut: bool) -> None:
@@ -127,10 +131,10 @@ class _InlinedData:
 
 
 class _Limits:
-    """The limits of one document; others are not read meanwhile, so all growth of memory belongs to
-    it.
+    """The limits of one document. No other document is read meanwhile, so all growth of memory
+    belongs to this one.
 
-    Memory is counted from the first look on, when the document may have taken a few MB.
+    Memory is counted from the first check on, when the document may already have taken a few MB.
     """
 
     def __init__(self) -> None:
@@ -139,8 +143,8 @@ class _Limits:
         self._memory: int | None = None
 
     def reached(self, read: int, *, fed: int) -> TruncationReason | None:
-        """The limit that a document has reached. read: its bytes that were read. fed: those fed to
-        the parser.
+        """The limit that a document has reached. read: the bytes of it that were read. fed: the
+        bytes that the parser got.
         """
         if fed >= MOST_BYTES:
             return TruncationReason.SIZE
@@ -157,7 +161,9 @@ class _Limits:
 
 
 def encoding_of(body: DocumentStream, charset: str | None) -> str:
-    """The encoding that a browser would use (section 13.2.3.2), UTF-16 without a mark included."""
+    """The encoding that a browser would use (section 13.2.3.2). UTF-16 without a byte order mark is
+    recognized.
+    """
     start = body.start(GUESSED_FROM)
     try:
         head = turbohtml.parse(start[:HEAD_BYTES], encoding=charset, positions=False)
@@ -179,9 +185,9 @@ def encoding_of(body: DocumentStream, charset: str | None) -> str:
 
 
 def charset_by_type(body: DocumentStream, content_type: str, charset: str | None) -> str | None:
-    """The character set for `parse_html`. For XHTML without one from the server, the one of the XML
-    declaration, else UTF-8 (XML 1.0, section 4.3.3; RFC 7303, section 3). XML that is not UTF-8
-    ends browsers' reading; here it is read as HTML.
+    """The character set for `parse_html`. For XHTML without a character set from the server, the
+    character set of the XML declaration, else UTF-8 (XML 1.0, section 4.3.3; RFC 7303, section 3).
+    Browsers refuse such XML if it is not UTF-8; here it is read as HTML.
     """
     start = body.start(GUESSED_FROM) if content_type.endswith("xml") else b""
     if not start or start.startswith(BYTE_ORDER_MARKS) or encoding_name(charset or ""):
@@ -194,8 +200,8 @@ def charset_by_type(body: DocumentStream, content_type: str, charset: str | None
 
 
 def _known(label: str) -> str:
-    """The standard's name for a label; "" if there is none, or if a text that states it in ASCII
-    cannot be in it.
+    """The standard's name for a label. "" if there is none, or if a text that states it in ASCII
+    cannot have this encoding.
     """
     name = encoding_name(label)
     return "UTF-8" if name.startswith("UTF-16") else name

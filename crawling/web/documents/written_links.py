@@ -1,6 +1,6 @@
 """Links as written in an HTML document: with anchor text, relation and place.
 
-The crawl only collects them, in a microsecond or two each; a background job reads them.
+The crawl only collects the links, in a microsecond or two each; a background job reads them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ MOST_REL = 200
 MOST_FRAGMENT = 500
 #: every page has this place
 TOP = "top"
-#: elements that show in which part of a page a link is
+#: elements that tell in which part of a page a link is
 PLACES = ("nav", "header", "footer", "aside", "main", "article")
 IN_PLACES = ",".join(PLACES)
-#: elements whose text is in an attribute, for users who do not see them
+#: elements with their text in an attribute, for users who do not see the element
 WITH_ALT = frozenset({"img", "area", "input"})
 #: elements that show content from elsewhere
 SHOWING = frozenset({"img", "image", "source", "video", "audio", "embed", "object"})
-#: the name for the target of a redirect, in place of an attribute
+#: the name for a redirect's target, in place of an attribute
 LOCATION = "location"
-#: Nearly all links of nearly all pages: the links of these attributes, if no other element has one.
-#: A tree finds elements by name a hundred times as fast as it finds links.
+#: the attributes with nearly all links of nearly all pages: these are all links if no other element
+#: has one. A tree finds elements by name a hundred times as fast as it finds links
 PLAIN = {"link": "href", "a": "href", "form": "action", "img": "src", "script": "src"}
 #: further attributes with links, by element (HTML Standard, section 4); for `style`, its text. A
-#: name that is not in HTML would cost a look at all elements
+#: name that HTML does not have would require a search through all elements
 FURTHER: dict[str, tuple[str | None, ...]] = {
     "link": ("imagesrcset",),
     "img": ("srcset", "longdesc"),
@@ -58,7 +58,7 @@ FURTHER: dict[str, tuple[str | None, ...]] = {
     "ins": ("cite",),
     "del": ("cite",),
 }
-#: the older name of the attribute with a link's address in SVG
+#: the older name, in SVG, of the attribute with a link's address
 IN_DRAWINGS = "xlink:href"
 ATTRIBUTES = {
     ("meta", "content"),
@@ -66,22 +66,22 @@ ATTRIBUTES = {
     *PLAIN.items(),
     *((name, attribute) for name, attributes in FURTHER.items() for attribute in attributes),
 }
-#: a style sheet without these has no link
+#: a style sheet without any of these has no link
 IN_STYLES = ("url(", "@import")
-#: Text and place of a link take half a microsecond. In a tree of elements that are nested a hundred
-#: thousand times, each takes milliseconds; the texts and places of the remaining links are left
-#: out.
+#: Text and place of a link usually take half a microsecond. In a tree of elements that are nested a
+#: hundred thousand times each takes milliseconds, so after this time the texts and places of the
+#: remaining links are left out.
 MOST_SECONDS = 0.02
 LINK_SECONDS = 1e-5
 LOOK_EVERY = 64
-#: neither a parsed document nor a URL has one
+#: a character that is in no parsed document and no URL
 MARK = "\0"
-#: the fields of a block of links
+#: the number of fields at the beginning of a block of links
 HEAD_FIELDS = 7
 
 
 class LinkColumns(NamedTuple):
-    """The links of one attribute of all elements of a name, in the order of the document."""
+    """The links of one attribute, for all elements of one name, in the order of the document."""
 
     urls: list[str]
     #: the element of each link
@@ -95,17 +95,17 @@ ElementLinks = dict[tuple[str, str | None], LinkColumns]
 
 
 class WrittenLink(NamedTuple):
-    #: its address, canonical and without the fragment
+    #: the address to which the link leads, canonical and without its fragment
     target: str
     fragment: str
-    #: empty: the document is no HTML
+    #: empty if the document is not HTML
     element: str
     attribute: str
-    #: words in small letters; for a `link` with a language also `hreflang=` and its code
+    #: words in lower case; for a `link` with a language also `hreflang=` and its code
     rel: str
-    #: its text, or the alternative text of an image
+    #: the text of the link, or the alternative text of its image
     anchor: str
-    #: the element of PLACES in which it is; empty if there is none
+    #: the element of PLACES that contains the link; empty if there is none
     place: str
 
 
@@ -166,10 +166,10 @@ def written_in(document: turbohtml.Document) -> Iterator[str]:
 
 
 def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
-    """The links of ATTRIBUTES, for `links_in`: the first of those with the same attribute and
-    address, with the text of the first that has one.
+    """The links of ATTRIBUTES in the format of `links_in`. Of several links with the same attribute
+    and address the first counts, with the text of the first that has one.
 
-    Columns, since a row for each link would take twice the time.
+    The format has columns, since rows would take twice the time.
     """
     blocks: list[list[str]] = []
     count = 0
@@ -192,14 +192,15 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
 def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
     if not urls:
         return {}
-    first = dict.fromkeys(urls, elements[0])  # in their order
+    first = dict.fromkeys(urls, elements[0])  # in the order of the links
     first.update(zip(reversed(urls), reversed(elements), strict=True))
     return first
 
 
 def _head_relations(urls: list[str], elements: list[turbohtml.Element]) -> list[str]:
-    """The relations of each address from all its `link` elements: a page is often its own canonical
-    and an alternate in several languages. A language stands there as `hreflang=de`.
+    """The relations of each address from all its `link` elements, since a page is often its own
+    canonical page and an alternate in several languages. A language is stated there as
+    `hreflang=de`.
     """
     relations: dict[str, str] = {}
     for url, element in zip(urls, elements, strict=True):
@@ -222,8 +223,8 @@ def _joined(blocks: Iterable[list[str]]) -> bytes:
 
 
 def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
-    """The texts that these elements show for their links; only those of the first elements if it
-    takes too long.
+    """The texts that these elements show for their links. If it takes too long, only the texts of
+    the first elements.
     """
     if tag != "a":
         if tag not in WITH_ALT:
@@ -244,7 +245,7 @@ def _fill(
     elements: list[turbohtml.Element],
     budget: _Budget,
 ) -> None:
-    """Take the texts of later elements if the first with the same address has none."""
+    """Use the text of a later element if the first element with the same address has no text."""
     places = {url: at for at, (url, text) in enumerate(zip(first, texts, strict=False)) if not text}
     for number, (url, element) in enumerate(zip(urls, elements, strict=True)):
         if url in places:
@@ -254,13 +255,17 @@ def _fill(
 
 
 class _Budget:
-    """The processor time for the links of a document; read once as much has passed by the clock."""
+    """The processor time for the links of a document. It is read only when the clock shows that as
+    much time may have passed.
+    """
 
     def __init__(self) -> None:
         self._began, self._used = time.monotonic(), 0.0
 
     def is_spent(self, links: int) -> bool:
-        """Whether more time is used than this number of links may take, or at most twice that."""
+        """Whether this number of links has taken more time than it may, or at most twice as
+        much.
+        """
         most = MOST_SECONDS + links * LINK_SECONDS
         if time.monotonic() - self._began < most:
             return False
@@ -269,14 +274,15 @@ class _Budget:
 
 
 class LinkPlacement:
-    """Finds the rare properties of elements with links: a relation, and one of PLACES around them.
-    To be made before the document changes, which costs it its lists of elements by name.
+    """Finds two rare properties of elements with links: a relation, and an element of PLACES around
+    them. To be created before the document changes, since the document then loses its lists of
+    elements by name.
     """
 
     def __init__(self, document: turbohtml.Document) -> None:
         self.budget = _Budget()
         self._is_any = any(map(document.find_all, PLACES))
-        #: the `a` elements: most elements with a link
+        #: the `a` elements, which are most elements with a link
         self._anchors = self._anchors_in_places(document) if self._is_any else {}
         self._relations = {
             element: element.attr("rel") or "" for element in document.select("a[rel]")
@@ -290,7 +296,9 @@ class LinkPlacement:
         return [known.get(element, "") for element in elements] if known else []
 
     def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
-        """The place of each, empty if it is in none; an empty list if no element is in any."""
+        """The place of each element, empty if it has none. An empty list if no element has a
+        place.
+        """
         if not self._is_any:
             return []
         if tag == "a":
@@ -299,8 +307,9 @@ class LinkPlacement:
         return [place.tag if place else "" for place in around]
 
     def _anchors_in_places(self, document: turbohtml.Document) -> dict[turbohtml.Element, str]:
-        """The links of a place stand together in the document: finding the first of them, and the
-        first link after the place, takes a fifth of the time of a walk through it.
+        """The places of the `a` elements that have one. The links of a place are adjacent in the
+        document: finding the first of them, and the first link after the place, takes a fifth of
+        the time of a walk through the place.
         """
         anchors, spans = document.find_all("a"), list[tuple[int, int, int, str]]()
         for name in PLACES:
@@ -313,7 +322,8 @@ class LinkPlacement:
                     depth = sum(1 for _ in place.ancestors)
                     spans.append((anchors.index(first), -end, depth, name))
         found: dict[turbohtml.Element, str] = {}
-        for begin, end, _, name in sorted(spans):  # a place within another is the later one
+        # a place within another comes later, and so replaces it
+        for begin, end, _, name in sorted(spans):
             if self.budget.is_spent(len(found)):
                 break
             found.update(dict.fromkeys(anchors[begin:-end], name))
@@ -343,7 +353,9 @@ def with_fragment(target: str, location: str) -> str:
 
 
 def collected(document: Document, redirect: str) -> bytes:
-    """All links of an answer, for `links_in`; redirect: its target if it redirects, or empty."""
+    """All links of an answer, in the format of `links_in`. redirect: the target if the answer
+    redirects, or empty.
+    """
     written = document.written
     if not written and document.links:
         written = _joined(_block("", "", ([link.url for link in document.links], [], [], [])))
@@ -354,7 +366,9 @@ def collected(document: Document, redirect: str) -> bytes:
 
 
 def _blocks(written: bytes) -> Iterator[tuple[str, str, list[list[str]]]]:
-    """Tag, attribute, and columns of links, relations, texts and places."""
+    """For each block, its tag, its attribute, and its columns of links, relations, texts and
+    places.
+    """
     fields, at = written.decode().split(MARK) if written else [], 0
     while at < len(fields):
         tag, name, number, *shown = fields[at : at + HEAD_FIELDS]
@@ -367,8 +381,8 @@ def _blocks(written: bytes) -> Iterator[tuple[str, str, list[list[str]]]]:
 
 
 def shown_in(written: bytes) -> set[str]:
-    """The images, sounds and films among the collected links, without their queries, in which a
-    server may count requests.
+    """The images, sounds and films among the collected links, without their queries, which a server
+    may use to count requests.
     """
     found = (links for tag, _, (links, *_) in _blocks(written) if tag in SHOWING)
     shown = {link.partition("?")[0] for links in found for link in links}
@@ -376,7 +390,7 @@ def shown_in(written: bytes) -> set[str]:
 
 
 def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:
-    """The collected links, with addresses; links that are no URLs that can be crawled are left out.
+    """The collected links, with addresses. Links that are no URLs that can be crawled are left out.
 
     base, charset: as the document states them.
     """

@@ -1,5 +1,5 @@
-"""XML: a feed, a sitemap or a page, by its root, whatever its type says; anything else leads
-nowhere.
+"""XML: a feed, a sitemap or a page, by its root element, whatever its type says. Any other XML
+leads nowhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEAD_BYTES = 2000
 
 
 def read(source: DocumentSource) -> Document:
-    """Hand the document to the module that its root names."""
+    """Give the document to the module for its root element."""
     root = read_root(source)
     if root in FEED_ROOTS:
         return feed.read(source)
@@ -30,6 +30,6 @@ def read(source: DocumentSource) -> Document:
     beginning, charset = decode(source.body.start(HEAD_BYTES), source.charset)
     if XHTML in beginning or "<html" in beginning.lower():
         return html.read(source)
-    if SVG in beginning:  # only a drawing needs no browser, whatever its scripts do
+    if SVG in beginning:  # only an SVG drawing needs no browser, whatever its scripts do
         return replace(html.read(source), needs_browser=False)
     return Document(charset=charset)

@@ -1,1 +1,1 @@
-"""Fetches from one vetted address: HTTP by libcurl, FTP, local files."""
+"""Fetches from one vetted address: HTTP and FTP by libcurl, and local files."""

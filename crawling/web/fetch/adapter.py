@@ -1,4 +1,5 @@
-"""HTTP to exactly the address that was vetted, as a transport adapter of requests above libcurl.
+"""HTTP to exactly the vetted address, as a transport adapter for the library requests that uses
+libcurl.
 
 The name stays in the Host header, in SNI and in the certificate check; no name is looked up here,
 so a later DNS answer (rebinding) changes nothing. Redirects are not followed: the caller vets the
@@ -29,17 +30,19 @@ from crawling.web.fetch.connections import ConnectionPool, ConnectionSite
 from crawling.web.fetch.content_codings import PIECE_BYTES, DecodedBody
 from crawling.web.fetch.transfer import Transfer, TransferLimits
 
-#: a name, and a value that ends no line (RFC 9110, section 5)
+#: a header's name, and a value that ends no line (RFC 9110, section 5)
 HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\r\n\0]*")
-#: lines of libcurl's own, removed, so that only the request's own lines are sent
+#: header lines that libcurl would add; they are removed, so that only the request's own lines are
+#: sent
 NO_OTHERS = [b"Accept:", b"Expect:", b"Content-Type:", b"TE:"]
 
 
 class PinnedRequest(PreparedRequest):
-    """A request with options that requests lacks.
+    """A request with options that the library requests lacks.
 
-    address: the vetted one. most: bytes of the body that are wanted. is_proxy_trusted: the proxy
-    may get a name instead of an address. watching: `received` and `wants` of the Transfer.
+    address: the vetted address. most: the bytes of the body that are wanted. is_proxy_trusted:
+    whether the proxy may get a name instead of an address. watching: `received` and `wants` of the
+    Transfer.
     """
 
     def __init__(
@@ -65,9 +68,9 @@ class PinnedRequest(PreparedRequest):
 class ResponseBody:
     """The body of an answer, to be read any number of times: the `raw` of a Response.
 
-    head, request: as received, and as sent. size: the received bytes of the body. is_broken_off:
-    the body was cut short. certificate_ends_at: of the server's certificate, if a connection was
-    made to it.
+    head: as received. request: as sent. size: the received bytes of the body. is_broken_off:
+    whether the body was cut short. certificate_ends_at: the end of the server's certificate, if a
+    connection was made.
     """
 
     def __init__(
@@ -78,25 +81,26 @@ class ResponseBody:
         self.is_broken_off = transfer.is_broken_off
         self.head, self.headers = b"".join(transfer.head.lines), transfer.head.fields
         self.request, self.certificate_ends_at = request, certificate_ends_at
-        self.close = self.release_conn = self._content.close  # requests calls the one or the other
+        self.close = self.release_conn = self._content.close  # requests calls either of the two
 
     def document(self) -> DocumentStream:
-        """The document as it came, for another holder."""
+        """The document as received, for another holder."""
         return self._content.share()
 
     def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> DecodedBody:
-        """The body from its beginning on: with the content codings taken off, or as it came."""
+        """The body from its beginning on: with the content codings removed, or as received."""
         codings = self.headers.get("Content-Encoding", "") if decode_content else ""
         return DecodedBody(self._content.pieces(size=size), codings)
 
 
 class PinnedSession(BaseAdapter):
-    """Keeps connections by scheme, name, port, address and way; shared by any number of threads.
+    """Keeps connections by scheme, name, port, address and route. Any number of threads may share
+    it.
 
     Uses neither cookies, credentials, .netrc nor the environment's proxies.
 
-    authorities: a file of certificates to trust instead of certifi's. limits: the limits of each
-    request.
+    authorities: a file of certificates to trust instead of those of certifi. limits: the limits of
+    each request.
     """
 
     def __init__(self, *, authorities: str | None = None, **limits: Any) -> None:
@@ -131,10 +135,10 @@ class PinnedSession(BaseAdapter):
     ) -> Response:
         """Fetch a canonical http or https URL; the request is a PinnedRequest.
 
-        timeout: for connecting, and for the answer to begin. proxies: at addresses that are also
-        vetted. The answer is read as far as it is wanted, and a certificate is always verified.
-        Raises requests' exceptions when the fetch fails, and ValueError if the address is no
-        address or a header no header.
+        timeout: the seconds for connecting, and until the answer begins. proxies: their addresses
+        are also vetted. The answer is read as far as wanted, and a certificate is always verified.
+        Raises requests' exceptions when the fetch fails, and ValueError for an invalid address or
+        header.
         """
         if not isinstance(request, PinnedRequest):
             raise ValueError("a request without a vetted address is not sent")
@@ -191,7 +195,7 @@ def _response(request: PinnedRequest, transfer: Transfer, body: ResponseBody) ->
     return response
 
 
-@lru_cache(maxsize=1024)  # most are those of the request before
+@lru_cache(maxsize=1024)  # most calls repeat the previous one
 def _header_line(name: str, value: str) -> bytes:
     line = f"{name}: {value}".encode("latin-1")
     if not HEADER.fullmatch(line):
@@ -200,18 +204,18 @@ def _header_line(name: str, value: str) -> bytes:
 
 
 def _give(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
-    # an empty value is written with a semicolon, since a colon alone takes a header away
+    # an empty value is written with a semicolon, since a colon alone removes the header
     said = [line[:-2] + b";" if line.endswith(b": ") else line for line in lines]
     curl.setopt(pycurl.HTTPHEADER, said + NO_OTHERS)
     curl.setopt(pycurl.HTTPGET, 1)
     if body is not None:
         curl.setopt(pycurl.POSTFIELDS, body)
-    # a form could be taken twice if it were sent over a connection that is closed meanwhile (RFC
-    # 9110, section 9.2.2)
+    # a server could accept a form twice if it were sent over a connection that is closed meanwhile
+    # (RFC 9110, section 9.2.2)
     curl.setopt(pycurl.FRESH_CONNECT, body is not None)
 
 
-#: libcurl's name for it
+#: libcurl's name for the end of a certificate
 ENDS = b"Expire date"
 
 
@@ -230,5 +234,5 @@ def certificate_end(curl: pycurl.Curl) -> datetime | None:
 def _moment(text: bytes) -> datetime | None:
     try:
         return datetime.fromtimestamp(ssl.cert_time_to_seconds(text.decode("ascii")), UTC)
-    except (ValueError, OverflowError, OSError):  # a year that no clock reaches
+    except (ValueError, OverflowError, OSError):  # a year beyond the range of dates
         return None

@@ -1,6 +1,6 @@
-"""The resources that the fetch threads of a shift share: memory for documents in hand, as the pool
-granted it, divided so that no fetch thread can be stuck with half of its need; and the KiB/s of its
-downloads.
+"""The resources that the fetch threads of a shift share. Memory for documents in hand, as granted
+by the pool, is divided so that no fetch thread can be stuck with half of its need. Downloads share
+a rate in KiB/s.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from crawling.web.fetch.progress import FetchStep, report_step
 
-#: the longest wait of a document for memory; after it the URL is tried again later
+#: the longest wait of a document for memory, after which the URL is tried again later
 DEADLINE_SECONDS = 30.0
 UNLIMITED = 1 << 62
-#: how much of a second's worth may come at once; smaller is smoother, larger wakes less often
+#: the seconds' worth of bytes that may come at once: a smaller value is smoother, a larger one
+#: wakes threads less often
 BURST_SECONDS = 1.0
 
 
@@ -26,12 +27,12 @@ class _Wait:
 
 
 class MemoryBudget:
-    """Shared by the fetch threads of a shift.
+    """The memory that the fetch threads of a shift share.
 
-    A document itself takes at most a thread's share, however large it is. The memory for reading
-    beyond that is taken from the rest in one piece, and given back when the document is read: a
-    thread that holds a piece never waits for another, so pieces always come back. Waits are served
-    in their order.
+    A document itself takes at most a thread's share, however large it is. Further memory for
+    reading is taken from the rest in one piece, and given back when the document is read. A thread
+    that holds a piece never waits for another, so pieces always come back. Waits are served in
+    order.
 
     most: the largest piece that the claim allows.
     """
@@ -44,8 +45,8 @@ class MemoryBudget:
         self._is_ending = False
 
     def reserve(self, size: int) -> bool:
-        """Reserve `size` bytes for the calling fetch thread, which waits a bounded time. Return
-        whether it has them.
+        """Reserve `size` bytes for the calling fetch thread, which waits for a limited time. Return
+        whether they are reserved.
         """
         report_step(FetchStep.WAITING_FOR_MEMORY)
         wait, until = _Wait(size), time.monotonic() + DEADLINE_SECONDS
@@ -73,7 +74,7 @@ class MemoryBudget:
 
     @property
     def taken(self) -> int:
-        """The bytes of the rest that fetch threads hold."""
+        """The bytes of the rest that fetch threads have reserved."""
         return sum(self._taken.copy().values())
 
     @property
@@ -81,7 +82,9 @@ class MemoryBudget:
         return self._rest - self.taken
 
     def set_rest(self, rest: int, most: int) -> None:
-        """Set the size beyond the fetch threads' shares, after a grant or a release."""
+        """Set the size of the rest, beyond the fetch threads' shares, after a grant or a
+        release.
+        """
         with self._changed:
             self._rest, self.most = rest, most
             self._changed.notify_all()
@@ -115,7 +118,7 @@ class MemoryBudget:
 class Bandwidth:
     """A token bucket shared by the fetch threads of a shift.
 
-    Taking more than it has is followed by a wait.
+    A thread that takes more than the bucket has must wait afterwards.
     """
 
     def __init__(
@@ -126,7 +129,7 @@ class Bandwidth:
         self._lock = threading.Lock()
         self._tokens = bytes_per_second * BURST_SECONDS
         self._filled_at = now()
-        #: bytes that were counted in all
+        #: the number of all bytes that were counted
         self.taken = 0
 
     def set_rate(self, bytes_per_second: float) -> None:
@@ -135,7 +138,9 @@ class Bandwidth:
             self._rate = bytes_per_second
 
     def take(self, count: int) -> float:
-        """Count `count` bytes as received; return the seconds that the caller must now wait."""
+        """Count `count` bytes as received. Return the seconds for which the caller must now
+        wait.
+        """
         with self._lock:
             now = self._now()
             full = self._rate * BURST_SECONDS

@@ -13,10 +13,10 @@ from secrets import token_hex
 from unicodedata import normalize
 from urllib.parse import quote
 
-#: characters of all fields together
+#: the most characters of all fields together
 MOST_CHARACTERS = 16 * 1024
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]++")
-#: not a parameter's name, whose value would follow
+#: without the name of a parameter, which a value would follow
 TOKEN68 = re.compile(r"[ \t]++([0-9A-Za-z._~+/-]++=*+)(?=[ \t]*+(?:,|\Z))")
 VALUE = re.compile(r'[ \t]*+=[ \t]*+(?:"((?:[^"\\]++|\\.)*+)(?:"|\Z)|([^\s,"]*+))', re.DOTALL)
 BETWEEN = re.compile(r"[\s,]++")
@@ -24,7 +24,7 @@ BETWEEN = re.compile(r"[\s,]++")
 REST = re.compile(r'(?:"(?:[^"\\]++|\\.)*+"?+|[^,"]++)++|.', re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 BASIC, DIGEST = "basic", "digest"
-#: hashes by the names of RFC 7616 and of servers, the strongest first
+#: hashes by their names in RFC 7616 and in servers, the strongest first
 ALGORITHMS = {
     "SHA-512-256": "sha512_256",
     "SHA-512": "sha512",
@@ -37,14 +37,14 @@ SESSION = "-SESS"
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    #: in small letters
+    #: the scheme in lower case
     scheme: str
-    #: by name in small letters; the first if one comes twice
+    #: values by name in lower case; if a name occurs twice, its first value counts
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_challenges(text: str) -> list[Challenge]:
-    """The challenges of WWW-Authenticate fields, which follow one another."""
+    """The challenges in WWW-Authenticate fields, which are written one after the other."""
     found: list[tuple[str, dict[str, str]]] = []
     text, at = text[:MOST_CHARACTERS], 0
     while at < len(text):
@@ -77,7 +77,7 @@ def strongest(challenges: list[Challenge]) -> Challenge | None:
 
 
 def _algorithm(challenge: Challenge) -> tuple[str, bool]:
-    """The algorithm's name, and whether its secret is new for each session."""
+    """The algorithm's name, and whether its secret is different for each session."""
     name = challenge.parameters.get("algorithm", "").upper() or "MD5"
     return name.removesuffix(SESSION), name.endswith(SESSION)
 
@@ -90,7 +90,7 @@ def _can_answer(challenge: Challenge) -> bool:
 
 
 def _protection(parameters: Mapping[str, str]) -> str | None:
-    """The quality of protection to choose; "" if the server offers none, None if we know none of
+    """The quality of protection to choose; "" if the server offers none, None if we support none of
     its offers.
     """
     if "qop" not in parameters:
@@ -100,8 +100,8 @@ def _protection(parameters: Mapping[str, str]) -> str | None:
 
 
 def basic_answer(user: str, password: str) -> str:
-    """The answer in UTF-8, which a server that names a character set must name (RFC 7617, section
-    2.1).
+    """The answer in UTF-8. A server that names a character set must name this one (RFC 7617,
+    section 2.1).
     """
     return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
 
@@ -125,7 +125,7 @@ class DigestSession:
         )
 
     def answer(self, method: str, target: str, body: bytes) -> str:
-        """The Authorization field for a request; target: the request's."""
+        """The Authorization field for a request. target: the target of the request."""
         self.count += 1
         asked = self.challenge.parameters
         response = self._response(method, target, body)
@@ -145,12 +145,14 @@ class DigestSession:
             said |= {"qop": protection, "nc": count, "cnonce": own}
         elif _algorithm(self.challenge)[1]:
             said["cnonce"] = _quoted(self.client_nonce)
-        # headers are latin-1 here; RFC 7616 writes names in UTF-8, as they are hashed
+        # headers are latin-1 here; RFC 7616 writes names in the encoding that is hashed, UTF-8
         words = ", ".join(f"{key}={value}" for key, value in said.items())
         return f"Digest {words}".encode().decode("latin-1")
 
     def _named(self) -> dict[str, str]:
-        """The user's name, in the server's form (section 3.4.4)."""
+        """The parameters with the user's name, in the form that the server understands (section
+        3.4.4).
+        """
         asked = self.challenge.parameters
         if asked.get("userhash", "").lower() == "true":
             hashed = self._hash()(f"{self._plain(self.user)}:{asked['realm']}".encode())

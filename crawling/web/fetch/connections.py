@@ -1,4 +1,4 @@
-"""libcurl's handles: one for each site and route, with its kept connection.
+"""The handles of libcurl: one for each site and route, with its kept connection.
 
 A route leads straight to a vetted address, or through a proxy to exactly that address.
 """
@@ -20,26 +20,28 @@ from crawling.web.addresses import bracketed
 from crawling.web.fetch import transfer
 from crawling.web.fetch.transfer import BUFFER_BYTES
 
-#: sites whose connections are kept; those of the least recently used are closed. Each handle that
-#: has spoken TLS holds 0.8 MiB of certificates
+#: the number of sites whose connections are kept; connections of the least recently used sites are
+#: closed. Each handle that has spoken TLS holds 0.8 MiB of certificates
 MOST_SITES = 64
 
 
 class ConnectionSite(NamedTuple):
-    """The key of a connection: a site that moves gets a new one."""
+    """The key of a connection. A site that moves gets a new key."""
 
     origin: str
     address: str
     port: int
-    #: its URL with its address; empty without a proxy
+    #: the proxy's URL with its address; empty without a proxy
     proxy: str
-    #: the address is dialled, or sent to the proxy; only a proxy that an administrator trusts gets
-    #: the name instead
+    #: whether the address is dialled, or sent to the proxy; only a proxy that an administrator
+    #: trusts gets the name instead
     is_pinned: bool
 
     @property
     def dialled(self) -> tuple[str, int]:
-        """Where the socket goes: the server's vetted address, or the proxy's."""
+        """The address and port to which the socket connects: the server's vetted address, or the
+        proxy's.
+        """
         if not self.proxy:
             return self.address, self.port
         proxy = urlsplit(self.proxy)
@@ -47,9 +49,9 @@ class ConnectionSite(NamedTuple):
 
 
 class ConnectionPool:
-    """Shared by any number of threads; each handle has one user at a time.
+    """Handles for any number of threads. Each handle has one user at a time.
 
-    One idle handle of a site is kept: politeness asks for one request at a time. authorities: a
+    One idle handle of a site is kept, since politeness allows one request at a time. authorities: a
     file of certificates to trust.
     """
 
@@ -83,10 +85,10 @@ class ConnectionPool:
 
 
 def is_quiet(curl: pycurl.Curl) -> bool:
-    """Whether nothing, not even a close, has come over the handle's connection since the last
+    """Whether nothing, not even a close, was received over the handle's connection since the last
     answer.
 
-    True if it no longer has one: its certificates are worth keeping.
+    True if the handle no longer has a connection, since its certificates are worth keeping.
     """
     kept = curl.getinfo(pycurl.ACTIVESOCKET)
     waiting = poll()
@@ -96,7 +98,7 @@ def is_quiet(curl: pycurl.Curl) -> bool:
 
 
 def bare_handle() -> pycurl.Curl:
-    """A handle that ignores the environment: its proxies, and .netrc, which libcurl reads by
+    """A handle that ignores proxies of the environment, and .netrc, which libcurl reads by
     default.
     """
     curl = pycurl.Curl()
@@ -117,9 +119,9 @@ def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
     curl.setopt(pycurl.OPT_CERTINFO, 1)
     curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
     curl.setopt(pycurl.BUFFERSIZE, BUFFER_BYTES)
-    # it is not requested, but some servers send it (RFC 9112, section 7)
+    # some servers send this coding without a request for it (RFC 9112, section 7)
     curl.setopt(pycurl.TRANSFER_ENCODING, 1)
-    # else an answer could not be distinguished from one that came before its request
+    # otherwise an answer could not be distinguished from bytes that came before its request
     curl.setopt(pycurl.FORBID_REUSE, transfer.TCP_INFO is None)
     if site.is_pinned:
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed(site.address)}:{site.port}"])

@@ -1,4 +1,4 @@
-"""Removes content codings piece by piece, so that no packed piece is unpacked at once (RFC 9110,
+"""Removes content codings piece by piece, so that no large piece is decompressed at once (RFC 9110,
 section 8.4.1).
 """
 
@@ -22,30 +22,30 @@ else:
     from backports import zstd
 
 PIECE_BYTES = 64 * 1024
-#: more codings over one another than any server has a reason for; with more, none is taken off
+#: no server has a reason for more codings over one another; if there are more, none is removed
 MOST_CODINGS = 3
-#: the most bytes that all codings of one document may give together, in total and as a multiple of
-#: the received ones. Otherwise a coding that gives nothing, around others, could be unpacked for
-#: hours.
+#: the most bytes that all codings of one document may produce together, in total and as a multiple
+#: of the received bytes. Otherwise a coding that produces nothing, around others, could be
+#: decompressed for hours.
 MOST_BYTES, MOST_RATIO = 64 * 1024 * 1024, 100
 #: the processor time for one document
 MOST_SECONDS = 5.0
 #: the largest window that RFC 9659 allows, as a power of two
 ZSTD_WINDOW_LOG = 23
 GZIP_MAGIC = b"\x1f\x8b"
-#: the beginning of a frame, and of one to be skipped (RFC 8878, sections 3.1.1 and 3.1.2)
+#: the beginning of a frame, and of a frame to be skipped (RFC 8878, sections 3.1.1 and 3.1.2)
 ZSTD_MAGIC = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
-#: bytes that show whether a coding fits
+#: the number of bytes that show whether a coding fits
 HEAD_BYTES = 64
-#: none of these bytes is in text (MIME Sniffing Standard, section 3), and every 64 packed bytes
-#: have some
+#: bytes that are in no text (MIME Sniffing Standard, section 3), but in every 64 compressed bytes
 NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
-#: the most bytes fed to a decoder that are remembered until it gives something
+#: the most bytes given to a decoder that are remembered until it produces something
 MOST_REMEMBERED = 1024 * 1024
-#: the steps in which damaged bytes are unpacked, since a failing decoder gives nothing of its step
+#: the size of the steps in which damaged bytes are decompressed, since a failing decoder loses the
+#: output of its step
 MOST_STEPS = 64 * 1024
 
-#: codings whose bytes begin with no mark
+#: codings without a signature at the beginning
 MARKLESS = ("br", "deflate")
 
 UNKNOWN = "The server says that it is packed as {}, which is no coding that is known here."
@@ -56,8 +56,8 @@ CUT_SHORT = "The packed document breaks off; what had come of it was read."
 
 
 class _Decoder(Protocol):
-    """A decoder like those of the standard library: it gives at most `most` bytes at a time;
-    feeding b"" gives the rest.
+    """A decoder like those of the standard library. It returns at most `most` bytes at a time;
+    feeding b"" returns the rest.
     """
 
     eof: bool
@@ -78,7 +78,7 @@ class _Zlib:
 
 
 class _Deflate:
-    """A decoder of data in zlib's wrapping, by the RFC, or of bare data, which some servers
+    """A decoder of data in zlib's format, as the RFC says, or of raw data, which some servers
     send.
     """
 
@@ -133,19 +133,19 @@ def _gzip() -> _Zlib:
 DECODERS: dict[str, Callable[[], _Decoder]] = {
     "gzip": _gzip, "x-gzip": _gzip, "deflate": _Deflate, "br": _Brotli, "zstd": _Zstd
 }  # fmt: skip
-#: the errors of the decoders for bytes that are not packed as declared
+#: the decoders' errors for bytes that are not compressed as declared
 ERRORS = (zlib.error, brotlicffi.error, zstd.ZstdError)
 
 
 class DecodedBody:
-    """The pieces of a body when its codings are taken off, as pieces of at most 64 KiB.
+    """A body without its codings, in pieces of at most 64 KiB.
 
-    As browsers do, it ignores unknown codings, and leaves data that a coding does not fit as they
-    came. Once all pieces were taken, `note` says what differs from the server's statement, and
+    Like browsers, it ignores unknown codings, and leaves data unchanged to which a coding does not
+    apply. Once all pieces were taken, `note` says what differs from the server's statement, and
     `is_cut_short` whether data are missing.
 
-    Raises requests' ContentDecodingError if unpacking takes too much, after it has given the pieces
-    before that.
+    If decompression exceeds a limit, it returns the pieces before that, then raises requests'
+    ContentDecodingError.
     """
 
     def __init__(self, pieces: Iterable[bytes], content_encoding: str) -> None:
@@ -172,7 +172,7 @@ class DecodedBody:
         return names
 
     def _say(self, note: str) -> None:
-        """Keep the first note, since the first fault leads to the others."""
+        """Keep the first note, since further faults follow from the first."""
         self.note = self.note or note
 
     def _counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -233,7 +233,9 @@ class DecodedBody:
                 return
 
     def _damaged(self, layer: _OpenContent, rest: Iterator[bytes]) -> Iterator[bytes]:
-        """The readable bytes of a layer with a fault: its beginning, or all of it unchanged."""
+        """The readable bytes of a layer with a fault: its beginning, or the whole layer
+        unchanged.
+        """
         is_begun = layer.remembered is None
         came = bytes(layer.remembered or b"")
         if came and layer.name != "br":
@@ -248,7 +250,7 @@ class DecodedBody:
             yield from _cut(chain([came], rest))
 
     def _salvaged(self, name: str, packed: bytes) -> Iterator[bytes]:
-        """Unpack data that failed as a whole in small steps, up to the fault."""
+        """Decompress data that failed as a whole in small steps, up to the fault."""
         decoder = _decoder_for(name, packed)
         step = -(-len(packed) // MOST_STEPS)
         for at in range(0, len(packed), step):
@@ -267,10 +269,10 @@ class DecodedBody:
 class _OpenContent:
     name: str
     decoder: _Decoder
-    #: the bytes fed, as long as nothing has come out; None once something has, or if they were too
+    #: the bytes fed, as long as there is no output; None once there is some, or if they were too
     #: many
     remembered: bytearray | None = field(default_factory=bytearray)
-    #: whether its end was read, so that the rest does not belong to it
+    #: whether the end of the coding was read, so that further bytes do not belong to it
     is_over: bool = False
 
     def remember(self, piece: bytes) -> None:
@@ -281,7 +283,7 @@ class _OpenContent:
 
 
 def _head(pieces: Iterator[bytes]) -> bytes:
-    """The first bytes of the pieces: HEAD_BYTES or more, if there are that many."""
+    """The first bytes of the pieces: at least HEAD_BYTES, if there are so many."""
     head = b""
     for piece in pieces:
         head = head + piece if head else piece
@@ -297,7 +299,9 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _fits(name: str, head: bytes) -> bool:
-    """Whether bytes may be in a coding; for codings without a mark, whether they are no text."""
+    """Whether bytes may be in a coding; for codings without a signature, whether they are no
+    text.
+    """
     if name in ("gzip", "x-gzip"):
         return head.startswith(GZIP_MAGIC)
     if name == "zstd":
@@ -306,12 +310,12 @@ def _fits(name: str, head: bytes) -> bool:
 
 
 def _decoder_for(name: str, head: bytes) -> _Decoder:
-    is_gzip = name == "deflate" and head.startswith(GZIP_MAGIC)  # of servers that mix up the two
+    is_gzip = name == "deflate" and head.startswith(GZIP_MAGIC)  # some servers confuse the two
     return DECODERS["gzip" if is_gzip else name]()
 
 
 def _goes_on(name: str, rest: bytes) -> bool:
-    """Whether another member follows the end; anything else there is no part of the document."""
+    """Whether another member follows the end. Any other bytes there are no part of the document."""
     if name == "zstd":
         return ZSTD_MAGIC.match(rest) is not None
     return name in ("gzip", "x-gzip") and GZIP_MAGIC.startswith(rest[:2])

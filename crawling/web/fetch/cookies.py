@@ -1,7 +1,7 @@
 """Cookies as browsers keep them (RFC 6265, and its revision 6265bis where that says more).
 
-No library suits this: Python's own follows older standards, and curl's cannot be read without the
-cookies of all hosts.
+No library fits: Python's own follows older standards, and the cookies of curl cannot be read
+without the cookies of all hosts.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from crawling.machine.eviction import forget_oldest
 from crawling.web.addresses import Address
 from crawling.web.public_suffixes import domain_of, is_literal, is_public_suffix
 
-#: bytes of a name and its value, and of the value of an attribute (6265bis, sections 5.6 and 5.7)
+#: the most bytes of a name with its value, and of the value of an attribute (6265bis, sections 5.6
+#: and 5.7)
 LONGEST = 4096
 LONGEST_ATTRIBUTE = 1024
-#: the most cookies of one domain, as a cookie states it; the oldest go first (the standard asks for
-#: at least 50)
+#: the most cookies of one domain, as cookies state it; the oldest are removed first (the standard
+#: requires at least 50)
 MOST_COOKIES = 100
 #: the most cookies of a site, which may have many hosts
 MOST_OF_A_SITE = 300
-#: the most sites; the latest are kept
+#: the most sites; the most recent ones are kept
 MOST_SITES = 2_000
 #: the most bytes of cookies in a request: many servers answer 431 to twice as much
 MOST_BYTES = 8192
-#: none is kept for longer (6265bis, section 5.5)
+#: the longest time for which a cookie is kept (6265bis, section 5.5)
 MOST_SECONDS = 400 * 24 * 3600
-#: an expiry that moves by less is not written
+#: an expiry that changes by less is not stored
 SAME_SECONDS = 60
 LONG_PAST = 0.0
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -65,10 +66,10 @@ class Cookie:
     is_host_only: bool
     path: str
     is_secure: bool
-    #: seconds since 1970; None for the run's end
+    #: seconds since 1970; None if the cookie lasts until the run ends
     expires_at: float | None
     created_at: float
-    #: the latest answer that said so
+    #: the time of the latest answer that set the cookie
     set_at: float
 
     @property
@@ -86,7 +87,7 @@ class Cookie:
         return host == self.domain if self.is_host_only else matches_domain(host, self.domain)
 
     def goes_to(self, address: Address) -> bool:
-        """Whether a request for the URL carries it (section 5.4); ports are ignored."""
+        """Whether a request for the URL sends this cookie (section 5.4). Ports are ignored."""
         return (
             self.is_of(_host(address))
             and matches_path(_path(address), self.path)
@@ -139,7 +140,7 @@ def read_set_cookie(field: str, address: Address, now: float) -> Cookie | None:
 
 
 def _attributes(parts: Iterable[str]) -> dict[str, str]:
-    """The attributes by name in small letters; if one comes twice, the last counts."""
+    """The attributes by name in lower case. If a name occurs twice, its last value counts."""
     found: dict[str, str] = {}
     for part in parts:
         name, _, value = part.partition("=")
@@ -163,7 +164,7 @@ def _expiry(attributes: Mapping[str, str], now: float) -> float | None:
 
 
 def _keeps_its_prefix(cookie: Cookie, path: str, address: Address) -> bool:
-    """Whether a name may have its prefix (6265bis, section 4.1.3)."""
+    """Whether a cookie meets the conditions of its name's prefix (6265bis, section 4.1.3)."""
     name = (cookie.name or cookie.value).lower()
     if not name.startswith((SECURE_PREFIX, HOST_PREFIX)):
         return True
@@ -172,7 +173,7 @@ def _keeps_its_prefix(cookie: Cookie, path: str, address: Address) -> bool:
 
 
 def read_cookie_date(text: str) -> datetime | None:
-    """A date as section 5.1.1 reads it; None if the text is no date."""
+    """A date as section 5.1.1 reads it; None if the text is not a date."""
     clock: tuple[int, ...] | None = None
     day = month = year = None
     for word in DELIMITERS.split(text[:LONGEST_ATTRIBUTE]):
@@ -221,14 +222,14 @@ def _directory(path: str) -> str:
 
 
 def _site(host: str) -> str:
-    """The hosts that may share cookies."""
+    """The site of a host: hosts of one site may share cookies."""
     return domain_of(host) or host
 
 
 class CookieStore:
-    """The cookies of a run, known to a shift; shared by its fetch threads. Deleted cookies stay
-    until others need their room, so that an older value from another shift does not bring them
-    back.
+    """The cookies of a run that a shift knows, shared by its fetch threads. Deleted cookies stay,
+    marked as deleted, until others need their room, so that an older value from another shift does
+    not restore them.
     """
 
     def __init__(self) -> None:
@@ -236,8 +237,8 @@ class CookieStore:
         self._sites: dict[str, dict[Key, Cookie]] = {}
 
     def header(self, address: Address, now: float) -> str:
-        """The Cookie field for a URL, in the standard's order; if there are too many, the oldest
-        are left out.
+        """The Cookie field for a URL, in the standard's order. If there are too many cookies, the
+        oldest are left out.
         """
         if not self._sites:
             return ""
@@ -269,7 +270,7 @@ class CookieStore:
             return not cookie.is_like(known)
 
     def learn(self, cookies: Iterable[Cookie]) -> None:
-        """Merge cookies that another shift knew; the later of two counts."""
+        """Merge cookies that another shift knew. Of two values the later counts."""
         with self._lock:
             for cookie in sorted(cookies, key=lambda one: one.set_at):
                 site = self._site_of(cookie)
@@ -279,7 +280,7 @@ class CookieStore:
                     _make_room(site, cookie.set_at)
 
     def _site_of(self, cookie: Cookie) -> dict[Key, Cookie]:
-        """The cookies of the cookie's site, which becomes the latest."""
+        """The cookies of the cookie's site, which becomes the most recent site."""
         name = _site(cookie.domain)
         self._sites[name] = site = self._sites.pop(name, {})
         forget_oldest(self._sites, MOST_SITES)
@@ -301,7 +302,7 @@ class CookieStore:
 
 
 def _covers(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
-    """Whether a stored secure cookie must not be replaced by one without TLS (6265bis, 5.7)."""
+    """Whether a cookie without TLS must not replace a stored secure cookie (6265bis, 5.7)."""
     return any(
         other.is_secure
         and other.name == cookie.name
@@ -315,7 +316,7 @@ def _covers(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
 
 
 def _make_room(site: dict[Key, Cookie], now: float) -> None:
-    """Remove expired cookies first, then the oldest of the fullest domain."""
+    """Remove expired cookies first, then the oldest cookies of the domain with the most cookies."""
     of_domains = Counter(key.domain for key in site)
     domain, most = of_domains.most_common(1)[0]
     if most <= MOST_COOKIES and len(site) <= MOST_OF_A_SITE:
@@ -325,7 +326,7 @@ def _make_room(site: dict[Key, Cookie], now: float) -> None:
 
 
 def _restored(parts: Mapping[str, Any]) -> Cookie:
-    """A cookie from its dump, even from an earlier version's."""
+    """A cookie from its dump, which an earlier version may have written."""
     if "set_at" in parts:
         return Cookie(**parts)
     is_host_only = not parts.get("domain_specified")
@@ -344,9 +345,9 @@ def _restored(parts: Mapping[str, Any]) -> Cookie:
 
 
 class Cookies:
-    """A host's part of the run's cookies, for its fetch thread, one at a time.
+    """A host's part of the run's cookies, for one fetch thread at a time.
 
-    `has_changed` is true until they were dumped.
+    `has_changed` is true until the changes are dumped.
     """
 
     def __init__(self, store: CookieStore | None = None) -> None:
@@ -367,10 +368,10 @@ class Cookies:
                 self.has_changed = True
 
     def learn(self, dumped: Iterable[Mapping[str, Any]]) -> None:
-        """Take up cookies that were dumped for this host or another of its site."""
+        """Merge cookies that were dumped for this host or for another host of its site."""
         self._store.learn(map(_restored, dumped))
 
     def dump(self) -> list[dict[str, Any]]:
-        """The cookies as JSON can hold them; resets `has_changed`."""
+        """The cookies as values that JSON can represent. Resets `has_changed`."""
         self.has_changed = False
         return [asdict(cookie) for cookie in self._store.known_to(self._host)]

@@ -1,7 +1,7 @@
 """Work that a thread defers until it has to wait for a server.
 
-Python runs one thread at a time, and to change threads costs more than a short wait. A thread that
-reads a page while the host answers its next request needs no other.
+Python runs one thread at a time, and a thread switch costs more than a short wait. A thread that
+reads a page while the host answers its next request needs no switch.
 """
 
 from __future__ import annotations

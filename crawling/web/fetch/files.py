@@ -1,5 +1,5 @@
-"""Fetch `file:` URLs: regular files and directories below those that an administrator allows, but
-never through a symbolic link.
+"""Fetch `file:` URLs: regular files and directories below the directories that an administrator
+allows, but never through a symbolic link.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page, type_of
 from crawling.web.statuses import FetchStatus
 
-#: files have none
+#: file URLs have no port
 DEFAULT_PORT = 0
-#: open only a name that is no link, and do not wait for the writer of a pipe
+#: open nothing but a name that is no link, and do not wait for the writer of a pipe
 NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -34,7 +34,7 @@ def fetch(task: FetchTask) -> Fetched:
         found = _document(task, path)
     except FileNotFoundError:
         found = Fetched(404, error="There is no such file.")
-    # a link where none may be, no right to read, a name that cannot be one
+    # a link where none is allowed, no right to read, an impossible name
     except (OSError, ValueError) as error:
         found = Fetched(
             403, error=f"The file cannot be read ({getattr(error, 'strerror', None) or error})."
@@ -62,7 +62,7 @@ def _document(task: FetchTask, path: bytes) -> Fetched:
 
 
 def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] | None:
-    """The allowed directory, and the names from there on; None outside all of them.
+    """The allowed directory, and the names below it; None if the path is outside all of them.
 
     An escaped slash does not split a name.
     """
@@ -79,7 +79,7 @@ def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] 
 
 
 def _open(root: bytes, names: list[bytes]) -> int:
-    """Open name after name, each in the directory opened before it: a name that is replaced by a
+    """Open name after name, each in the directory opened before it. So a name that is replaced by a
     link meanwhile is not followed either.
     """
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

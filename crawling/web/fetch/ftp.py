@@ -1,6 +1,6 @@
 """Fetch `ftp:` URLs by libcurl: files, and directories as pages of links (RFC 959, RFC 3659).
 
-Only from the vetted address.
+Connects to the vetted address only.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from crawling.web.fetch.transfer_errors import ForbiddenConnect
 from crawling.web.statuses import FetchStatus
 
 DEFAULT_PORT = 21
-#: the most bytes of all replies, without the fetched file
+#: the most bytes of all replies, not counting the fetched file
 MOST_REPLY_BYTES = 512 * 1024
-#: the most bytes of a line in a directory's listing: facts, and a name
+#: the most bytes of a line in a directory listing: facts and a name
 LONGEST_LINE = 16 * 1024
-#: replies of FTP -> statuses of HTTP; any other refusal is 403, any other trouble 503
+#: FTP replies -> HTTP statuses; any other refusal is 403, any other fault 503
 AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}
 
 
 class _Refusal(Exception):
-    """The server gave no document; `status` is HTTP's equivalent, or one of ours."""
+    """The server sent no document. `status` is HTTP's equivalent, or a negative one of ours."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why[:500].replace("\0", ""))
@@ -44,7 +44,9 @@ class _Refusal(Exception):
 
 
 class _Session(Transfer):
-    """`head.status` is the code of the last reply, `said` the reply."""
+    """A session with the server. `head.status` is the code of the last reply, `said` the reply
+    itself.
+    """
 
     said = ""
 
@@ -54,12 +56,12 @@ class _Session(Transfer):
         self.head.status = int(code) if code.isdecimal() else self.head.status or 1
 
     def _says_all_in_its_head(self) -> bool:
-        """A reply code is no HTTP status, so the body always counts."""
+        """Always false: a reply code is no HTTP status, so the body always counts."""
         return False
 
 
 def fetch(task: FetchTask) -> Fetched:
-    """Fetch a file or a directory from a vetted address. Never raises for what a server does."""
+    """Fetch a file or a directory from a vetted address. Never raises because of a server."""
     started = time.monotonic()
     path = task.address.target.partition("?")[0]
     try:
@@ -140,7 +142,7 @@ def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
         curl.setopt(pycurl.QUOTE, [b"CWD " + unquote_to_bytes(path)])
         curl.setopt(pycurl.NOBODY, 1)
         try:
-            # raises the server's refusal unless it is a directory
+            # raises the server's refusal unless the path is a directory
             _download_file(curl, task).close()
         except _Refusal:
             raise refusal from None
@@ -159,7 +161,7 @@ def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     except _Refusal as refusal:
         if refusal.status in (404, FetchStatus.TOO_BIG):
             raise
-        # a server from before 2007, for which a second try shows whether it is a directory
+        # a server from before 2007; a second try shows whether the path is a directory
         curl.unsetopt(pycurl.CUSTOMREQUEST)
         curl.setopt(pycurl.DIRLISTONLY, 1)
         listing, read = _download_file(curl, task), _names
@@ -170,7 +172,7 @@ def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
 
 
 def _lines(listing: DocumentStream) -> Iterator[bytes]:
-    """The lines of a listing; longer ones than LONGEST_LINE are cut."""
+    """The lines of a listing. Lines longer than LONGEST_LINE are cut."""
     listing.content.seek(0)
     for line in iter(lambda: listing.content.readline(LONGEST_LINE), b""):
         yield line.rstrip(b"\r\n")

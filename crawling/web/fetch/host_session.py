@@ -1,5 +1,5 @@
-"""A run's state of a host besides its robots.txt: cookies, the challenge of its authentication, and
-whether the crawl has logged in. It outlives the shift that has the host.
+"""The state of a run at a host, besides robots.txt: cookies, the challenge of its authentication,
+and whether the crawl has logged in. The state outlives the shift that has the host.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from crawling.web.fetch.challenges import (
 )
 from crawling.web.fetch.cookies import Cookies
 
-#: the most characters of an origin's challenges, which make one field, and the most origins of a
+#: the most characters of an origin's challenges, which form one field, and the most origins of a
 #: host, which may have one for each port
 LONGEST_CHALLENGE, MOST_ORIGINS = 8192, 20
 
 
 @dataclass
 class HostSession:
-    """Used by one fetch thread at a time: the one that has the host."""
+    """The session of one host. Used by one fetch thread at a time: the thread that has the host."""
 
     cookies: Cookies | None = None
     #: the challenge of the latest 401 of each origin (RFC 9110, section 11.5)
     challenges: dict[str, str] = field(default_factory=dict)
     #: a hash of the login that the crawl used; "" if it has not logged in
     logged_in_with: str = ""
-    #: logged in by an earlier shift, which the site may have forgotten by now
+    #: whether an earlier shift logged in, which the site may have forgotten by now
     is_login_old: bool = False
-    #: the URL that was last requested again, with credentials
+    #: the id of the URL that was last requested again, with credentials
     answered: int = 0
     _kept: dict[str, Any] = field(init=False, repr=False)
     _digest: DigestSession | None = field(default=None, repr=False)
@@ -48,18 +48,18 @@ class HostSession:
 
     @property
     def has_changed(self) -> bool:
-        """Whether the session differs from the one last dumped or loaded."""
+        """Whether the session differs from the last dumped or loaded state."""
         return self._state() != self._kept or bool(self.cookies and self.cookies.has_changed)
 
     def dump(self) -> dict[str, Any]:
-        """The session as JSON; from now on `has_changed` compares with it."""
+        """The session as JSON. From now on `has_changed` compares with this state."""
         self._kept = self._state()
         return self._kept | {"cookies": self.cookies.dump() if self.cookies else []}
 
     def learn(self, dumped: Mapping[str, Any]) -> None:
-        """Take up the dump of the last shift that had the host, except the cookies."""
+        """Load the dump of the last shift that had the host, except the cookies."""
         if self._state() != self._kept:
-            return  # that was this one
+            return  # this session wrote the dump
         self.challenges, self.answered = dict(dumped["challenges"]), dumped["answered"]
         if self.logged_in_with != dumped["logged_in_with"]:
             self.logged_in_with, self.is_login_old = dumped["logged_in_with"], True
@@ -83,9 +83,9 @@ class HostSession:
         forget_oldest(self.challenges, MOST_ORIGINS)
 
     def authorization(self, secret: str, address: Address, method: str, body: bytes = b"") -> str:
-        """The answer to the challenge of the URL's origin.
+        """The Authorization field that answers the challenge of the URL's origin.
 
-        Empty if no challenge of it is known.
+        Empty if no challenge of the origin is known.
         """
         asked = self.challenges.get(address.origin)
         challenge = strongest(read_challenges(asked)) if asked else None

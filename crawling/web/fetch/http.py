@@ -32,8 +32,8 @@ from crawling.web.proxies import ProxyRoute
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus
 
-#: Larger documents, compressed or not, are unpacked one at a time in a process: a decoder remembers
-#: up to 16 MiB of what it has unpacked. With one interpreter lock this costs no time.
+#: Documents larger than this, compressed or not, are decompressed one at a time in a process, since
+#: a decoder remembers up to 16 MiB of its output. With one interpreter lock this costs no time.
 MOST_BESIDE = 256 * 1024
 UNPACKING = Lock()
 PARTIAL = "The server sent a part of the document (206), which was not asked for."
@@ -42,33 +42,35 @@ BROKEN_OFF = "The answer's body broke off; its status and head count."
 
 
 class AnswerPart(Enum):
-    """The part of an answer with a document that is read."""
+    """The part of an answer with a document that is to be read."""
 
     ALL = auto()
     HEAD = auto()
 
 
 class DocumentRefusal(NamedTuple):
-    """The document is not read, and the answer has this status instead of the server's."""
+    """The decision not to read a document. The answer has this status instead of the server's."""
 
     status: FetchStatus
     sentence: str
 
 
 Judgement = AnswerPart | DocumentRefusal
-#: called with the head of an answer that has a document: its type, None if only its bytes can show
-#: it, and its stated length; called again with the document if its type was open
+#: called with the head of an answer that has a document: its type (None if only its bytes can show
+#: the type) and its stated length. Called again with the document if its type was open
 Judge = Callable[[str | None, int | None], Judgement]
 
 
 def judge_nothing(content_type: str | None, length: int | None) -> Judgement:
-    """Every document is read."""
+    """Let every document be read."""
     return AnswerPart.ALL
 
 
 @dataclass(frozen=True, slots=True)
 class ReusedAnswer:
-    """An answer that was fetched before: the id of its page, the address that gave it, and when."""
+    """An earlier answer that is used again: the id of its page, the address that it came from, and
+    its time.
+    """
 
     page_id: int
     address: str
@@ -77,7 +79,7 @@ class ReusedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    #: HTTP's, or a negative FetchStatus
+    #: an HTTP status, or a negative FetchStatus
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     #: decoded
@@ -85,16 +87,16 @@ class Fetched:
     seconds: float = 0.0
     #: the reason for a negative status
     error: str = ""
-    #: HTTP's own, whatever became of the body; 0 without an answer
+    #: the HTTP status, whatever happened to the body; 0 without an answer
     http_status: int = 0
-    #: the bytes themselves of a complete answer, if they are to be kept
+    #: the bytes of a complete answer, if they are to be kept
     exchange: Exchange | None = None
-    #: id of the earlier page whose body and headers these are, since the server confirmed them
+    #: id of the earlier page whose body and headers these are, because the server confirmed them
     unchanged_since: int | None = None
     #: the page of another crawl, or of an earlier run, that served as the answer
     reused: ReusedAnswer | None = None
-    #: a kept connection was closed before the answer, so nothing is known, and another request is
-    #: no second try
+    #: whether a kept connection was closed before the answer, so that nothing is known, and another
+    #: request is no second try
     is_stale: bool = False
     #: whether the body is only a part of the document
     is_partial: bool = False
@@ -102,7 +104,7 @@ class Fetched:
     certificate_ends_at: datetime | None = None
 
     def close(self) -> None:
-        """Close the answer, and its exchange."""
+        """Close the answer and its exchange."""
         self.body.close()
         if self.exchange:
             self.exchange.close()
@@ -113,14 +115,14 @@ class Fetched:
         return replace(self, exchange=None)
 
     def in_memory(self, most: int) -> Fetched:
-        """The answer with the beginning of its document, which need not be closed."""
+        """The answer with the beginning of its document. It need not be closed."""
         body = DocumentStream.of(self.body.start(most))
         self.body.close()
         return replace(self, body=body)
 
     @property
     def content_type(self) -> str:
-        """The answer's type, as the server states it or its first bytes show it; "" if nothing
+        """The answer's type, as the server states it or the first bytes show it; "" if neither
         does.
         """
         return document_type(
@@ -131,14 +133,14 @@ class Fetched:
 
     @property
     def location(self) -> str:
-        """A redirect's target; "" if it names none. Servers write any bytes there, which go back
-        unchanged; headers are read as latin-1.
+        """A redirect's target; "" if it names none. Servers write any bytes there, which are sent
+        back unchanged, since headers are read as latin-1.
         """
         return quote(self.headers.get("Location", "").encode("latin-1"), safe=bytes(range(128)))
 
     @property
     def retry_after(self) -> float | None:
-        """The seconds that the server asks for; None if it asks for none."""
+        """The seconds for which the server asks the crawler to wait; None if it states none."""
         asked, answered = self.headers.get("Retry-After", ""), self.headers.get("Date", "")
         return read_retry_after(asked, datetime.now(UTC), answered=answered) if asked else None
 
@@ -151,21 +153,21 @@ class Fetched:
 class RequestOptions:
     """A request's method, form and further options.
 
-    The defaults hold for requests without settings in the order.
+    The defaults apply to requests without settings in the order.
     """
 
-    #: seconds for connecting, and for the answer to begin
+    #: seconds for connecting, and until the answer begins
     timeouts: tuple[float, float] = (5.0, 5.0)
     body: bytes | None = None
-    #: the type of the body; empty if it follows from the body's looks
+    #: the type of the body; empty if it is derived from the body
     body_type: str = ""
-    #: the query has secrets, which no page shows
+    #: whether the query has secrets, which no page may show
     hides_query: bool = False
-    #: through a proxy
+    #: the proxy through which the request goes
     route: ProxyRoute | None = None
-    #: the host's, sent and kept
+    #: the cookies of the host, which the request sends and the answer changes
     cookies: Cookies | None = None
-    #: names, in small letters, of headers whose values no record may have
+    #: names, in lower case, of headers whose values must be in no record
     hidden: frozenset[str] = frozenset()
 
     @property
@@ -192,11 +194,11 @@ def fetch(
     how: RequestOptions = AS_USUAL,
     judge: Judge = judge_nothing,
 ) -> Fetched:
-    """Fetch a URL from a vetted address. Never raises for what a server does.
+    """Fetch a URL from a vetted address. Never raises because of a server.
 
     `received` gets the number of bytes that have come, head and encoding included, and may wait, so
-    that bandwidth stays within what was granted. keep: hand on the exchange, too. judge: decides by
-    an answer's head whether to read on.
+    that bandwidth stays within the grant. keep: return the exchange, too. judge: decides from the
+    head of an answer whether its body is read.
     """
     started = time.monotonic()
     report_step(FetchStep.FETCHING, url.partition("?")[0] if how.hides_query else url)
@@ -241,7 +243,9 @@ def _request(
 
 
 def failed(fault: RequestException, seconds: float) -> Fetched:
-    """The result of a fault, with its message; the server's text may have any length."""
+    """The result of a fault, with its message. A text from the server is cut to a bounded
+    length.
+    """
     status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
     error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
     return Fetched(status, seconds=seconds, error=error, is_stale=is_stale)
@@ -306,16 +310,16 @@ def _exchange(body: ResponseBody, hidden: frozenset[str], *, is_whole: bool) -> 
 
 
 class _Document(NamedTuple):
-    """An unpacked body, or its beginning and why the rest is missing."""
+    """A decoded body, or its beginning and the reason why the rest is missing."""
 
     content: DocumentStream
-    #: the fault of the answer; a status if there is no document
+    #: the fault of the answer, which is a status if there is no document
     error: FetchStatus | str = ""
     is_whole: bool = True
 
 
 def _document(body: ResponseBody, most: int) -> _Document:
-    """The document; empty if it is packed and too big as it came."""
+    """The document; empty if it is compressed and too large as received."""
     is_packed = "Content-Encoding" in body.headers
     if body.size > most:
         shown = NO_DOCUMENT if is_packed else body.document()
@@ -351,7 +355,7 @@ def _unpacked(body: ResponseBody, most: int) -> _Document:
 
 
 def _is_all(headers: Mapping[str, str]) -> bool:
-    """Whether a partial answer has the whole document (RFC 9110, section 14.4)."""
+    """Whether a partial answer contains the whole document (RFC 9110, section 14.4)."""
     part = WHOLE_RANGE.fullmatch(headers.get("Content-Range", "").strip())
     return part is not None and int(part[1]) + 1 == int(part[2])
 

@@ -1,4 +1,6 @@
-"""The progress of each fetch thread: the thread reports its steps, the shift's board shows them."""
+"""The progress of each fetch thread. The thread reports its steps, and the shift's board shows
+them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _teller: ContextVar[Callable[[FetchStep, str | None], None] | None] = ContextVar
 
 
 def report_step(step: FetchStep, url: str | None = None) -> None:
-    """Report the present step of this thread, and its URL if it has changed."""
+    """Report the current step of this thread, and its URL if it has changed."""
     if teller := _teller.get():
         teller(step, url)
 
@@ -43,13 +45,13 @@ class ThreadProgress:
 
 
 class ProgressBoard:
-    """The steps of all fetch threads of a shift, by number. Each writes its own line."""
+    """The steps of all fetch threads of a shift, by number. Each thread writes its own line."""
 
     def __init__(self) -> None:
         self._lines: dict[int, ThreadProgress] = {}
 
     def join(self, number: int) -> None:
-        """Show the reports of this thread on the board, under its number, from now on."""
+        """From now on, show the reports of this thread on the board, under its number."""
 
         def tell(step: FetchStep, url: str | None) -> None:
             before = self._lines.get(number)
@@ -62,8 +64,8 @@ class ProgressBoard:
 
     @contextmanager
     def aside(self, number: int, url: str) -> Iterator[None]:
-        """Thread `number` reads another URL's page until the block ends, and then continues with
-        its former step.
+        """Show that thread `number` reads another URL's page, until the block ends. Then show its
+        former step again.
         """
         before = self._lines[number]
         report_step(FetchStep.EXTRACTING, url)

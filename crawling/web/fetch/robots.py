@@ -11,18 +11,19 @@ from crawling.web.fetch.http import Fetched
 from crawling.web.robots import MAX_ROBOTS_BYTES, with_whole_sitemaps
 from crawling.web.statuses import FetchStatus, is_redirect
 
-#: section 2.3.1.2 asks for at least five
+#: section 2.3.1.2 requires at least five
 MAX_HOPS = 5
-#: choices, and a proxy that is obsolete: they lead to no rules
+#: a choice of targets, and an obsolete proxy status, which do not lead to rules
 NO_REDIRECTS = frozenset({300, 305, 306})
 
 
 def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> Fetched | None:
-    """Return the last answer on the way: its status decides what may be fetched, and its body has
-    the rules.
+    """Return the last answer after all redirects. Its status decides what may be fetched, and its
+    body has the rules.
 
-    `get(address, hop)` fetches one hop from a vetted address, and keeps the delay between hops;
-    None if it cannot go on now. Too many redirects count as no robots.txt at all (section 2.3.1.2).
+    `get(address, hop)` fetches one hop from a vetted address, and keeps the delay between hops. It
+    returns None if it cannot go on now. Too many redirects count as no robots.txt at all (section
+    2.3.1.2).
     """
     address = read_address(f"{origin}/robots.txt")
     for hop in range(MAX_HOPS + 1):
@@ -46,15 +47,15 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
 
 
 def _found_at(address: Address, answer: Fetched) -> Fetched:
-    """The answer at another address, to which its sitemaps are relative."""
+    """The answer from another address, to which its sitemaps are relative."""
     body = answer.body.start(MAX_ROBOTS_BYTES)
     whole = with_whole_sitemaps(body, address.url)
     return answer if whole == body else replace(answer, body=DocumentStream.of(whole))
 
 
 def as_read(answer: Fetched) -> tuple[int, bytes]:
-    """Status and body as they are stored; if a file is too big, or takes too much to unpack, its
-    beginning holds (section 2.5).
+    """Status and body as they are stored. Of a file that is too large, or takes too much to decode,
+    the beginning counts (section 2.5).
     """
     if answer.status in (FetchStatus.TOO_BIG, FetchStatus.UNDECODABLE):
         return answer.http_status, answer.body.start(MAX_ROBOTS_BYTES)

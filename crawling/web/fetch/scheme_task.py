@@ -1,5 +1,5 @@
-"""The shared part of the fetchers of `file:` and `ftp:`: their task, and the page of links for a
-directory.
+"""The common part of the fetchers of `file:` and `ftp:`: their task, and the page of links that
+represents a directory.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class FetchTask:
     #: the vetted address, for a scheme with a host
     dial: str
     max_bytes: int
-    #: called with each piece's size; may wait
+    #: called with the size of each piece; may wait
     received: Callable[[int], None]
-    #: tells whether another port of that address is allowed
+    #: tells whether a connection to another port of that address is allowed
     may_dial: Callable[[int], bool]
     connect_seconds: float
     read_seconds: float
@@ -33,7 +33,7 @@ class FetchTask:
     secret: str = ""
     #: the directories that administrators allow
     directories: Sequence[str] = ()
-    #: whether everything is to end
+    #: tells whether everything must end
     is_cut: Callable[[], bool] = lambda: False
 
 
@@ -41,12 +41,12 @@ HEADERS = {"Content-Type": "text/html; charset=utf-8"}
 #: the most entries of a directory that are shown, and the most bytes of their names
 MOST_ENTRIES = 50_000
 MOST_NAME_BYTES = 4 * 1024 * 1024
-#: one directory is sorted at a time in a process, since all its names are in memory then
+#: a process sorts one directory at a time, since all its names are in memory then
 SORTING = Lock()
 
 
 def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> DocumentStream:
-    """The directory's page. entries: name, and whether it is a directory itself."""
+    """The page that represents a directory. entries: names, each with whether it is a directory."""
     title = escape(path.decode(errors="replace"))
     head = f"<!doctype html><title>Index of {title}</title>\n<h1>Index of {title}</h1>\n"
     page, size = new_spool(), 0
@@ -70,7 +70,7 @@ def _bounded(entries: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[bytes, boo
 
 
 def type_of(path: str) -> str:
-    """The Content-Type by the ending of a name; unknown for a compressed file."""
+    """The Content-Type by the suffix of a name; unknown for a compressed file."""
     kind, coding = guess_type(path)
     return "application/octet-stream" if coding or not kind else kind
 

@@ -1,5 +1,5 @@
-"""A connection to a vetted address for the protocol of a package, within the limits of the crawl:
-its deadlines, bandwidth and size.
+"""A connection to a vetted address for the protocol of a package, within the crawl's limits:
+deadlines, bandwidth and size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.scheme_task import FetchTask
 from crawling.web.statuses import FetchStatus
 
-#: the bytes that are taken between two waits for bandwidth
+#: the bytes that are read between two waits for bandwidth
 PIECE_BYTES = 16 * 1024
 #: the time between two checks whether everything must end
 LOOK_SECONDS = 1.0
@@ -67,7 +67,7 @@ class TcpConnection:
         return line.removesuffix(b"\r")
 
     def receive_rest(self) -> DocumentStream:
-        """All bytes until the server ends the connection."""
+        """All bytes until the server closes the connection."""
         spool = new_spool()
         with ExitStack() as faulty:
             faulty.callback(spool.close)
@@ -79,7 +79,7 @@ class TcpConnection:
         return DocumentStream(spool, size)
 
     def _piece(self) -> bytes:
-        """The received bytes, at least one; empty if the server has ended the connection."""
+        """The received bytes, at least one; empty if the server has closed the connection."""
         self._wait(for_writing=False)
         piece = self._line.recv(PIECE_BYTES)
         self._count += len(piece)
@@ -88,7 +88,7 @@ class TcpConnection:
         if piece:
             asked_at = time.monotonic()
             self._task.received(len(piece))
-            # waiting for bandwidth is not the server's time
+            # a wait for bandwidth is not counted against the server
             self._until += time.monotonic() - asked_at
         return piece
 
@@ -111,7 +111,7 @@ class TcpConnection:
 def converse(task: FetchTask, dialogue: Callable[[TcpConnection], Fetched]) -> Fetched:
     """Connect to the task's vetted address and port, and return the result of the dialogue.
 
-    Never raises for what a server does.
+    Never raises because of a server.
     """
     began = time.monotonic()
     try:
@@ -130,7 +130,7 @@ def converse(task: FetchTask, dialogue: Callable[[TcpConnection], Fetched]) -> F
 
 def _connected(task: FetchTask) -> socket.socket:
     report_step(FetchStep.CONNECTING)
-    # an IP address and no name, so nothing is looked up
+    # an IP address and not a name, so nothing is looked up
     place = str(ip_address(task.dial)), task.address.port
     try:
         line = socket.create_connection(place, timeout=task.connect_seconds)

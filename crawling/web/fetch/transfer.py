@@ -31,36 +31,36 @@ from crawling.web.fetch.transfer_errors import (
 )
 from crawling.web.http_caching import SINGLE
 
-#: the bytes that libcurl reads at once, and so the most between two waits for bandwidth
+#: the bytes that libcurl reads at once, and so the most bytes between two waits for bandwidth
 BUFFER_BYTES = 64 * 1024
 #: The most lines of heads and trailers, chunks, and pieces of 16 KiB of unchunked bodies. Each
-#: costs a microsecond or two, so a body in chunks of one byte is broken off after half a second of
-#: processor time. libcurl itself ends heads, interim ones included, at 300 KiB.
+#: takes a microsecond or two, so the transfer of a body in chunks of one byte ends after half a
+#: second of processor time. libcurl itself limits heads, including interim ones, to 300 KiB.
 MOST_PIECES = 200_000
 #: The most digits of a Content-Length. libcurl ignores one that does not fit into 63 bits.
 LONGEST_LENGTH = 18
-#: redirects and errors count by their status and head, even without a complete body
+#: the first status of redirects and errors, which count by their head, even without a complete body
 FIRST_WITHOUT_BODY = 300
 #: the result of a callback that ends the transfer
 END = -1
-#: Linux's option for the figures of a connection; None on other systems, which lack these figures
+#: Linux's option for the figures of a connection; None on other systems
 TCP_INFO: int | None = getattr(sockets, "TCP_INFO", None) if sys.platform == "linux" else None
-#: where the kernel's struct tcp_info has tcpi_bytes_received
+#: the position of tcpi_bytes_received in the kernel's struct tcp_info
 RECEIVED = slice(128, 136)
 
 
 class TransferLimits(NamedTuple):
-    #: for one whole answer: a server that sends a little every few seconds, in headers or body,
-    #: must not hold a thread for ever
+    #: the time for one whole answer: a server that sends a little every few seconds, in headers or
+    #: body, must not hold a thread for ever
     answer_seconds: float = 60.0
-    #: the bytes of one answer, heads included: a server may send without end bytes that never
-    #: become a body, such as answers of status 100 and trailers
+    #: the bytes of one answer, with its heads: a server may send endless bytes that never become a
+    #: body, such as answers of status 100 and trailers
     answer_bytes: int = 64 * 1024 * 1024
-    #: between two pieces
+    #: the longest time between two pieces
     read_seconds: float = 5.0
-    #: until the answer begins
+    #: the longest time until the answer begins
     first_byte_seconds: float = 5.0
-    #: bytes of the body that are wanted
+    #: the bytes of the body that are wanted
     most: int = sys.maxsize
 
 
@@ -71,9 +71,10 @@ class TransferWatch:
     limits: TransferLimits
     #: whether everything is to end
     is_cut: Callable[[], bool]
-    #: gets the number of bytes that came, and may wait; that time is not counted against the server
+    #: called with the number of received bytes; may wait, and that time is not counted against the
+    #: server
     received: Callable[[int], None]
-    #: bytes that came, heads included
+    #: the received bytes, heads included
     count: int = field(default=0, init=False)
     _told: int = field(default=0, init=False)
     _pieces: int = field(default=0, init=False)
@@ -84,7 +85,7 @@ class TransferWatch:
         self._quiet_until = self._until = time.monotonic() + self.limits.answer_seconds
 
     def expect_answer(self) -> None:
-        """The request goes out now."""
+        """Note that the request is sent now."""
         self._quiet_until = time.monotonic() + self.limits.first_byte_seconds
 
     def add(self, piece: bytes) -> None:
@@ -95,7 +96,7 @@ class TransferWatch:
             self.tell()
 
     def tell(self) -> None:
-        """Report the bytes since the last call; the receiver may wait."""
+        """Report the bytes since the last call. The receiver may wait."""
         asked_at, count = time.monotonic(), self.count - self._told
         self._told += count
         if count:
@@ -108,8 +109,9 @@ class TransferWatch:
         self._quiet_until += seconds
 
     def tick(self) -> int:
-        """To be called after every event, and at least once a second, in each phase of a
-        transfer."""
+        """Return a nonzero result if the transfer must end. To be called after every event, and at
+        least once a second, in each phase of a transfer.
+        """
         now, limits = time.monotonic(), self.limits
         if self.is_cut():
             raise ChunkedEncodingError("cut off")
@@ -152,7 +154,7 @@ class ConnectionGate:
 
     @property
     def has_kept(self) -> bool:
-        """Whether a connection is left from the transfer before."""
+        """Whether the connection of the previous transfer still exists."""
         return self._kept >= 0
 
     @property
@@ -164,10 +166,10 @@ class ConnectionGate:
             each.close()  # libcurl has duplicated it
 
     def is_left_over(self) -> bool:
-        """Whether the bytes came before the request.
+        """Whether the bytes were sent before the request.
 
-        TLS had read them with the end of the previous answer, and nothing has come since, except
-        perhaps the server's close, which the kernel counts as a byte.
+        TLS had read them with the end of the previous answer, and nothing was received since,
+        except perhaps the server's close, which the kernel counts as a byte.
         """
         return bool(
             self._before and not self._opened and _bytes_received(self._kept) - self._before <= 1
@@ -176,7 +178,7 @@ class ConnectionGate:
 
 @dataclass(eq=False, slots=True)
 class AnswerHead:
-    #: 0: the head is not complete
+    #: 0 until the head is complete
     status: int = 0
     lines: list[bytes] = field(default_factory=list)
     fields: HTTPHeaderDict = field(default_factory=HTTPHeaderDict)
@@ -191,7 +193,7 @@ class AnswerHead:
         if len(self.lines) == 1:
             raise InvalidHeader("an empty line stands before the answer")
         code = self.lines[0].split(None, 2)[1]
-        if len(code) != 3:  # libcurl reads three digits and ignores further ones
+        if len(code) != 3:  # libcurl reads three digits and ignores further digits
             raise InvalidHeader("the status is not of three digits")
         status = int(code)
         if status == 101:
@@ -205,7 +207,7 @@ class AnswerHead:
         length = self.fields.get("Content-Length", "").lstrip("0")
         if length.isdigit() and len(length) > LONGEST_LENGTH:
             raise InvalidHeader("Content-Length is impossibly large")
-        if len(self._transfer_codings()) > 1:  # libcurl would unpack them without a limit
+        if len(self._transfer_codings()) > 1:  # libcurl would decode them without a limit
             raise InvalidHeader("several transfer codings stand over one another")
         self.status = status
         return True
@@ -217,18 +219,18 @@ class AnswerHead:
             self.fields[name] = value
 
     def _transfer_codings(self) -> list[str]:
-        """The codings besides chunked, which libcurl removes."""
+        """The codings other than chunked, which libcurl removes."""
         field = self.fields.get("Transfer-Encoding", "")
         names = (name.strip().lower() for name in field.split(",")) if field else ()
         return [name for name in names if name not in ("", "chunked", "identity")]
 
 
 class Transfer:
-    """The answer to one request; its receiver closes `body`.
+    """The answer to one request. Its receiver closes `body`.
 
     may_dial(address, port): whether a socket may connect there. received: called with the number of
-    received bytes. is_cut: whether everything must end. wants: tells by the head whether to
-    read the body.
+    received bytes. is_cut: whether everything must end. wants: decides from the head whether the
+    body is read.
     """
 
     def __init__(
@@ -246,7 +248,7 @@ class Transfer:
         self._gate = ConnectionGate(may_dial)
         self._wants = wants
         self._is_asked = self._is_awaited = self._is_enough = False
-        #: the body was cut short, but the answer is complete without it
+        #: whether the body was cut short, although the answer is complete without it
         self.is_broken_off = False
         self._fault: BaseException | None = None
 
@@ -255,10 +257,12 @@ class Transfer:
         return self._gate.has_opened
 
     def run(self, curl: pycurl.Curl) -> None:
-        """Raises requests' exceptions; an answer that was read as far as wanted raises nothing."""
+        """Perform the transfer. Raises requests' exceptions. An answer that was read as far as
+        wanted raises nothing.
+        """
         self._gate.begin(curl)
         if not self._gate.has_kept:
-            do_deferred()  # else the work would be done within the time for connecting
+            do_deferred()  # otherwise the work would be done within the time for connecting
         for option, callback in (
             (pycurl.OPENSOCKETFUNCTION, self._open),
             (pycurl.PREREQFUNCTION, self._ask),
@@ -284,12 +288,12 @@ class Transfer:
             self._watch.tell()
 
     def _says_all_in_its_head(self) -> bool:
-        """Whether the answer counts although its body does not come whole."""
+        """Whether the answer counts although its body is incomplete."""
         return self.head.status >= FIRST_WITHOUT_BODY
 
     def _fault_of(self, curl: pycurl.Curl, error: pycurl.error) -> RequestException:
         fault = fault_of(curl, *error.args)
-        # bytes that begin no answer may belong to the previous one
+        # bytes that begin no answer may belong to the previous answer
         if isinstance(fault, InvalidHeader) and not self.head.lines and not self._gate.has_opened:
             return StaleConnection(f"what came over a kept connection is no answer: {fault}")
         return fault
@@ -322,8 +326,8 @@ class Transfer:
         return int(pycurl.PREREQFUNC_OK)
 
     def _tick(self, *counts: int) -> int:
-        """libcurl calls this after each of its steps: the first time after `_ask`, the request is
-        on its way.
+        """Called by libcurl after each of its steps. At the first call after `_ask`, the request is
+        being sent.
         """
         if self._is_asked and not self._is_awaited:
             self._is_awaited, began = True, time.monotonic()
@@ -336,7 +340,7 @@ class Transfer:
         return self._line(line)
 
     def _line(self, line: bytes) -> int | None:
-        if not self._is_asked or self.head.status:  # a proxy's head, or a trailer
+        if not self._is_asked or self.head.status:  # the head of a proxy, or a trailer
             return None
         if not self.head.lines and self._gate.is_left_over():
             raise StaleConnection("what came belongs to no answer")
@@ -358,7 +362,7 @@ def _bytes_received(descriptor: int) -> int:
     if TCP_INFO is None or descriptor < 0:
         return 0
     try:
-        # any family will do; finding the right one would take longer than the rest
+        # any family will do; to find the right one would take longer than the rest
         connection = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP, descriptor)
     except OSError:
         return 0
@@ -367,5 +371,5 @@ def _bytes_received(descriptor: int) -> int:
     except OSError:
         return 0
     finally:
-        connection.detach()  # it is libcurl's
+        connection.detach()  # the connection belongs to libcurl
     return int.from_bytes(told[RECEIVED], sys.byteorder)

@@ -1,4 +1,6 @@
-"""The errors of an exchange: libcurl's codes as requests' exceptions, and these as our statuses."""
+"""The errors of an exchange: libcurl's codes as exceptions of requests, and these exceptions as our
+statuses.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from requests import exceptions as requests
 
 from crawling.web.statuses import FetchStatus
 
-#: OpenSSL's words for lasting faults: no protocol or cipher in common, or no TLS at all. Any other
-#: end of a handshake is a fault of a moment: a server that restarts, a full queue, a middlebox (RFC
-#: 8446, section 6)
+#: OpenSSL's words for lasting faults: no common protocol or cipher, or no TLS at all. Any other
+#: failure of a handshake is temporary: a server that restarts, a full queue, a middlebox (RFC 8446,
+#: section 6)
 FINAL_TLS = re.compile(
     r"wrong version number|unsupported protocol|protocol version|no protocols available|no "
     r"shared cipher|handshake failure"
@@ -20,33 +22,33 @@ FINAL_TLS = re.compile(
     r"request|unsafe legacy|unknown protocol"
     r"|unexpected message|bad record type|record layer failure|certificate required|legal"
 )
-#: libcurl's words for invalid answers that it reports like broken ones
+#: libcurl's words for invalid answers, which it reports like broken-off ones
 AGAINST_RULES = re.compile(r"chunk hex-length|Malformed encoding|Too large response headers")
-#: CURLE_PROXY and CURLE_TOO_LARGE, which pycurl has no names for
+#: CURLE_PROXY and CURLE_TOO_LARGE, for which pycurl has no names
 E_PROXY, E_TOO_LARGE = 97, 100
 #: CURLE_WEIRD_SERVER_REPLY under its old name
 E_WEIRD_SERVER_REPLY = pycurl.E_FTP_WEIRD_SERVER_REPLY
-#: answers of a proxy that are about the server behind it: SOCKS5's (RFC 1928, section 6) by
-#: libcurl's numbers, and HTTP's
-UNREACHED_BY_SOCKS = {23, 24, 27, 28}  # PX_REPLY_CONNECTION_REFUSED and its like
+#: answers of a proxy about the server behind it: those of SOCKS5 (RFC 1928, section 6) by libcurl's
+#: numbers, and those of HTTP
+UNREACHED_BY_SOCKS = {23, 24, 27, 28}  # PX_REPLY_CONNECTION_REFUSED and similar codes
 UNREACHED_BY_CONNECT = {502, 503, 504}
 
 
 class StaleConnection(requests.ChunkedEncodingError):
-    """A kept connection was closed before a byte of the answer came: the server may not be at
+    """A kept connection was closed before the first byte of the answer. The server may not be at
     fault.
     """
 
 
 class AnswerTooSlow(requests.ReadTimeout):
-    """An answer did not end within its longest time: another try would cost as much again."""
+    """An answer did not end within its longest time. Another try would take as long."""
 
 
 class ForbiddenConnect(requests.ConnectionError):
-    """The server asks for a connection to a forbidden address."""
+    """The server requests a connection to a forbidden address."""
 
 
-#: faults with a single meaning; for any other the answer broke off
+#: faults with a single meaning; any other fault means that the answer broke off
 _FAULTS: dict[int, type[requests.RequestException]] = {
     pycurl.E_URL_MALFORMAT: requests.InvalidURL,
     pycurl.E_OPERATION_TIMEDOUT: requests.ConnectTimeout,
@@ -61,7 +63,7 @@ _FAULTS: dict[int, type[requests.RequestException]] = {
 
 
 def fault_of(curl: pycurl.Curl, code: int, said: str) -> requests.RequestException:
-    """The exception for a code of libcurl's."""
+    """The exception for a code of libcurl."""
     refusal = curl.getinfo(pycurl.HTTP_CONNECTCODE)
     if code == E_PROXY or refusal >= 300:
         is_reached = (
@@ -91,7 +93,7 @@ def why_not(fault: requests.RequestException) -> FetchStatus:
     return FetchStatus.BROKEN_ANSWER
 
 
-#: the first that fits counts, so special cases come before general ones
+#: the first exception that fits counts, so special cases precede general ones
 _STATUSES: list[tuple[type[requests.RequestException], FetchStatus]] = [
     (AnswerTooSlow, FetchStatus.TOO_SLOW),
     (requests.Timeout, FetchStatus.TIMED_OUT),

@@ -1,1 +1,1 @@
-"""Forms of HTML documents: their controls, their data when sent, and the log-in form."""
+"""Forms of HTML documents: their controls, the data that they send, and the login form."""

@@ -1,5 +1,5 @@
-"""The forms of an HTML document, each with its controls as they are before anything is typed
-(HTML Standard, sections 4.10.5 to 4.10.18).
+"""The forms of an HTML document, each with its controls before any input (HTML Standard, sections
+4.10.5 to 4.10.18).
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from crawling.web.links import Links
 #: the most forms of a page that are read
 MOST_FORMS = 50
 MOST_ELEMENTS = 20_000
-#: elements that a form can have and send (section 4.10.2, submittable elements)
+#: elements that a form can contain and send (section 4.10.2, submittable elements)
 SUBMITTABLE = frozenset({"button", "input", "select", "textarea"})
-#: the states of the `type` of `input` that this module distinguishes; any other is a text (4.10.5)
+#: the values of `type` of an `input` that this module distinguishes; any other means a text
+#: (4.10.5)
 KINDS = frozenset(
     {
         *("hidden", "search", "tel", "url", "email", "password", "date", "month", "week", "time"),
@@ -30,9 +31,9 @@ KINDS = frozenset(
     }
 )
 BUTTONS = frozenset({"submit", "image", "reset", "button"})
-#: kinds that send a form
+#: kinds of controls that send a form
 SUBMITTERS = frozenset({"submit", "image"})
-#: kinds whose value is one line (value sanitization algorithms, section 4.10.5.1)
+#: kinds with a value of one line (value sanitization algorithms, section 4.10.5.1)
 LINES = frozenset({"text", "search", "tel", "password", "url", "email"})
 NUMBER = re.compile(r"-?+(?:\d++(?:\.\d++)?+|\.\d++)(?:[eE][+-]?+\d++)?+")
 DATE = re.compile(r"\d{4,9}-\d\d-\d\d")
@@ -40,7 +41,7 @@ MONTH = re.compile(r"\d{4,9}-\d\d")
 WEEK = re.compile(r"\d{4,9}-W\d\d")
 TIME = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+")
 DATE_AND_TIME = re.compile(r"\d{4,9}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+")
-#: the valid form of a value; otherwise the control is empty
+#: the valid form of a value; with any other value the control is empty
 WELL_FORMED = {
     "number": NUMBER,
     "date": DATE,
@@ -64,10 +65,10 @@ class Option:
 
 @dataclass(slots=True)
 class Control:
-    """A control in its present state, which changes as a user would change it."""
+    """A control in its current state, which changes as a user would change it."""
 
     element: turbohtml.Element
-    #: the type of an `input` or `button`, else the element's name
+    #: the type of an `input` or `button`, or the name of any other element
     kind: str
     name: str
     value: str
@@ -96,18 +97,18 @@ class FormPage:
     url: str
     #: the base of relative addresses
     base: str
-    #: the Encoding Standard's name
+    #: the encoding's name in the Encoding Standard
     encoding: str
     forms: list[Form]
 
 
 @dataclass(slots=True)
 class _Place:
-    """The meaning of an open element for the controls within it."""
+    """The effect of an open element on the controls within it."""
 
     element: turbohtml.Element
     form: turbohtml.Element | None = None
-    #: by a `fieldset` around it
+    #: whether a `fieldset` around the controls disables them
     is_disabled: bool = False
     #: whether a `datalist` or a `template` is around it
     is_out: bool = False
@@ -116,7 +117,9 @@ class _Place:
 
 
 def read_forms(body: DocumentStream, charset: str | None, url: str) -> FormPage:
-    """Read the forms of a document of any quality; charset: the one that the server named."""
+    """Read the forms of a document, whether valid or not. charset: the character set that the
+    server named.
+    """
     encoding = encoding_of(body, charset)
     text, _ = decode(body.read(), encoding)
     whole = DocumentStream.of(text.encode(errors="replace"))
@@ -151,7 +154,7 @@ def _forms(document: turbohtml.Document, text: str) -> Iterable[Form]:
 
 
 def _elements(document: turbohtml.Document) -> Iterator[tuple[turbohtml.Element, _Place]]:
-    """The HTML elements outside of templates in tree order, with what is around them."""
+    """The HTML elements outside templates, in tree order, each with its surroundings."""
     open_places: list[_Place] = []
     for number, element in enumerate(document.iter_elements()):
         if number > MOST_ELEMENTS:
@@ -170,8 +173,8 @@ def _elements(document: turbohtml.Document) -> Iterator[tuple[turbohtml.Element,
 
 
 def _place_within(around: _Place, element: turbohtml.Element) -> _Place:
-    """The place within an element, from the place around it (section 4.10.15: a fieldset's first
-    legend stays enabled).
+    """The surroundings within an element, from those around it (section 4.10.15: the first legend
+    of a fieldset stays enabled).
     """
     place = _Place(element, around.form, around.is_disabled, around.is_out)
     if around.element.tag == "fieldset" and around.element != element:
@@ -187,8 +190,8 @@ def _place_within(around: _Place, element: turbohtml.Element) -> _Place:
 def _parser_owners(
     forms: Iterable[turbohtml.Element], controls: Iterable[turbohtml.Element], text: str
 ) -> dict[turbohtml.Element, turbohtml.Element]:
-    """The forms of controls by the places of their tags, not by the tree: between the tags of a
-    form that a table or a mistake has ended early (section 13.2.6.1, the form element pointer).
+    """The forms of controls that are between the tags of a form, although a table or a mistake has
+    ended the form early in the tree (section 13.2.6.1, the form element pointer).
     """
     begun = {_position(form): form for form in forms}
     wanted = {_position(control): control for control in controls}
@@ -243,7 +246,7 @@ def one_line(value: str) -> str:
 
 
 def _sanitized(kind: str, value: str, element: turbohtml.Element) -> str:
-    """The value that a control of this kind can have."""
+    """The value, made valid for a control of this kind."""
     if kind in LINES:
         line = one_line(value)
         return line.strip(BLANKS) if kind in ("url", "email") else line
@@ -257,7 +260,7 @@ def _sanitized(kind: str, value: str, element: turbohtml.Element) -> str:
 
 
 def _middle(element: turbohtml.Element) -> str:
-    """The value of a slider without one (section 4.10.5.1.13)."""
+    """The value of a slider without a stated value (section 4.10.5.1.13)."""
     least, most = (
         float(text) if WELL_FORMED["number"].fullmatch(text := element.attr(name) or "") else usual
         for name, usual in (("min", 0.0), ("max", 100.0))
@@ -267,7 +270,9 @@ def _middle(element: turbohtml.Element) -> str:
 
 
 def _options(select: turbohtml.Element) -> list[Option]:
-    """A choice's options, with those selected that a browser selects (section 4.10.7)."""
+    """The options of a `select` element. Those that a browser would select are selected (section
+    4.10.7).
+    """
     options = [
         Option(
             text if (stated := option.attr("value")) is None else stated,
@@ -296,7 +301,7 @@ def _is_in_disabled_group(option: turbohtml.Element) -> bool:
 
 
 def _uncheck_all_but_the_last(form: Form) -> None:
-    """Leave one of the radio buttons of a name checked (section 4.10.5.1.16)."""
+    """Leave only one of the radio buttons with the same name checked (section 4.10.5.1.16)."""
     last: dict[str, Control] = {}
     for control in form.controls:
         if control.kind == "radio" and control.is_checked and control.name:

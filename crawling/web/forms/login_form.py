@@ -1,4 +1,4 @@
-"""The log-in form of a page, filled in as a user would (SEEDS B14, JoBo)."""
+"""The login form of a page, filled in as a user would do it (SEEDS B14, JoBo)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from crawling.web.addresses import BadUrl
 from crawling.web.forms.controls import BUTTONS, LINES, Control, Form, FormPage, one_line
 from crawling.web.forms.submission import Entry, NotSent, Submission, default_button, submit
 
-#: kinds into which a user types nothing
+#: kinds of controls without input from a user
 UNTYPED = BUTTONS | {"hidden", "file"}
 
 
 def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
-    """The form that the fields belong to: the one with most of them, then one that is sent, then
-    one with a password (a single one, since a form to register has two), then the first.
+    """The form to which the fields belong. The form with most of them is preferred, then a form
+    that can be sent, then a form with a single password (a registration form has two), then the
+    first.
 
-    None if no form has any of them.
+    None if no form has any of the fields.
     """
     ranks = [_rank(form, fields) for form in page.forms]
     best = max(ranks, default=(0, False, 0))
@@ -24,8 +25,8 @@ def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
 
 
 def next_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> Form | None:
-    """The form of the next page, which asks for a password that the first form did not ask for;
-    None if there is none, so that the page is the one behind the log-in.
+    """The form of the next page, which requires a password that the first form did not require.
+    None if there is none, so that the page is the one behind the login.
     """
     left = fields.keys() - _names(form)
     found = login_form(page, {name: fields[name] for name in left})
@@ -46,14 +47,14 @@ def _names(form: Form) -> set[str]:
 
 
 def is_same_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> bool:
-    """Whether a page has a form with the fields that this one had."""
+    """Whether a page has a form with the same fields as this form."""
     asked = fields.keys() & _names(form)
     return any(asked <= _names(other) for other in page.forms)
 
 
 def fill_in(form: Form, page: FormPage, fields: Mapping[str, str]) -> Submission:
-    """Send the form with the fields filled in, and its other fields unchanged. A field that it
-    lacks is sent, too: scripts would have added it.
+    """Send the form with these fields filled in, and its other fields unchanged. A field that the
+    form lacks is sent, too, since scripts would have added it.
 
     Raises NotSent.
     """
@@ -70,8 +71,9 @@ def fill_in(form: Form, page: FormPage, fields: Mapping[str, str]) -> Submission
 
 
 def _button(form: Form, fields: Mapping[str, str]) -> Control | None:
-    """The button that a field names, by its value if several have the name; it sends the value of
-    the field."""
+    """The button that a field names; by its value if several buttons have the name. It then sends
+    the value of the field.
+    """
     named = [
         control
         for control in form.controls
@@ -101,7 +103,7 @@ def _fill(form: Form, name: str, value: str) -> bool:
 
 
 def _choose(control: Control, value: str) -> bool:
-    """Choose the option with this value, or this text; nothing is chosen in a list without it.
+    """Choose the option with this value or this text. Without such an option nothing is chosen.
     Return whether a browser would now send the value.
     """
     if control.kind == "select":

@@ -16,7 +16,7 @@ from crawling.web.forms.controls import Control, Form, FormPage
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 PLAIN = "text/plain"
-#: controls that state the direction of their text
+#: controls that send the direction of their text
 WITH_DIRECTION = frozenset(
     {"hidden", "text", "search", "tel", "url", "email", "password", "submit", "textarea"}
 )
@@ -26,7 +26,7 @@ ESCAPES = str.maketrans({"\n": "%0A", "\r": "%0D", '"': "%22"})
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A form as it is sent: by POST if there is a body, else by GET."""
+    """The data of a sent form: a POST request if there is a body, else a GET request."""
 
     address: Address
     body: bytes | None
@@ -36,7 +36,7 @@ class Submission:
 class Entry(NamedTuple):
     name: str
     value: str
-    #: no file is chosen, which is sent as an empty one
+    #: whether this is a file control, which is sent as an empty file, since none is chosen
     is_file: bool = False
 
 
@@ -45,7 +45,7 @@ class NotSent(ValueError):
 
 
 def default_button(form: Form) -> Control | None:
-    """The first button that sends the form; a disabled button cannot be pressed."""
+    """The first button that sends the form. A disabled button does not count."""
     return next(
         (control for control in form.controls if control.is_submitter and not control.is_disabled),
         None,
@@ -55,9 +55,9 @@ def default_button(form: Form) -> Control | None:
 def submit(
     form: Form, page: FormPage, button: Control | None, more: Sequence[Entry] = ()
 ) -> Submission:
-    """Send a form by one of its buttons, or by none; more: entries besides those of its controls.
+    """Send a form by one of its buttons, or by none. more: entries besides those of its controls.
 
-    Raises NotSent, or BadUrl for an action that is no address.
+    Raises NotSent, or BadUrl for an action that is not a URL.
     """
     encoding = _encoding(form, page)
     entries = [
@@ -80,13 +80,13 @@ def submit(
 
 
 def _stated(form: Form, button: Control | None, name: str) -> str:
-    """The attribute of the request as the button states it, else as the form does."""
+    """An attribute of the request, as the button states it, or else the form."""
     said = button.element.attr(f"form{name}") if button else None
     return (form.element.attr(name) or "" if said is None else said).strip("\t\n\f\r ")
 
 
 def _encoding(form: Form, page: FormPage) -> str:
-    """The encoding that the form asks for, else the page's (pick an encoding for the form)."""
+    """The encoding that the form states, or else the page's (pick an encoding for the form)."""
     asked = form.element.attr("accept-charset")
     if asked is None:
         name = page.encoding
@@ -110,7 +110,7 @@ def _entries(control: Control, button: Control | None, encoding: str) -> Iterato
 def _values(control: Control, encoding: str) -> Iterator[tuple[str, str]]:
     name = control.name
     match control.kind:
-        case "image":  # pressed at its corner
+        case "image":  # as if pressed at its corner
             yield from ((f"{name}.{axis}" if name else axis, "0") for axis in "xy")
         case "select":
             for option in control.options:
@@ -178,7 +178,7 @@ def _crlf(text: str) -> str:
 
 
 def _encoded(text: str, encoding: str) -> bytes:
-    """The text in the encoding; a character that it lacks becomes a reference (Encoding Standard,
-    6.1).
+    """The text in the encoding. A character that the encoding lacks becomes a numeric reference
+    (Encoding Standard, 6.1).
     """
     return encoded(text, encoding_name(encoding) or encoding)

@@ -1,5 +1,5 @@
 """Make the dataset's parts from the links that shifts have collected, and from stored pages that
-are in no part: those of a lost shift, of runs that are older than the dataset, or all.
+are in no part: pages of a lost shift, pages of runs that are older than the dataset, or all pages.
 
 To be called by a background job or a command: this parses foreign documents.
 """
@@ -27,14 +27,15 @@ from crawling.web.statuses import is_redirect, succeeded
 
 logger = logging.getLogger(__name__)
 
-#: pages at a time
+#: the number of pages read at a time
 SLICE = 1_000
 #: the most links of a part, which the last page may exceed
 MOST_LINKS = 50_000
 
 
 def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
-    """Write all parts of the run that can be written. After a kill it continues where it was.
+    """Write all parts of the run that can be written. After a kill, the next call continues where
+    it stopped.
 
     Pages that are not in this machine's archive stay without a part.
 
@@ -49,7 +50,7 @@ def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -
 
 
 def write_collected(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
-    """Write the parts that shifts have collected on this machine. note: see `catch_up`."""
+    """Write the parts that shifts have collected on this machine. note: as for `catch_up`."""
     for part in collected_parts().filter(run=run_id).order_by("pk"):
         if storage().size(part.collected_name) is None:
             part_lost(part)
@@ -71,8 +72,8 @@ def _pages_without_part(run: Run, after: int) -> Sequence[Page]:
 
 
 def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
-    """Write a part with the first pages, as many as fill one. Return the last one's id and how many
-    are in the part.
+    """Write a part with as many of the first pages as fill one. Return the id of its last page and
+    the number of its pages.
     """
     rows: list[LinkRow] = []
     taken: list[int] = []
@@ -92,7 +93,7 @@ def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
 
 
 def _keep(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool:
-    """Store a part. Return False if another job was faster with one of its pages."""
+    """Store a part. Return False if another job has already stored one of its pages."""
     part = new_part(run.pk, None)
     part.collected_at = part.written_at = timezone.now()
     part.links = len(rows)
@@ -108,7 +109,7 @@ def _keep(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool:
 
 
 def _answer(run: Run, page: Page) -> tuple[Document, str]:
-    """The document of a stored page, and where it redirects. Raises ArchiveTrouble."""
+    """The document of a stored page, and the target of its redirect. Raises ArchiveTrouble."""
     redirect = ""
     if is_redirect(page.status) and page.final_url != page.url.url:
         redirect = with_fragment(page.final_url, stored_location(page))

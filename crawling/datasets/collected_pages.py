@@ -1,4 +1,4 @@
-"""The links that a crawl collects, as a file: quick to write, and read once."""
+"""The links that a crawl collects, as a file that is quick to write and is read once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LinkRow = tuple[int, str, int, str, str, str, str, str, str, str, int]
 
 
 def as_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
-    """A line of JSON for each page, followed by the number of bytes that the line states."""
+    """Each page as a line of JSON, followed by as many bytes as the line states."""
     for page_id, page in pages:
         facts = [page_id, page.url, page.base, page.charset, len(page.written)]
         yield json.dumps(facts).encode() + b"\n"
@@ -25,7 +25,7 @@ def as_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
 
 
 def read_pages(name: str) -> Iterator[PageOfLinks]:
-    """The pages in a stored file. Raises OSError, ArchiveTrouble."""
+    """The pages in a stored file. Raises OSError or ArchiveTrouble."""
     with storage().open(name) as file:
         while line := file.readline():
             try:

@@ -1,5 +1,5 @@
-"""Stored pages as examples: a URL as a line of a focused crawl's topic stands for the text of the
-page that any run stored there last.
+"""Stored pages as examples: a URL in a focused crawl's topic stands for the text of the page that
+any run last stored there.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from crawling.web.documents.html import TYPES
 from crawling.web.documents.registry import read_document
 from crawling.web.topics import MOST_TEXT
 
-#: Run by run, so that each look is one step down the index of a run's fingerprints. A page that a
-#: crawl got because of its login or headers is only for that crawl.
+#: Run by run, so that each look is one descent of the index of a run's fingerprints. Pages that a
+#: crawl got because of its login or headers are used only for that crawl.
 FIND = """
 SELECT p.url_id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)
@@ -31,15 +31,15 @@ ORDER BY p.fetched_at DESC LIMIT 1
 
 
 def missing_examples(lines: Sequence[str], *, crawl_id: int | None = None) -> list[str]:
-    """The URLs in a topic at which no HTML page is stored that the crawl may use."""
+    """The URLs in a topic for which no HTML page is stored that the crawl may use."""
     return [url for url in example_urls(lines) if _find(url, crawl_id) is None]
 
 
 def with_examples(lines: Sequence[str], crawl_id: int) -> tuple[list[str], dict[str, str]]:
-    """The lines of a topic, with URLs replaced by the texts of their pages, and, by URL, why a page
-    cannot be read; such lines are left out.
+    """The lines of a topic, with URLs replaced by the texts of their pages. Then, by URL, the
+    reasons why pages cannot be read; their lines are left out.
 
-    Reads and parses up to MOST_EXAMPLES documents: for a shift, not for the web process.
+    Reads and parses up to MOST_EXAMPLES documents: to be called in a shift, not in the web process.
     """
     urls, texts = set(example_urls(lines)), []
     troubles: dict[str, str] = {}

@@ -1,5 +1,6 @@
-"""The rules by which the extracted fields of a run were made, and how many pages have fields by
-others: rules are edited while a run fetches, and stored pages are read again for new ones.
+"""The rules with which the extracted fields of a run were made, and the number of pages with fields
+made by other rules. Rules are edited while a run fetches, and stored pages are read again for new
+rules.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from crawling.jobs.job_rows import seen_jobs
 from crawling.models import BackgroundJob, OrderRevision, Page, Run
 from crawling.models.jobs import ENDED_STATES
 
-#: the kind of the job that reads stored pages again for rules; a use of crawls has it
+#: the kind of the job that reads stored pages again for new rules; a use of crawls declares it
 AGAIN = "extraction"
-#: the fields of an order that say what is extracted
+#: the fields of an order that decide what is extracted
 FIELDS = ("extract", "extractor")
-#: within so long a run at work follows an edit
+#: the time within which an active run follows an edit
 FOLLOWED = timedelta(seconds=10)
 
 
@@ -29,16 +30,18 @@ FOLLOWED = timedelta(seconds=10)
 class FieldRules:
     #: CSS selectors by the names of fields
     rules: Mapping[str, str]
-    #: whose rules are among them, as an order names it; empty: none
+    #: the extractor that some of the rules come from, as an order names it; empty if there is none
     extractor: str = ""
-    #: the job that reads, or has read, the pages again for them; None: they are the order's
+    #: the job that reads, or has read, the pages again for these rules; None if they are the
+    #: order's rules
     job: BackgroundJob | None = None
-    #: pages that were fetched before have fields by earlier rules; None: all are by these
+    #: pages that were fetched before this time have fields made by earlier rules; None if all
+    #: fields are made by these rules
     since: datetime | None = None
 
 
 def rules_of(run: Run) -> FieldRules:
-    """The rules that the extracted fields of a run were made by last."""
+    """The rules with which the extracted fields of a run were last made."""
     job, edits = _latest_job(run), _edits(run)
     ended = run.finished_at if run.state in ENDED_STATES else None
     later = [edit for edit in edits if ended and edit.at > ended]
@@ -53,7 +56,9 @@ def rules_of(run: Run) -> FieldRules:
 
 
 def _latest_job(run: Run) -> BackgroundJob | None:
-    """One that was broken off before its first page has changed nothing."""
+    """The latest job that has changed something; a job that was broken off before its first page
+    has not.
+    """
     jobs = seen_jobs().filter(kind=AGAIN, run=run)
     changing = Q(ended_at=None) | Q(trouble="") | Q(progress__done__gt=0)
     return jobs.filter(changing).order_by("-pk").first()
@@ -71,8 +76,8 @@ def _has_begun(run: Run, at: datetime) -> bool:
 
 
 def pages_with_older_fields(run: Run) -> tuple[int, int, BackgroundJob | None]:
-    """How many pages of the run have fields by earlier rules, MOST_BEHIND at the most, of how many,
-    and the job that reads them again, if it is open.
+    """The number of pages of the run with fields made by earlier rules (MOST_BEHIND at the most),
+    the number of all pages, and the job that reads them again, if it is open.
     """
     found = rules_of(run)
     if job := found.job:

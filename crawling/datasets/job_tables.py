@@ -25,7 +25,7 @@ from crawling.models import BackgroundJob, Page, Run
 from serving.downloads import PARQUET, Download, row_file
 from serving.listing.row_list import RowList
 
-#: the rows that are read at a time if a reader takes row after row
+#: the number of rows that are read at a time for a reader that takes row after row
 AT_A_TIME = 10_000
 
 
@@ -38,7 +38,7 @@ class JobTables:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """The numbers that the job has noted about the tables."""
+        """The numbers about the tables that the job has stored."""
         return {**self.job.progress, **(self.job.result or {})}
 
     def file(self, table: str) -> str:
@@ -61,8 +61,8 @@ class JobTables:
     ) -> list[tuple[Any, ...]]:
         """The rows of a query over the tables.
 
-        query: ours; users' input goes into `values`, whose names are in the query with a $. Raises
-        LinkSearchTookTooLong, and ArchiveTrouble if its files are on another machine.
+        query: contains no input of users, which goes into `values`; the query refers to it as
+        $name. Raises LinkSearchTookTooLong, and ArchiveTrouble if the files are on another machine.
         """
         with self.connected() as connection, limited(connection):
             return connection.execute(query, dict(values or {})).fetchall()
@@ -70,8 +70,8 @@ class JobTables:
     def each(
         self, query: str, values: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query as in `ask`, read while they are taken. Raises the errors of `ask`,
-        the first if AT_A_TIME rows take too long.
+        """The rows of a query as in `ask`, read while they are taken. Raises the errors of `ask`;
+        LinkSearchTookTooLong if AT_A_TIME rows take too long.
         """
         with self.connected() as connection:
             yield from rows_in_time(connection, query, values, at_a_time=AT_A_TIME)
@@ -79,8 +79,8 @@ class JobTables:
     def list_file(
         self, stem: str, table: str, rows: RowList[Any], kind: str, wanted: Mapping[str, str]
     ) -> Download:
-        """A list of the rows of a table as a file; kind: csv, jsonl, or parquet, which is always
-        the whole table. Raises ArchiveTrouble, BadListRequest.
+        """A list of the rows of a table as a file. kind: csv, jsonl, or parquet, which always has
+        the whole table. Raises ArchiveTrouble or BadListRequest.
         """
         self.path(table)
         if kind == "parquet":
@@ -91,11 +91,11 @@ class JobTables:
 
     @contextmanager
     def connected(self, tables: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection with all tables, or with those named. Raises ArchiveTrouble."""
+        """A connection with all tables, or with the named ones. Raises ArchiveTrouble."""
         paths = {table: str(self.path(table)) for table in tables or self.of.tables}
         with engine(reads=list(paths.values())) as connection:
             for table, path in paths.items():
-                # constants, and a path of ours
+                # the query contains only constants and a path of ours
                 rows = f"SELECT * FROM read_parquet('{path}')"  # noqa: S608
                 connection.execute(f"CREATE TEMP VIEW {table} AS {rows}")
             yield connection
@@ -103,24 +103,24 @@ class JobTables:
 
 @dataclass(frozen=True)
 class TablesState:
-    """How far the tables of a run are."""
+    """The state of the tables of a run."""
 
     #: the state of the latest job: none, waiting, working, computed, cancelled or failed
     state: str
-    #: why the latest job failed; empty unless it did
+    #: the reason why the latest job failed; empty unless it did
     trouble: str
-    #: why no background job computes the tables, if one has reported it
+    #: the reason why no background job computes the tables, if one has reported it
     waits: str
     #: None if there are none to show
     tables: JobTables | None
-    #: pages that were fetched since; MOST_BEHIND means that many or more
+    #: the number of pages that were fetched since; MOST_BEHIND means that many or more
     newer_pages: int
     #: the latest
     job: BackgroundJob | None
 
     @property
     def computed_at(self) -> datetime | None:
-        """When those were that are shown."""
+        """The time when the shown tables were computed."""
         return self.tables.job.ended_at if self.tables else None
 
     @property
@@ -136,7 +136,7 @@ class TablesOfRun:
     name: str
     #: by name
     tables: tuple[str, ...]
-    #: where programs request the job, after the address of the crawl
+    #: the address, after that of the crawl, at which programs request the job
     ask_at: str
 
     @property
@@ -167,7 +167,9 @@ class TablesOfRun:
         return TablesState(*told, found, newer[:MOST_BEHIND].count(), job)
 
     def ask(self, run: Run, *, by: User | None) -> BackgroundJob:
-        """Let a background job make the tables, unless one is about to. Raises RedisError."""
+        """Request a background job that makes the tables, unless one is waiting or working. Raises
+        RedisError.
+        """
         job = open_job(self.kind, run, by=by)
         self.kind.job.enqueue_if_lost(job.pk)
         return job

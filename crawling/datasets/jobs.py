@@ -1,5 +1,5 @@
-"""The background jobs that write the links of a run, as far as shifts have collected them, and that
-read its stored pages again.
+"""The background jobs that write the links of a run, as far as shifts have collected them, and
+those that read its stored pages again.
 """
 
 from __future__ import annotations
@@ -26,17 +26,19 @@ from crawling.models import BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 
 LATE = timedelta(seconds=30)
-#: the time between two jobs of a run at which a user looks, and of one that has ended, whose last
-#: links must not wait like those of others
+#: the time between two jobs of a run that a user views, and of a run that has ended, whose last
+#: links must not wait as long as others
 SOON, AT_ONCE = timedelta(seconds=2), timedelta(0)
-#: the time between two views of a run that put its jobs first
+#: the time between two views of a run after which its jobs are put first again
 LOOKED_AT_SECONDS = 5
-#: the tree of one document at a time, and the data of a part's pages
+#: for the tree of one document at a time, and the data of a part's pages
 MEMORY_MIB = 96
 
 
 def request_reading(run: Run, *, by: User | None) -> int:
-    """Let a background job read the run's pages again. Return how many parts wait."""
+    """Request a background job that reads the run's pages again. Return the number of parts that
+    wait.
+    """
     waiting = unread_parts(run).count()
     if waiting:
         request_job(SECOND_READING, run, by=by)
@@ -44,11 +46,11 @@ def request_reading(run: Run, *, by: User | None) -> int:
 
 
 def put_first(run: Run) -> None:
-    """Let the jobs that derive data of a run come before those of other runs, since a user looks at
-    it. A view costs a query to the cache; once in LOOKED_AT_SECONDS jobs are requested, except
-    those that have just failed, which views would let fail again and again.
+    """Put the jobs that derive data of a run before the jobs of other runs, since a user views the
+    run. A view costs a query to the cache. Every LOOKED_AT_SECONDS at most, jobs are requested,
+    except jobs that have just failed, which views would otherwise let fail again and again.
     """
-    with suppress(RedisError):  # then they come in their order
+    with suppress(RedisError):  # without Redis the jobs come in their usual order
         if not cache.add(f"looked-at/{run.pk}", True, timeout=LOOKED_AT_SECONDS):
             return
         for kind, parts in ((LINKS, collected_parts()), (SECOND_READING, unread_parts(run))):
@@ -60,25 +62,25 @@ def put_first(run: Run) -> None:
 
 
 def write_links_of_ended(run: Run) -> None:
-    """Let the links of a run that has ended be written before others, at once. Safe to repeat;
-    links that a crash leaves are written like those of other runs.
+    """Let the links of a run that has ended be written at once, before others. Safe to repeat.
+    Links that a crash leaves behind are written like those of other runs.
     """
     if not collected_parts().filter(run=run).exists():
         return
     if job := ask_unless_taken(LINKS, DueJob(f"run {run.pk}", run.pk), rest=AT_ONCE):
-        with suppress(RedisError):  # then it comes in its order
+        with suppress(RedisError):  # without Redis the job comes in its usual order
             LINKS.job.put_first(job.pk)
 
 
 def _work(job: RunningJob) -> JobResult:
-    # readers of documents are imported only where they are needed
+    # the readers of documents are imported only where they are needed
     from crawling.datasets.catch_up import catch_up
 
     parts, has_ended, is_left = count(1), False, True
     while is_left:
         catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts), **job.counts(pages)))
         has_ended = Run.all_objects.filter(pk=job.run.pk, state__in=ENDED_STATES).exists()
-        # if a run has ended meanwhile, its last part is requested while this job is open
+        # if the run has ended meanwhile, its last part is requested while this job is open
         is_left = has_ended and collected_parts().filter(run=job.run).exists()
     if has_ended:
         request_reading(job.run, by=None)
@@ -86,9 +88,9 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def _due() -> Iterator[DueJob]:
-    """Runs whose shifts have collected parts, or left some behind."""
+    """Runs with parts that shifts have collected or left behind."""
     collected = set(collected_parts().values_list("run", flat=True))
-    # a shift that has just ended may be about to note that its part is collected
+    # a shift that has just ended may still note that its part is collected
     lost = lost_parts().filter(opened_at__lt=timezone.now() - LATE)
     for run in sorted(collected | set(lost.values_list("run", flat=True))):
         yield DueJob(f"run {run}", run)
@@ -117,7 +119,7 @@ LINKS = JobKind(
     label="dataset of links",
     done="written",
     work=_work,
-    effects=OF_ROWS,  # the parts go with their run, and withdrawn pages leave them
+    effects=OF_ROWS,  # the parts are removed with their run, and lose withdrawn pages
     queue=IDLE,
     due=_due,
     kept=KEPT_HOUR,

@@ -30,11 +30,11 @@ from crawling.models.background_jobs import about
 from crawling.models.jobs import ENDED_STATES
 from serving.listing.columns import Column
 
-#: the number of latest jobs of a kind from which a rate is computed
+#: the number of latest jobs of a kind from which the rate is computed
 RECENT_JOBS = 20
 #: the steps of a part, in order, each with the kind of job that completes it
 STEPS = {"written": "links", "read": "second-reading", "indexed": "indexing"}
-#: the last step of what is made when pages are fetched, and made anew by other rules
+#: the last step of data that is made when pages are fetched, and made again when rules change
 EXTRACTED = "extracted"
 
 
@@ -97,7 +97,7 @@ class Lag:
 
     @property
     def prospect(self) -> str:
-        """When the rest will be complete, or why it will not."""
+        """The time when the data will be complete, or the reason why it will not be."""
         if self.until:
             return f"Complete in {about((self.until - timezone.now()).total_seconds())}"
         if self.waits:
@@ -110,7 +110,7 @@ class Lag:
 NOT_AGAIN = "“Extract again” reads them"
 MISSING = "Their archive is on another machine, or was not kept"
 OTHERS_READ = "waits for readings of other crawls"
-#: what a step makes of a page
+#: the result of a step for a page, as a word
 DONE = {"written": "counted", "read": "read", "indexed": "indexed"} | {
     EXTRACTED: "read by the newest rules"
 }
@@ -121,7 +121,9 @@ def lag_of(run: Run, name: Derived) -> Lag:
 
 
 def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
-    """The lag of data derived from runs, by the runs' ids. Two queries if nothing is missing."""
+    """The lag of data derived from runs, by the runs' ids. Takes two queries if nothing is
+    missing.
+    """
     return _lag(runs, name, {name.step: pages_of_runs_behind(runs, name.step)})
 
 
@@ -134,13 +136,15 @@ def lags_of(run: Run) -> list[Lag]:
 
 
 def _lag_of_fields(run: Run) -> Lag:
-    """Fields are made as a page is fetched; by rules that are newer than that once a user asks."""
+    """The lag of extracted fields. They are made as a page is fetched; by newer rules they are made
+    once a user requests it.
+    """
     behind, pages, job = pages_with_older_fields(run)
     is_alive = run.state not in ENDED_STATES
     if not behind:
         return Lag(Derived.FIELDS, 0, pages, True, "complete", "", None, 100, is_alive)
     state, waits = (job.state, job.waits) if job else ("stopped", NOT_AGAIN)
-    waits = "" if waits.startswith(OTHERS_WAIT) else waits  # that lasts for a turn
+    waits = "" if waits.startswith(OTHERS_WAIT) else waits  # this lasts for one turn
     rate = _pages_per_second(AGAIN) if job and not waits else None
     until = timezone.now() + timedelta(seconds=behind / rate) if rate else None
     share = 100 * (pages - min(pages, behind)) // (pages or 1)
@@ -156,12 +160,13 @@ def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     steps = list(STEPS)[: list(STEPS).index(name.step) + 1]
     behind |= {step: pages_of_runs_behind(runs, step) for step in steps if step not in behind}
     left = {step: _about(runs, step, pages, behind[step]) for step in steps}
-    # the next steps wait for the first one that lacks pages
+    # the following steps wait for the first step that lacks pages
     now = next(step for step in steps if left[step])
     is_alive = Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
     job = _job(runs, now)
     state = job.state if job else _state_without_job(runs, now, is_alive=is_alive)
-    waits = job.waits if job and not job.waits.startswith(OTHERS_WAIT) else ""  # that is a turn
+    # the job waits only for its turn
+    waits = job.waits if job and not job.waits.startswith(OTHERS_WAIT) else ""
     share = 100 * (pages - min(pages, left[name.step])) // pages
     until = None
     if not (is_alive or waits or state == "stopped"):
@@ -170,8 +175,8 @@ def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
 
 
 def _about(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
-    """How many pages a step lacks; those that are not all counted are estimated by the parts that
-    lack it.
+    """The number of pages that a step lacks. Pages that were not all counted are estimated by the
+    parts that lack the step.
     """
     if missing < MOST_BEHIND:
         return missing
@@ -181,13 +186,15 @@ def _about(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
 
 
 def _job(runs: Sequence[int], step: str) -> BackgroundJob | None:
-    """The open job of a step; the search index belongs to a machine, so its job has no run."""
+    """The open job of a step. The search index belongs to a machine, so the job for it has no
+    run.
+    """
     jobs = open_jobs().filter(Q(run__in=runs) | Q(run=None), kind=STEPS[step])
     return jobs.order_by("pk").first()
 
 
 def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str:
-    """The state without a job: the scheduler requests one soon, if it would find anything to do."""
+    """The state without a job: the scheduler will soon request one, if the job would find work."""
     finders: dict[str, Callable[[], Iterable[QuerySet[LinksPart]]]] = {
         "written": lambda: (collected_parts(), lost_parts()),
         "read": lambda: (parts_to_read(),),
@@ -200,8 +207,8 @@ def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str
 def _until(
     left: dict[str, int], now: str, job: BackgroundJob | None
 ) -> tuple[datetime | None, str]:
-    """The time of completion, by the rate of each step while it is at work; None and the reason if
-    other jobs have kept the step `now` waiting for longer than it takes.
+    """The time of completion, by the rate of each step while it works. None and the reason if other
+    jobs have kept the step `now` waiting for longer than it takes.
     """
     seconds, rates = dict[str, float](), {step: _pages_per_second(STEPS[step]) for step in left}
     for step, pages in left.items():
@@ -211,7 +218,7 @@ def _until(
     if job:
         passed = (timezone.now() - job.asked_at).total_seconds()
         if done := job.progress.get("done"):
-            # with other jobs' turns at the same rate as so far
+            # other jobs get as many turns as so far
             seconds[now] = max(seconds[now], left[now] * passed / done)
         elif passed > seconds[now]:
             if job.state == "waiting" and _others_work(job):
@@ -228,7 +235,7 @@ def _others_work(job: BackgroundJob) -> bool:
 
 
 def _pages_per_second(kind: str) -> float | None:
-    """The rate of the latest jobs of this kind while they were at work."""
+    """The rate of the latest jobs of this kind, not counting the time when they waited."""
     jobs = BackgroundJob.objects.filter(kind=kind).order_by("-pk")
     progress = list(jobs.values_list("progress", flat=True)[:RECENT_JOBS])
     pages, seconds = (sum(one.get(name, 0) for one in progress) for name in ("done", "seconds"))

@@ -1,6 +1,6 @@
 """Microformats of pages (https://microformats.org/wiki/microformats2-parsing): elements whose
-classes say what they describe, in the present form and in the older one. This module finds their
-places in a page; a program of its own reads their content, within limits.
+classes say what they describe, in the current form and in the older one. This module finds their
+places in a page. A separate program reads their content, within limits.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from crawling.web.documents.structured_items import FoundItem, first_text
 
 PROGRAM = "crawling.datasets.microformats_program"
 LIMITS = SandboxLimits(
-    memory_bytes=80 * 1024 * 1024,  # of which its own code takes 26 MB
+    memory_bytes=80 * 1024 * 1024,  # the program's own code takes 26 MB of these
     cpu_seconds=2,  # 150 KB of a long article take 0.6 s
-    seconds=4.0,  # so that another process that waits for the memory has it within 5 s
+    seconds=4.0,  # so that another process that waits for the memory gets it within 5 s
     output_bytes=4 * 1024 * 1024,
 )
 ROOT = re.compile(r"h-(?:[a-z0-9]+-)?[a-z]+(?:-[a-z]+)*")
-#: names of roots in the form from before 2010: hCard, hCalendar, hAtom and so on
+#: root names of the older form, from before 2010: hCard, hCalendar, hAtom and so on
 CLASSIC_ROOTS = frozenset(
     {
         *("adr", "geo", "hentry", "hfeed", "hproduct", "hrecipe", "hresume", "hreview"),
@@ -44,13 +44,13 @@ MOST_MARKUP = 256 * 1024
 
 
 class MicroformatsReader(TaskSandbox):
-    """Reads pages by a program that is started for the first one that has microformats."""
+    """Reads pages by a program that is started for the first page with microformats."""
 
     def __init__(self) -> None:
         super().__init__(PROGRAM, limits=LIMITS)
 
     def items(self, document: turbohtml.Document, base: str) -> list[FoundItem]:
-        """The items that are no property of another; base: the base of relative URLs."""
+        """The items that are not a property of another item. base: the base of relative URLs."""
         html, left_out = root_markup(document)
         found = []
         if left_out:
@@ -74,7 +74,9 @@ def _read(answer: bytes) -> list[FoundItem]:
 
 
 class RootMarkup(NamedTuple):
-    """The outermost roots of a page, as HTML, and how many are left out for lack of room."""
+    """The outermost roots of a page, as HTML, and the number of roots left out for lack of
+    space.
+    """
 
     html: str
     left_out: int
@@ -90,7 +92,7 @@ def root_markup(document: turbohtml.Document) -> RootMarkup:
         place += 1
         if not any(map(is_root, attribute(element, "class").split())):
             continue
-        place += len(element.select(CANDIDATES))  # those within it come next
+        place += len(element.select(CANDIDATES))  # roots within this element come next
         text = element.html
         if length + len(text) > MOST_MARKUP:
             left_out += 1

@@ -1,5 +1,5 @@
-"""Reads microformats, one page after the other. `MicroformatsReader` runs this module as a program
-in a sandbox, since mf2py knows no limits.
+"""Reads the microformats of one page after the other. `MicroformatsReader` runs this module as a
+program in a sandbox, since mf2py has no limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawling.datasets.microformats import HEIGHTS
 from crawling.machine.sandbox_program import sandboxed, work_on_tasks
 
 MOST_ITEMS = 500
-#: characters of a text, and of all items as JSON
+#: the most characters of a text, and of all items as JSON
 MOST_TEXT = 16 * 1024
 MOST_JSON = 512 * 1024
 #: the attributes from which items are read
@@ -31,12 +31,12 @@ READ_ATTRIBUTES = frozenset(
 )
 
 
-#: nothing in these is for readers, and the base of a page's URLs is known
+#: elements without text for readers; the base of a page's URLs is known
 UNREAD = frozenset({"base", "script", "style", "template"})
 
 
 class SourceTree(HTMLTreeBuilder):
-    """Makes BeautifulSoup's tree from that of our parser, which reads HTML as browsers do, in
+    """Makes a BeautifulSoup tree from the tree of our parser, which reads HTML as browsers do, in
     linear time. Only elements, texts and the attributes above are copied.
     """
 
@@ -66,9 +66,9 @@ class SourceTree(HTMLTreeBuilder):
 
 
 class OriginalNode(Tag):
-    """An element that is its own original. mf2py keeps a copy of each element of an older
-    microformat under this name, one for each of its 30 rules, for the HTML of embedded markup. Only
-    the text of the copy is read here, and it is the same.
+    """An element that stands in for its own copy. For the HTML of embedded markup, mf2py copies
+    each element of an older microformat under this name, once for each of its 30 rules. Only the
+    text of the copy is read here, and the element has the same text.
     """
 
     @property
@@ -82,7 +82,7 @@ def _attributes(element: turbohtml.Element) -> dict[str, str]:
         if name in READ_ATTRIBUTES and value is not None:
             words = value.split() if isinstance(value, str) else value
             if name == "class":
-                # mf2py would take them for nested roots
+                # mf2py would treat these classes as nested roots
                 texts[name] = " ".join(word for word in words if word not in HEIGHTS)
             else:
                 texts[name] = value if isinstance(value, str) else " ".join(value)
@@ -90,10 +90,10 @@ def _attributes(element: turbohtml.Element) -> dict[str, str]:
 
 
 def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
-    """The items of a page, those of a feed after it. Raises RecursionError."""
+    """The items of a page. The items of a feed follow the feed. Raises RecursionError."""
     tree = BeautifulSoup(html, builder=SourceTree, element_classes={Tag: OriginalNode})
-    # given the text of the page, nothing is fetched; `expose_dom` spares the HTML of embedded
-    # markup
+    # mf2py gets the text of the page, so it fetches nothing; `expose_dom` avoids the HTML of
+    # embedded markup
     for item in mf2py.parse(tree, base, expose_dom=True)["items"]:
         children = item.pop("children", []) if "h-feed" in item["type"] else []
         yield _plain(item)
@@ -101,7 +101,7 @@ def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
 
 
 def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
-    """The item with `@type` and its properties, like items of the other vocabularies."""
+    """The item with `@type` and its properties, like the items of other vocabularies."""
     plain: dict[str, Any] = {"@type": " ".join(item["type"])}
     for name, values in item["properties"].items():
         read = [_value(value) for value in values]
@@ -122,7 +122,7 @@ def _value(value: Any) -> Any:
 
 
 def read_page(task: dict[str, Any], document: bytes) -> bytes:
-    """A list of items as JSON, and what is missing in it."""
+    """A list of items as JSON, and a note on missing ones."""
     found: list[str] = []
     length, problem = 0, ""
     try:

@@ -1,6 +1,6 @@
-"""The dataset's files: written and read by DuckDB, in memory and on one thread.
+"""The dataset's files, which DuckDB writes and reads, in memory and on one thread.
 
-It reads and writes files of one directory and nothing else, and loads no extension.
+DuckDB reads and writes files of one directory and nothing else, and loads no extension.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.collected_pages import LinkRow
 
-#: a part has some hundred thousand rows, and a query reads many parts
+#: a part has some hundred thousand rows, and one query reads many parts
 MEMORY = "192MB"
-#: the columns of a link: the page's id and address, its number on the page (in the document's order
-#: among elements of the same name), the text of the document, and the fingerprint of its target,
+#: the columns of a link. Among them are the page's id and address, the link's number on the page
+#: (in the document's order among elements of the same name), and the fingerprint of its target,
 #: which is found and compared much faster than the target
 COLUMNS = (
     "page_id",
@@ -37,12 +37,12 @@ COLUMNS = (
     "place",
     "target_fingerprint",
 )
-#: the columns of a finding of a second reading: the page's id and fingerprint, its kind, text, how
-#: many there are, and the line of the first
+#: the columns of a finding of a second reading: the page's id and fingerprint, the finding's kind
+#: and text, the number of such findings, and the line of the first
 FINDINGS = ("page_id", "fingerprint", "tells", "text", "count", "line")
-#: the columns of the texts of a page: its id and address, type without parameters, time of the
-#: fetch in seconds, the code of its language, and its text as `crawling.web.documents.html_text`
-#: divides it
+#: the columns of a page's text: the page's id and address, its type without parameters, the time of
+#: the fetch in seconds, the code of its language, and the text in the parts of
+#: `crawling.web.documents.html_text`
 TEXTS = (
     "page_id",
     "page",
@@ -64,29 +64,29 @@ NUMBERS = (
     *("page_id", "position", "target_fingerprint", "fingerprint", "count", "line"),
     *("fetched_at", "width", "height", "is_cut"),
 )
-#: places of the same page lie together
+#: rows about places of the same page are adjacent
 STORED_FINDINGS = """
 SELECT * REPLACE (tells::VARCHAR AS tells, text::VARCHAR AS text) FROM given
 ORDER BY tells, fingerprint
 """
-#: rows of the same kind lie together
+#: rows of the same kind are adjacent
 STORED_STRUCTURED = """
 SELECT * REPLACE (type::VARCHAR AS type, name::VARCHAR AS name, value::VARCHAR AS value,
     is_cut::BOOLEAN AS is_cut)
 FROM given ORDER BY kind, page_id, position
 """
-#: With the host of the target. Rows of the same element lie together: a question about images reads
-#: the row groups that have some.
+#: With the host of the target. Rows of the same element are adjacent, so a question about images
+#: reads only the row groups with images.
 STORED = """
 SELECT *, split_part(split_part(target, '://', 2), '/', 1) AS target_host FROM given
 ORDER BY element, page_id, position
 """
 ROW_GROUP = 40_000
 NO_FACTS: Mapping[str, object] = {}
-#: idle connections that read, each with its files; the last is the one used last. Opening and
-#: closing one takes longer than most questions
+#: idle read-only connections, each with its files, the most recently used last. Opening and closing
+#: one takes longer than most queries
 _IDLE: deque[tuple[tuple[str, ...], duckdb.DuckDBPyConnection]] = deque(maxlen=2)
-# closed by its own process: a child that closes an engine of its parent crashes
+# each process closes its own: a child that closes an engine of its parent crashes
 os.register_at_fork(before=_IDLE.clear)
 
 
@@ -94,8 +94,8 @@ os.register_at_fork(before=_IDLE.clear)
 def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
     """DuckDB, which may read these files and write into this directory.
 
-    The connection is the caller's own. If it only reads, its engine stays open for the next query
-    of the same files, unless this one ends with an error; untaken rows are no error.
+    The connection belongs to the caller alone. If it only reads, its engine stays open for the next
+    query of the same files, unless this query ends with an error. Untaken rows are no error.
     """
     if writes:
         with _opened(reads, writes) as connection:
@@ -113,7 +113,7 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
 
 
 def _idle(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | None:
-    """An engine that may read these files; no other thread has it."""
+    """An idle engine that may read these files. No other thread has it."""
     for one in tuple(_IDLE):
         if one[0] == files:
             with suppress(ValueError):  # another thread has taken it
@@ -127,7 +127,7 @@ def _opened(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnection
         config={
             "threads": 1,
             "memory_limit": MEMORY,
-            "enable_external_file_cache": False,  # the system's is as quick
+            "enable_external_file_cache": False,  # the cache of the operating system is as fast
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "allow_community_extensions": False,
@@ -164,35 +164,35 @@ def put_structured(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
 def put_rows(
     name: str, query: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> tuple[int, int]:
-    """Store rows of these columns, of which NUMBERS are numbers and others texts, in the query's
-    form. Return their number, and the size in bytes. Raises OSError.
+    """Store rows with these columns in the query's form. Columns in NUMBERS are numbers, and others
+    are texts. Return the number of rows, and the size in bytes. Raises OSError.
     """
     return put_query(name, query, _columns(columns, rows))
 
 
 def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """These columns of all rows of a stored file. Raises OSError if it is not on this machine, or
-    damaged.
+    """These columns of all rows of a stored file. Raises OSError if the file is damaged or not on
+    this machine.
     """
     path = str(storage().path(name))
     wanted = ", ".join(columns)
     with engine(reads=[path]) as connection:
         try:
-            # nothing of it is a user's
+            # the query contains no input of users
             query = f"SELECT {wanted} FROM read_parquet('{path}')"  # noqa: S608
             return connection.execute(query).fetchall()
         except duckdb.OutOfMemoryException:
             raise
-        except duckdb.Error as error:  # errors of many classes, even for a missing file
+        except duckdb.Error as error:  # errors of many classes, even if the file is missing
             raise OSError(str(error)) from error
 
 
 def put_part_without(part: str, pages: Sequence[int], name: str) -> tuple[int, int]:
-    """Store the links of a part without those of these pages, by their ids. Return their number,
-    and the size in bytes. Raises OSError.
+    """Store the links of a part without the links of these pages, by the pages' ids. Return the
+    number of links, and the size in bytes. Raises OSError.
     """
     source = str(storage().path(part))
-    # nothing of it is a user's
+    # the query contains no input of users
     kept = f"SELECT * FROM read_parquet('{source}') ANTI JOIN given USING (page_id)"  # noqa: S608
     gone = _columns(("page_id",), [(page,) for page in pages])
     return put_query(name, kept, gone, reads=[source])
@@ -215,11 +215,11 @@ def put_query(
     row_group: int = ROW_GROUP,
     facts: Mapping[str, object] = NO_FACTS,
 ) -> tuple[int, int]:
-    """Store the rows of a query over `given`, of these columns. Return their number, and the size
-    in bytes. Raises OSError.
+    """Store the rows of a query over the table `given`, which has these columns. Return the number
+    of rows, and the size in bytes. Raises OSError.
 
-    reads: files that the query reads. row_group: rows that are in memory at once. facts: that the
-    file tells of itself.
+    reads: files that the query reads. row_group: the number of rows in memory at once. facts:
+    metadata of the file.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "part.parquet")
@@ -236,7 +236,9 @@ def write_query(
     row_group: int = ROW_GROUP,
     facts: Mapping[str, object] = NO_FACTS,
 ) -> int:
-    """Write the rows of a query over `given` to a file of this machine. Return their number."""
+    """Write the rows of a query over the table `given` to a file on this machine. Return their
+    number.
+    """
     with engine(reads=reads, writes=str(path.parent)) as connection:
         connection.register("given", dict(given))
         done = connection.execute(
@@ -247,8 +249,8 @@ def write_query(
 
 
 def told_facts(facts: Mapping[str, object]) -> str:
-    """The option of COPY by which a file has key-value metadata. The facts are ours: words and
-    numbers.
+    """The option of COPY that gives a file key-value metadata. The facts contain no input of users,
+    only words and numbers.
     """
     told = ", ".join(f"{name}: '{value}'" for name, value in facts.items())
     return f", KV_METADATA {{{told}}}" if told else ""

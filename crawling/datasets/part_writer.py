@@ -1,5 +1,5 @@
 """Collects the links of a shift's pages and stores them. A background job makes the dataset's parts
-from them, so the crawl does not wait for that, and its process needs no memory for it.
+from these, so the crawl does not wait for that, and its process needs no memory for it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from crawling.models import LinksPart
 
 logger = logging.getLogger(__name__)
 
-#: stored together; or fewer at the end of the shift
+#: the number of pages whose links are stored together; fewer at the end of the shift
 MOST_PAGES = 2_000
 MOST_BYTES = 4 * 1024 * 1024
-#: Or fewer when so much time has passed, since what is derived from pages waits for it; or, if that
-#: is longer, this share of the run's age: the number of a run's parts grows by a hundred each time
-#: its age trebles, or each question to a crawl of weeks would open thousands.
+#: fewer pages are stored together after this time, since data derived from pages waits for them; or
+#: after this share of the run's age, if that is longer. So the number of a run's parts grows by a
+#: hundred each time its age trebles; otherwise each question to a crawl of weeks would open
+#: thousands of files
 LEAST_SECONDS = 10.0
 SHARE_OF_AGE = 0.01
 
 
 class PartWriter:
-    """Used by the shift's own thread: `open` before pages are recorded, `take` after that."""
+    """Collects links. Used by the shift's own thread: `open` before pages are recorded, `take`
+    after that.
+    """
 
     def __init__(self, run_id: int, shift_id: int, started_at: datetime | None = None) -> None:
         """started_at: the start of the run; None if it starts now."""
@@ -52,7 +55,7 @@ class PartWriter:
         return self._part.pk
 
     def take(self, outcomes: Iterable[UrlOutcome], settled: Collection[int]) -> None:
-        """Take the links of those pages that were recorded."""
+        """Take the links of the recorded pages."""
         for outcome in outcomes:
             if outcome.answer and outcome.page_links and outcome.url_id in settled:
                 self._pages.append((outcome.url_id, outcome.page_links))
@@ -62,7 +65,7 @@ class PartWriter:
             self.write()
 
     def write(self) -> None:
-        """Store the taken links. If that fails, they are read again from the archive later."""
+        """Store the collected links. If that fails, they are read again from the archive later."""
         part, pages = self._part, self._pages
         self._part, self._pages, self._bytes = None, [], 0
         if part is None:

@@ -1,4 +1,4 @@
-"""The rows of the dataset's parts: begun, written, lost and removed.
+"""The rows of the dataset's parts, which are begun, written, lost and removed.
 
 A page's row names the part that will have its links, in the transaction that records the page. So
 after a crash the pages of a part that was never written are known, and are read again from the
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 def new_part(run_id: int, shift_id: int | None) -> LinksPart:
-    """The row, not yet saved, of a part; shift_id: of the shift that collects it."""
+    """The row of a part, not saved yet. shift_id: the shift that collects it."""
     return LinksPart(
         run_id=run_id,
         name=f"links{run_id}/{uuid.uuid4().hex}.parquet",
@@ -34,14 +34,14 @@ def new_part(run_id: int, shift_id: int | None) -> LinksPart:
 
 
 def read_later_from_archive(run_id: int) -> None:
-    """Let a background job read all pages of a run that is not fetched here: those of a part that
-    no shift collects are read from the archive.
+    """Let a background job read all pages of a run that is not fetched here, since the pages of a
+    part that no shift collects are read from the archive.
     """
     new_part(run_id, None).save()
 
 
 def part_collected(part: LinksPart) -> None:
-    """Note that a shift has stored what it collected, unless its pages are read again by now."""
+    """Note that a shift has stored its collected links, unless its pages are read again by now."""
     if not LinksPart.objects.filter(pk=part.pk, run__isnull=False).update(collected_at=Now()):
         storage().delete(part.collected_name)
 
@@ -55,7 +55,7 @@ def part_written(part: LinksPart, *, links: int, size: int) -> None:
 
 
 def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None:
-    """Let a part be in another file; the old one is to be removed."""
+    """Note that the part is in another file. The old file is to be removed."""
     with transaction.atomic():
         LinksPart.objects.filter(pk=part.pk).update(
             name=name, links=links, bytes=size, read_at=None, indexed_at=None
@@ -65,12 +65,14 @@ def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None
 
 
 def part_lost(part: LinksPart) -> None:
-    """Note that what was collected is no longer there."""
+    """Note that the collected links are lost."""
     LinksPart.objects.filter(pk=part.pk, written_at=None).update(collected_at=None)
 
 
 def parts_restored() -> None:
-    """A back-up has no parts: all are read again from the archive."""
+    """Drop all parts, which a back-up does not have, so that all pages are read again from the
+    archive.
+    """
     LinksPart.objects.update(collected_at=None, written_at=None, read_at=None, indexed_at=None)
 
 
@@ -82,7 +84,7 @@ def collected_parts() -> QuerySet[LinksPart]:
 
 
 def lost_parts() -> QuerySet[LinksPart]:
-    """Parts of runs that will not be collected any more: their shift has ended."""
+    """Parts that will not be collected any more, because their shift has ended."""
     alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
     return LinksPart.objects.filter(
         ~Exists(alive), written_at=None, collected_at=None, run__isnull=False
@@ -90,21 +92,21 @@ def lost_parts() -> QuerySet[LinksPart]:
 
 
 def forget_lost(run_id: int) -> None:
-    """Let the pages of the run's lost parts be without a part."""
+    """Take the pages of the run's lost parts out of these parts."""
     with transaction.atomic():
         _forget(lost_parts().filter(run=run_id))
 
 
 def _forget(parts: QuerySet[LinksPart]) -> None:
-    """The pages of the parts are without a part then, and the files go."""
+    """Take pages out of the parts, and let the files be removed."""
     ids = list(parts.select_for_update(of=("self",)).values_list("pk", flat=True))
     Page.objects.filter(run__links_parts__in=ids, links_part__in=ids).update(links_part=None)
     LinksPart.objects.filter(pk__in=ids).update(run=None)
 
 
 def clear(run_id: int) -> None:
-    """Drop the dataset of a run, but for what a live shift collects: all of its pages are to be
-    read again.
+    """Drop the dataset of a run, except parts that a live shift collects, so that all of its pages
+    are read again.
     """
     alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
     with transaction.atomic():
@@ -113,28 +115,28 @@ def clear(run_id: int) -> None:
 
 
 def remove_abandoned_parts() -> None:
-    """Remove the files of deleted runs that are on this machine, then their rows; those of parts in
-    the search index stay until a background job has taken them out.
+    """Remove the files of deleted runs that are on this machine, then their rows. Parts in the
+    search index stay until a background job has removed them from it.
 
     Safe to repeat.
     """
     for part in LinksPart.objects.filter(run=None):
         folder = part.name.partition("/")[0]
         if part.machine != this_machine() and not storage().list(folder):
-            continue  # it is on another
+            continue  # the file is on another machine
         try:
             storage().delete(part.name)
             storage().delete(part.collected_name)
             for name in part.reading_names:
                 storage().delete(name)
             if part.indexed_at:
-                continue  # until its texts are out of the search index
+                continue  # until its texts are removed from the search index
             part.delete()
             if not LinksPart.objects.filter(
                 Q(name__startswith=f"{folder}/"), machine=this_machine()
             ).exists():
-                storage().delete_folder(folder)  # with what a killed job left there
-        except (OSError, ArchiveTrouble) as error:  # the row stays, and so it is tried again
+                storage().delete_folder(folder)  # with files that a killed job left there
+        except (OSError, ArchiveTrouble) as error:  # the row stays, so the removal is tried again
             facts = {"file": part.name, "error": str(error)}
             logger.warning("a deleted run's links cannot be removed", extra=facts)
 
@@ -144,7 +146,8 @@ def links_written(run: Run) -> int:
     return written.aggregate(links=Sum("links"))["links"] or 0
 
 
-#: pages that are not in the dataset are counted so far: each count reads what it counts
+#: the highest number to which missing pages are counted, since each count reads all rows that it
+#: counts
 MOST_BEHIND = 10_000
 BEHIND = """
 SELECT count(*) FROM (
@@ -163,10 +166,11 @@ def pages_behind(run: Run, step: str = "written") -> int:
 
 
 def pages_of_runs_behind(runs: Sequence[int], step: str) -> int:
-    """How many pages of these runs have no links in the dataset yet.
+    """The number of pages of these runs that have no links in the dataset yet. MOST_BEHIND means
+    that many or more.
 
-    step: `written`, or those that are not yet `read` a second time, or `indexed` for the search.
-    MOST_BEHIND means that many or more.
+    step: `written`, or `read` for pages without a second reading, or `indexed` for pages missing in
+    the search index.
     """
     with connection.cursor() as cursor:
         cursor.execute(BEHIND.format(step), {"runs": list(runs), "most": MOST_BEHIND})

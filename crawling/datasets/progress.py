@@ -1,4 +1,4 @@
-"""How far what is derived from parts has come: the second reading of their pages, and the search
+"""The progress of data derived from parts: the second reading of their pages, and the search
 index.
 """
 
@@ -19,36 +19,36 @@ def own_parts() -> QuerySet[LinksPart]:
 
 
 def parts_to_read() -> QuerySet[LinksPart]:
-    """The parts of this machine whose pages were not read again yet."""
+    """The parts of this machine whose pages have not been read again yet."""
     return own_parts().filter(written_at__isnull=False, read_at=None)
 
 
 def unread_parts(run: Run) -> QuerySet[LinksPart]:
-    """Such parts of a run."""
+    """The parts of a run, on this machine, whose pages have not been read again yet."""
     return parts_to_read().filter(run=run)
 
 
 def part_read(part: LinksPart, *, is_whole: bool) -> bool:
-    """Note that a part was read again; in part, it stays unread. Return False if meanwhile the run
-    was deleted, its pages must be read again, or some were withdrawn.
+    """Note that a part was read again; if only in part, it stays unread. Return False if meanwhile
+    the run was deleted, its pages must be read again, or some were withdrawn.
     """
     same = LinksPart.objects.filter(pk=part.pk, run=part.run_id, name=part.name)
     return bool(same.update(read_at=Now() if is_whole else None, indexed_at=None))
 
 
 def read_later(parts: Iterable[int]) -> None:
-    """Let pages of these parts that were not there at their second reading be read, too."""
+    """Let pages of these parts that were missing at their second reading be read, too."""
     LinksPart.objects.filter(pk__in=parts, run__isnull=False).update(read_at=None, indexed_at=None)
 
 
 def unindexed_parts() -> QuerySet[LinksPart]:
-    """Parts of this machine that were read and are not in the search index."""
+    """Parts of this machine that were read again and are not in the search index."""
     return own_parts().filter(read_at__isnull=False, indexed_at=None, run__isnull=False)
 
 
 def part_indexed(part: LinksPart) -> bool:
-    """Note that a part is in the search index. Return False if it was read again since, or is
-    gone.
+    """Note that a part is in the search index. Return False if it was read again since, or no
+    longer exists.
     """
     same = LinksPart.objects.filter(pk=part.pk, name=part.name, read_at=part.read_at)
     return bool(same.update(indexed_at=Now()))
@@ -71,7 +71,7 @@ def parts_unindexed(parts: QuerySet[LinksPart]) -> None:
 
 
 def unread_runs() -> set[int]:
-    """The ids of the runs with pages of this machine to be read again."""
+    """The ids of runs that have pages on this machine without a second reading."""
     parts = LinksPart.objects.filter(
         read_at=None, written_at__isnull=False, run__removal_asked_at=None
     )

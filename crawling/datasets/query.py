@@ -1,5 +1,5 @@
-"""The one way in which the dataset is asked: DuckDB over the parts of a run, read only, with limits
-of memory and time.
+"""The only way to query the dataset: DuckDB over the parts of a run, read only, with limits of
+memory and time.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from crawling.base.storage import storage
 from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, engine
 from crawling.models import LinksPart, Run, WithdrawnPage
 
-#: the limit of a question of a page or an endpoint; ten million links take up to two seconds of a
-#: processor
+#: the time limit of a query for a page or an endpoint; ten million links take up to two seconds of
+#: a processor
 SECONDS = 10.0
-#: read at a time where a reader takes row after row
+#: the number of rows read at a time for a reader that takes row after row
 ROWS = 1_000
 
 
 def no_rows(columns: Sequence[str]) -> str:
-    """A query without rows, in the place of files that a run does not have."""
+    """A query without rows, to replace files that a run does not have."""
     return ", ".join(
         f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}" for column in columns
     )
 
 
-#: take the place of the parts of a run that has none
+#: these replace the parts of a run that has none
 NO_LINKS, NO_FINDINGS = no_rows((*COLUMNS, "target_host")), no_rows(FINDINGS)
 
 
@@ -43,7 +43,7 @@ class LinkSearchTookTooLong(CrawlError):
 
 
 def parts_of(run: Run, part: LinksPart | None = None) -> list[str]:
-    """The paths of the parts of a run, or of one of them, that are on this machine."""
+    """The paths of the parts of a run, or of one part, that are on this machine."""
     return _stored(_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
 
 
@@ -53,7 +53,7 @@ def _parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
 
 
 def _stored(names: Iterable[str]) -> list[str]:
-    """The paths of those that are on this machine."""
+    """The paths of those files that are on this machine."""
     place = storage().path
     return [str(path) for path in map(place, names) if path.exists()]
 
@@ -68,8 +68,8 @@ def ask(
 ) -> list[tuple[Any, ...]]:
     """The rows of a query over the table `links`. Raises LinkSearchTookTooLong.
 
-    query: ours; what users send goes into `values`, whose names stand with a $ in it. before: a run
-    whose links are in the table `old_links`.
+    query: contains no input of users, which goes into `values`; the query refers to it as $name.
+    before: a run whose links are in the table `old_links`.
     """
     with _links_of(run, before) as connection, limited(connection, seconds):
         return connection.execute(query, dict(values or {})).fetchall()
@@ -83,11 +83,10 @@ def each_row(
     before: Run | None = None,
     part: LinksPart | None = None,
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query over `links`, `old_links` and, if given, the table `wanted`, of these
-    columns, read while they are taken. Raises LinkSearchTookTooLong if so many at a time take so
-    long.
+    """The rows of a query over `links`, `old_links` and, if given, the table `wanted`, read while
+    they are taken. Raises LinkSearchTookTooLong if ROWS of them take too long.
 
-    part: only its links and findings are read.
+    part: read only the links and findings of this part.
     """
     with _links_of(run, before, part) as connection:
         if wanted:
@@ -113,10 +112,10 @@ def each_columns(
 def _links_of(
     run: Run, before: Run | None = None, part: LinksPart | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """With the tables `links`, `findings`: what a second reading of the pages found, and
-    `old_links`: those of the run before.
+    """A connection with the tables `links`, `findings` (of a second reading of the pages) and
+    `old_links` (of the run before).
 
-    Neither has rows of withdrawn pages; links to those are in it.
+    No table has rows of withdrawn pages; links to such pages are included.
     """
     paths, findings = parts_of(run, part), _findings_of(run, part)
     earlier = parts_of(before) if before else []
@@ -129,7 +128,7 @@ def _links_of(
 
 
 def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> str:
-    """The end of a view that has no rows of withdrawn pages of these runs."""
+    """The end of a view definition that leaves out rows of withdrawn pages of these runs."""
     withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
     gone = list(withdrawn.values_list("url", flat=True))
     connection.register("withdrawn", {"page_id": np.array(gone, dtype=np.int64)})
@@ -147,8 +146,8 @@ def rows_in_time(
     *,
     at_a_time: int = ROWS,
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query, read while they are taken. Raises LinkSearchTookTooLong if a number of
-    them at a time take too long.
+    """The rows of a query, read while they are taken. Raises LinkSearchTookTooLong if `at_a_time`
+    rows take too long.
     """
     with limited(connection):
         found = connection.execute(query, dict(values or {}))
@@ -162,7 +161,7 @@ def rows_in_time(
 
 @contextmanager
 def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
-    """Break off the connection's query after `seconds`. Raises LinkSearchTookTooLong."""
+    """Interrupt the connection's query after `seconds`. Raises LinkSearchTookTooLong."""
     timer = threading.Timer(seconds, connection.interrupt)
     timer.start()
     try:
@@ -174,7 +173,7 @@ def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> 
 
 
 def source_of(paths: Sequence[str], nothing: str) -> str:
-    """A query for all rows of these files; nothing: what it has where there are none."""
+    """A query for all rows of these files. nothing: the query to use if there are no files."""
     if not paths:
         return f"SELECT * FROM (SELECT {nothing} WHERE false)"  # noqa: S608 - constants
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)

@@ -1,5 +1,5 @@
-"""The one way in which texts and structured data are asked: DuckDB over the files of a run's second
-reading, read only, with limits of memory and time.
+"""The only way to query texts and structured data: DuckDB over the files of a run's second reading,
+read only, with limits of memory and time.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from crawling.datasets.query import (
 )
 from crawling.models import LinksPart, Page, Run
 
-#: each with its file beside a part, and what it has where there are none
+#: for each table, its file beside a part, and the query to use without any file
 TABLES = {
     "structured": (attrgetter("structured_name"), no_rows(STRUCTURED)),
     "texts": (attrgetter("texts_name"), no_rows(TEXTS)),
 }
-#: to write all rows of a run to a file
+#: the time limit for writing all rows of a run to a file
 SECONDS_OF_A_FILE = 60.0
 
 
@@ -39,8 +39,8 @@ def query_reading(
 ) -> list[tuple[Any, ...]]:
     """The rows of a query over the tables `structured` and `texts`. Raises LinkSearchTookTooLong.
 
-    query: ours; what users send goes into `values`, whose names stand with a $ in it. page: only
-    the part that has this page is read.
+    query: contains no input of users, which goes into `values`; the query refers to it as $name.
+    page: read only the part that has this page.
     """
     part = None if page is None else page.links_part or 0
     with _reading_of(run, part) as connection, limited(connection):
@@ -55,10 +55,10 @@ def each_of_reading(
     part: LinksPart | None = None,
     at_a_time: int = ROWS,
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of such a query, read while they are taken. Raises LinkSearchTookTooLong if so many
-    at a time take this long.
+    """The rows of a query as in `query_reading`, read while they are taken. Raises
+    LinkSearchTookTooLong if `at_a_time` rows take too long.
 
-    part: only that is read.
+    part: read only this part.
     """
     with _reading_of(run, part.pk if part else None) as connection:
         yield from rows_in_time(connection, query, values, at_a_time=at_a_time)
@@ -67,8 +67,8 @@ def each_of_reading(
 def reading_parquet(
     run: Run, query: str, values: Mapping[str, Any], facts: Mapping[str, object]
 ) -> tuple[int, Iterator[bytes]]:
-    """The rows of such a query as a Parquet file: its size, and its bytes. facts: that it tells of
-    itself.
+    """The rows of a query as in `query_reading`, as a Parquet file: its size, and its bytes. facts:
+    metadata of the file.
 
     Raises LinkSearchTookTooLong.
     """
@@ -87,13 +87,11 @@ def reading_parquet(
         file = path.open("rb")
         return path.stat().st_size, pieces_of(file)
     finally:
-        folder.cleanup()  # what is open stays readable
+        folder.cleanup()  # an open file stays readable
 
 
 def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
-    """The bytes of these columns of a table, without compression, by what its files say of
-    themselves.
-    """
+    """The uncompressed size of these columns of a table in bytes, by the metadata of its files."""
     paths = _paths(run)[table]
     if not paths:
         return 0
@@ -107,7 +105,9 @@ def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
 def _reading_of(
     run: Run, part: int | None = None, *, writes: str = ""
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the tables, which have no rows of withdrawn pages. part: the id of one."""
+    """A connection with the tables, without rows of withdrawn pages. part: the id of the only part
+    to read.
+    """
     paths = _paths(run, part)
     with engine(
         reads=[path for found in paths.values() for path in found], writes=writes

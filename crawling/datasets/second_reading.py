@@ -1,6 +1,6 @@
-"""Read a run's stored pages a second time: for their whole text, for their structured data, for the
-places in them that fragments name, for errors of their markup, and for links that are no URLs.
-Beside each part lie three files with that.
+"""Read a run's stored pages a second time, for their whole text, their structured data, the places
+in them that fragments name, the errors of their markup, and links that are no URLs. The results are
+in three files beside each part.
 
 To be called by a background job or a command: this parses foreign documents.
 """
@@ -50,31 +50,33 @@ from crawling.web.structured_rows import DataRow
 
 logger = logging.getLogger(__name__)
 
-#: between two looks whether another process has read a part
+#: the time between two checks whether another process has read a part
 LOOK_SECONDS = 0.5
-#: the kinds of rows: the page was read, a place in it, an error of its markup
+#: the kinds of findings: that the page was read, a place in it, and an error of its markup
 READ, PLACE, ERROR = "read", "place", "error"
-#: the kinds for links that cannot be followed: that a page has some, and the fault of one
+#: the kinds of findings about links that cannot be followed: that a page has some, and the fault of
+#: one
 HAS_BAD_LINKS, BAD_LINK = "has bad links", "bad link"
-#: why a page was not read to its end although all that was left out are links
+#: reasons why a page was not read to its end although nothing but links is missing
 WHOLE = ("", TruncationReason.LENGTH)
-#: the page's id and fingerprint, what it tells, text, how many, and the line of the first
+#: the page's id and fingerprint, the kind of finding, its text, the number of such findings, and
+#: the line of the first
 FindingRow = tuple[int, int, str, str, int, int]
 #: the columns of `crawling.datasets.parquet.TEXTS`
 TextRow = tuple[int, str, str, int, str, str, str, str, str]
-#: the columns of `crawling.datasets.parquet.STRUCTURED`: the place, and the row
+#: the columns of `crawling.datasets.parquet.STRUCTURED`: the page, the place, and the row
 StructuredRow = tuple[int, str, int, str, str, str, str, int, int, bool]
-#: documents that are feeds, as their types or their content say
+#: the types of documents that may be feeds by their type or content
 MAY_BE_FEEDS = (*json_feed.TYPES, *xml.TYPES)
-#: documents that list addresses for programs
+#: the types of documents that list addresses for programs
 LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
 
 
 def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
-    """Read the pages of all parts that need it, and wait until parts that another process reads
-    are done. After a kill it continues where it was.
+    """Read the pages of all parts that need it, and wait until parts that another process reads are
+    done. After a kill, the next call continues where it stopped.
 
-    note: is told after each part how many of its pages were read.
+    note: called after each part with the number of its pages that were read.
     """
     run = Run.all_objects.select_related("crawl").get(pk=run_id)
     waiting = list(unread_parts(run))
@@ -87,13 +89,15 @@ def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None)
             else:
                 note(pages)
         if len(others) == len(waiting):
-            sleep(LOOK_SECONDS)  # a process that is killed says nothing, but its lock is gone
+            sleep(LOOK_SECONDS)  # a killed process gives no notice, but its lock is released
         waiting = others
     pages_read(run)
 
 
 def pages_read(run: Run) -> None:
-    """Let uses know that all pages of a run, as far as they are here, were read again."""
+    """Tell uses of crawls that all pages of a run, as far as they are on this machine, were read
+    again.
+    """
     texts_read()
     if run.state in ENDED_STATES:
         run_read(run)
@@ -102,11 +106,11 @@ def pages_read(run: Run) -> None:
 def read_part(
     run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda: True
 ) -> int | None:
-    """Read the pages of a part again, unless that was done meanwhile. Return how many were read,
-    None if another process works on it.
+    """Read the pages of a part again, unless that was done meanwhile. Return the number of pages
+    read, or None if another process works on the part.
 
-    goes_on: called after each page; if false, the read pages are stored, and the part continues
-    there the next time.
+    goes_on: called after each page; if it returns false, the pages read so far are stored, and the
+    next call continues from there.
     """
     with alone_at("read-again", part.pk) as is_alone:
         if not is_alone:
@@ -148,7 +152,7 @@ class ReadRows:
 
 
 def _kept(part: LinksPart) -> ReadRows:
-    """The rows of an earlier reading of the part that was broken off."""
+    """The rows of an earlier reading of the part that was interrupted."""
     if any(storage().size(name) is None for name in part.reading_names):
         return ReadRows()
     try:
@@ -157,7 +161,7 @@ def _kept(part: LinksPart) -> ReadRows:
             rows_in(part.structured_name, STRUCTURED),
             rows_in(part.texts_name, TEXTS),
         )
-    except OSError:  # a damaged file: all pages of the part are read again
+    except OSError:  # if a file is damaged, all pages of the part are read again
         return ReadRows()
 
 
@@ -168,7 +172,7 @@ def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
 
 
 def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
-    """The findings on a page; a page without a text has an empty row, since it was read."""
+    """The findings on a page. A page without a text gets an empty row, since it was read."""
     findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
     is_feed, has_text = page.content_type in MAY_BE_FEEDS, _has_text(page.content_type)
     if has_text or is_feed or page.content_type in LISTS:
@@ -203,7 +207,7 @@ def _read_html(
     page: Page, source: DocumentSource, microformats: MicroformatsReader
 ) -> tuple[list[FindingRow], PageText, list[DataRow]]:
     document, charset, unread = parse_html(source.body, source.charset)
-    # of a page that is read in part, what is missing may be behind that
+    # in a page that was read in part, the missing text may come after the end
     is_whole = not unread and page.unread in WHOLE
     findings = list(_of_page(page, find_in_html(document))) if is_whole else []
     reader = StructuredDataReader(source.url)
@@ -217,7 +221,9 @@ def _read_html(
 
 
 def _in_its_language(text: PageText) -> PageText:
-    """The text with the language that it is in, instead of the one that the page states."""
+    """The text with the language that it is written in, in place of the language that the page
+    states.
+    """
     return text._replace(language=language_of(text.text or text.title, text.language))
 
 
@@ -235,7 +241,7 @@ def _read_other(
 
 def _read_feed(source: DocumentSource) -> list[DataRow]:
     reader = StructuredDataReader(source.url)
-    with suppress(BadFeed):  # XML of another kind
+    with suppress(BadFeed):  # another kind of XML
         reader.read_feed(*feed.entry_data(source))
     return reader.rows
 
@@ -258,7 +264,9 @@ def _of_links(page: Page, found: Mapping[str, int]) -> Iterator[FindingRow]:
 
 
 def read_parts(job: RunningJob) -> JobResult:
-    """After a kill it continues where it was, since parts that are read say so. Raises JobWaits."""
+    """The work of the job. After a kill the next call continues, since the rows of parts say which
+    were read. Raises JobWaits.
+    """
     is_all_read = True
     for part in unread_parts(job.run):
         pages = read_part(job.run, part, goes_on=job.goes_on)

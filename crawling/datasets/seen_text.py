@@ -1,5 +1,5 @@
-"""The text of a stored page for a reader, in a form in which white space, markup and the coding of
-characters make no difference.
+"""The text of a stored page as a reader sees it, in a form without differences of white space,
+markup and character coding.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from crawling.web.documents.charsets import decode
 from crawling.web.documents.css_selectors import SelectorTookTooLong, select
 from crawling.web.documents.tree import MOST_BYTES, parse_html
 
-#: elements that a selector selects, and characters of them; nested elements repeat them
+#: the most elements that a selector selects, and the most characters in them, since nested elements
+#: repeat their text
 MOST_ELEMENTS, MOST_CHARACTERS = 1000, MOST_BYTES
-#: a larger JSON document is compared as it is written: what it says takes thirty times its bytes
+#: a larger JSON document is compared as written, since its values take thirty times its bytes of
+#: memory
 MOST_JSON_BYTES = 1024 * 1024
 UNSEEN = "script,style,noscript,template"
-#: elements that begin and end a line (HTML Standard, 15.3: `display` is no `inline`)
+#: elements that begin and end a line (HTML Standard, 15.3: their `display` is not `inline`)
 BLOCKS = (
     *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details"),
     *("dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form"),
@@ -39,25 +41,25 @@ BLOCKS = (
 )
 #: elements whose text keeps its line breaks
 KEEPING = ("pre", "textarea", "listing", "xmp", "plaintext")
-#: the end of a line while a tree is read: a character that no tree of HTML has in its texts
+#: marks the end of a line while a tree is read: a character that no text in a tree of HTML contains
 BREAK = "\0"
 LINE = re.compile(r"[^\r\n]++")
 BROKEN_LINE = re.compile(r"[^\0]++")
 
 
 class SeenText(NamedTuple):
-    #: lines without empty ones, with one blank between words, in Unicode's form C
+    #: lines, none of them empty, with one blank between words, in Unicode's form C
     text: str
-    #: a sentence; empty: all was read
+    #: a sentence on unread parts; empty if the whole text was read
     unread: str = ""
 
 
 def seen_text(page: Page, selector: str = "") -> SeenText:
-    """The text of a stored page for a reader.
+    """The text of a stored page as a reader sees it.
 
-    selector: of HTML, only those of elements that it selects; of other types, none.
+    selector: for HTML, read only the elements that it selects; for other types, read nothing.
 
-    Raises ArchiveTrouble for what is not stored, or is no text.
+    Raises ArchiveTrouble if the document is not stored or is not text.
     """
     kind = page.content_type
     if kind.partition("/")[0] != "text" and not kind.endswith(("xml", "json")):
@@ -94,7 +96,9 @@ def _lines(text: str, end: re.Pattern[str] = LINE) -> Iterator[str]:
 
 
 def _html_lines(document: turbohtml.Document, selector: str) -> Iterator[str]:
-    """A line a block. Line breaks of the source are blanks, but in elements that keep them."""
+    """A line for each block. Line breaks of the source become blanks, except in elements that
+    preserve them.
+    """
     document.remove(UNSEEN)
     parts = _selected(document, selector) if selector else [document]
     for element in [found for name in KEEPING for found in document.find_all(name)]:
@@ -120,16 +124,20 @@ def _selected(document: turbohtml.Document, selector: str) -> Sequence[turbohtml
 
 
 def _json_lines(text: str) -> str:
-    """A line a value, with members by name, as their order says nothing (RFC 8259, section 4)."""
+    """A line for each value. Members are sorted by name, since their order has no meaning (RFC
+    8259, section 4).
+    """
     with suppress(ValueError, RecursionError):
         read = json.loads(text, object_pairs_hook=_members, parse_float=str)
         lines = json.dumps(read, ensure_ascii=False, indent=1, sort_keys=True)
-        return lines.encode(errors="replace").decode()  # half a character may be escaped
+        return lines.encode(errors="replace").decode()  # a lone surrogate may be escaped
     return text
 
 
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Raises ValueError for one that is named twice, which would not be compared."""
+    """The members of a JSON object. Raises ValueError if a name occurs twice, since one value would
+    not be compared.
+    """
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("a member is named twice")

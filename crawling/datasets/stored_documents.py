@@ -1,6 +1,6 @@
-"""Documents of a run as the archive has them, for a second reading.
+"""Documents of a run from the archive, for a second reading.
 
-To be called by a background job or a command: their readers parse foreign documents.
+To be called by a background job or a command, since the readers parse foreign documents.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
 
 
 def stored_location(page: Page) -> str:
-    """Where a page's answer redirects, as it was written; "" if that is not in the archive."""
+    """The target of a page's redirect, as written; "" if that is not in the archive."""
     try:
         record = open_record_of(_stored(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
     except ArchiveTrouble:
@@ -52,7 +52,7 @@ def stored_location(page: Page) -> str:
 
 
 def html_pages(run: Run) -> QuerySet[Page]:
-    """The pages of a run that rules can be tried on, with their URLs and archive files."""
+    """The pages of a run on which rules can be tried, with their URLs and archive files."""
     found = Page.objects.filter(
         run=run, status__in=DOCUMENT_STATUSES, bytes__gt=0, content_type__in=TYPES
     )
@@ -60,14 +60,14 @@ def html_pages(run: Run) -> QuerySet[Page]:
 
 
 def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The matches of extraction rules, CSS selectors by name, on a stored HTML page, as the crawl
-    would extract them. Raises ArchiveTrouble, also where a rule would take too long.
+    """The matches of extraction rules, which are CSS selectors by name, on a stored HTML page, as
+    the crawl would extract them. Raises ArchiveTrouble, also if a rule would take too long.
     """
     return extracted_from(page, stored_tree(run, page), rules)
 
 
 def stored_tree(run: Run, page: Page) -> turbohtml.Document:
-    """A stored HTML page as its parser reads it. Raises ArchiveTrouble."""
+    """The tree of a stored HTML page. Raises ArchiveTrouble."""
     with stored_document(run, page) as source:
         return parse_html(source.body, source.charset).document
 
@@ -75,7 +75,7 @@ def stored_tree(run: Run, page: Page) -> turbohtml.Document:
 def extracted_from(
     page: Page, document: turbohtml.Document, rules: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """The matches in a page's tree, as `extracted_again` has them."""
+    """The matches in a page's tree, as in `extracted_again`."""
     try:
         for rule in rules.values():
             check_cost(document, read_selector(rule)[0])

@@ -1,4 +1,4 @@
-"""The differences between two stored pages for a reader, line by line."""
+"""The differences between two stored pages as a reader sees them, line by line."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from typing import NamedTuple, TypeVar
 from crawling.datasets.seen_text import SeenText, seen_text
 from crawling.models import Page
 
-#: lines that differ, and lines of a diff that are shown; the rest is counted
+#: the most lines that may differ, and the most lines of a diff that are shown; further lines are
+#: counted
 MOST_LINES, MOST_SHOWN = 20_000, 2_000
 CONTEXT = 3
-#: characters of a line that are shown
+#: the most characters of a line that are shown
 LONGEST_LINE = 500
-#: words beside those that differ in a long line, and characters beside those of a long word
+#: the words shown on each side of different words in a long line, and the characters on each side
+#: of those in a long word
 CONTEXT_WORDS, CONTEXT_CHARACTERS = 8, 40
-#: words of long lines that are compared
+#: the most words of long lines that are compared
 MOST_WORDS = 100_000
 CUT = "…"
-#: between unique lines, this many are compared each with each; if there are more, all count as
-#: changed
+#: up to this number, lines between unique lines are all compared with each other; if there are
+#: more, all count as changed
 MOST_EACH_WITH_EACH = 64
 Item = TypeVar("Item", bound=Hashable)
 
 
 class DiffLine(NamedTuple):
-    """A line of both (`unchanged`), of one of the two (`removed`, `added`), or a sentence on what
-    is left out (`skipped`).
+    """A line of a diff: in both texts (`unchanged`), in one (`removed`, `added`), or a sentence on
+    lines left out (`skipped`).
     """
 
     kind: str
@@ -39,14 +41,14 @@ class DiffLine(NamedTuple):
 def compared(old: Page, new: Page) -> list[DiffLine]:
     """The differences between the texts of two pages. Raises ArchiveTrouble.
 
-    To be called in a background job: this parses foreign documents.
+    To be called in a background job, since this parses foreign documents.
     """
     return text_diff(seen_text(old), seen_text(new))
 
 
 def text_diff(old: SeenText, new: SeenText, most: int = MOST_SHOWN) -> list[DiffLine]:
-    """At most `most` lines of the differences, and what was not compared. Empty: all was compared
-    and the words are the same.
+    """At most `most` lines of the differences, with notes on parts that were not compared. Empty if
+    everything was compared and the words are the same.
     """
     lines = [] if _words(old.text) == _words(new.text) else diff_of_texts(old.text, new.text)
     shown = lines[:most]
@@ -59,12 +61,14 @@ def text_diff(old: SeenText, new: SeenText, most: int = MOST_SHOWN) -> list[Diff
 
 
 def _words(text: str) -> str:
-    """Where lines end makes no difference."""
+    """The words of a text with one blank between them, so that line breaks make no difference."""
     return text.replace("\n", " ")
 
 
 def diff_of_texts(old: str, new: str) -> list[DiffLine]:
-    """The difference of texts of any length: equal beginnings and ends take little."""
+    """The difference of texts of any length. Equal beginnings and ends take little time and
+    memory.
+    """
     head = _equal_lines(old, new)
     before = old.count("\n", 0, head)
     lines: list[Sequence[str]] = []
@@ -84,7 +88,7 @@ def diff_of_texts(old: str, new: str) -> list[DiffLine]:
 
 
 def _equal_lines(old: str, new: str) -> int:
-    """How many characters of whole lines are equal from the beginning."""
+    """The number of characters in the whole lines at the beginning that both texts share."""
     least, most = 0, min(len(old), len(new))
     while least < most:
         middle = (least + most + 1) // 2
@@ -96,7 +100,7 @@ def _equal_lines(old: str, new: str) -> int:
 
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
-    """The differences with a few equal lines around them; nothing if there are none."""
+    """The differences with a few equal lines around them. Empty if there are none."""
     return list(_diff(old, new))
 
 
@@ -124,7 +128,7 @@ def _unchanged(line: str) -> DiffLine:
 
 
 def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    """Lines that differ; of long ones the words that differ."""
+    """Lines that differ. Of long lines only the words that differ."""
     if " ".join(old) == " ".join(new):
         yield from (_unchanged(line) for line in new)
     elif not (old and new) or max(map(len, (*old, *new))) <= LONGEST_LINE:
@@ -159,7 +163,7 @@ def _cut(text: str, is_cut_before: bool, is_cut_behind: bool) -> str:
 
 
 def _shown_pair(removed: str, added: str) -> Iterator[DiffLine]:
-    """Two texts that differ, from shortly before the first character that does."""
+    """Two texts that differ, from shortly before the first different character."""
     at = 0
     if max(len(removed), len(added)) > LONGEST_LINE:
         at = max(0, _equal(removed, added) - CONTEXT_CHARACTERS)
@@ -169,9 +173,10 @@ def _shown_pair(removed: str, added: str) -> Iterator[DiffLine]:
 
 
 class ByUniqueItems(SequenceMatcher[Item]):
-    """Matches lines, or other items, by those that both have once (patience diff), in n log n.
+    """Matches lines, or other items, by the items that occur once in both (patience diff), in time
+    n log n.
 
-    The matcher itself takes time with the cube of items that repeat.
+    The standard matcher itself takes time with the cube of the number of repeated items.
     """
 
     def __init__(self, old: Sequence[Item], new: Sequence[Item]) -> None:
@@ -184,7 +189,7 @@ class ByUniqueItems(SequenceMatcher[Item]):
         old_at = new_at = 0
         for old_to, new_to in [*_anchors(old, new), (len(old), len(new))]:
             if old_to < old_at or new_to < new_at:
-                continue  # a block before has it
+                continue  # an earlier block has this line
             blocks += _between(old[old_at:old_to], new[new_at:new_to], old_at, new_at)
             size = _equal(old[old_to:], new[new_to:])
             blocks.append(Match(old_to, new_to, size))
@@ -193,12 +198,14 @@ class ByUniqueItems(SequenceMatcher[Item]):
 
 
 def _anchors(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
-    """The lines that are unique in both, as many of them as are in the same order."""
+    """The longest sequence of lines that are unique in both and in the same order."""
     old_times, new_times = Counter(old), Counter(new)
     places = {line: at for at, line in enumerate(new) if new_times[line] == 1}
-    ends: list[int] = []  # places in `new` at which chains of each length may end
-    chains: list[tuple[int, int, int]] = []  # a line's places and the chain that it continues
-    last: list[int] = []  # of each length, the chain that ends so
+    # for each length, the place in `new` at which a chain of that length may end
+    ends: list[int] = []
+    # the places of a line in both texts, and the chain that it continues
+    chains: list[tuple[int, int, int]] = []
+    last: list[int] = []  # for each length, the chain that ends at that place
     for at, line in enumerate(old):
         if old_times[line] == 1 and line in places:
             length = bisect_left(ends, places[line])
@@ -214,7 +221,7 @@ def _anchors(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
 
 
 def _between(old: Sequence[Item], new: Sequence[Item], old_at: int, new_at: int) -> list[Match]:
-    """The lines that are equal at both ends of a gap, and in its middle if that is short."""
+    """The lines that are equal at both ends of a gap, and within it if the gap is short."""
     head = _equal(old, new)
     tail = _equal(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
     inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
@@ -227,13 +234,13 @@ def _between(old: Sequence[Item], new: Sequence[Item], old_at: int, new_at: int)
 
 
 def _equal(old: Sequence[Item], new: Sequence[Item]) -> int:
-    """How many lines are equal from the beginning."""
+    """The number of equal lines at the beginning."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def _joined(blocks: Iterable[Match]) -> Iterator[Match]:
-    """Blocks that have lines, those that follow each other as one."""
+    """The blocks that have lines; adjacent blocks are joined."""
     held = Match(0, 0, 0)
     for block in blocks:
         if (block.a, block.b) == (held.a + held.size, held.b + held.size):

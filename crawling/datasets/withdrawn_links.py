@@ -1,7 +1,7 @@
 """Removes the links of withdrawn pages from the parts of the dataset.
 
-The findings of the second reading lie beside a part under its name; it is read again when it is
-asked for.
+The findings of the second reading are files named after a part, so a rewritten part is read again
+when it is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawling.models import LinksPart
 
 
 def remove_links(pages: Mapping[int, int | None]) -> None:
-    """Write the parts that have links of these pages anew. Safe to repeat.
+    """Rewrite the parts that have links of these pages. Safe to repeat.
 
     pages: the id of the part of each page. Raises ArchiveTrouble if a part is on another machine.
     """

@@ -1,1 +1,3 @@
-"""Background jobs: their queues, their turns, and what they hold of the pool meanwhile."""
+"""Background jobs: their queues, their turns, and the units of the pool that they hold
+meanwhile.
+"""

@@ -1,4 +1,4 @@
-"""A user cancels a background job.
+"""The cancelling of background jobs by users.
 
 The row ends at once, so its job stores nothing more. A waiting job leaves the queue; a job at work
 is ended by its worker within seconds, unless its kind ends itself. The files and rows that the job
@@ -30,14 +30,14 @@ from crawling.models import BackgroundJob, Run
 UPKEEP = "This is work for the crawls of all: only administrators cancel it."
 logger = logging.getLogger(__name__)
 
-#: how long the scheduler looks after a cancelled job whose worker was killed
+#: the time for which the scheduler checks a cancelled job whose worker was killed
 LOOKED_AFTER = timedelta(minutes=5)
 
 
 def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
     """Cancel a job of any kind, with the jobs requested together with it, for a user who may act on
-    its crawl. If the kind belongs to the user who asked, only that user and administrators may
-    cancel it. Raises PermissionDenied, and WrongState if it has ended.
+    its crawl. If jobs of the kind belong to the requesting user, only that user and administrators
+    may cancel it. Raises PermissionDenied, and WrongState if the job has ended.
     """
     _require(job, by)
     jobs = BackgroundJob.objects.filter(pk__in={job.pk, *kind_of(job).asked_with(job)})
@@ -73,7 +73,7 @@ def cancel_of_run(kind: JobKind, run: Run, *, by: User | None) -> BackgroundJob:
 
 
 def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
-    """Ask for another job like one that has failed, or was cancelled, for users who may cancel it.
+    """Request another job like one that has failed or was cancelled, for a user who may cancel it.
 
     Raises PermissionDenied, and WrongState for jobs in other states.
     """
@@ -94,14 +94,16 @@ def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
 
 
 def _run_of(kind: JobKind, job: BackgroundJob) -> Run | None:
-    """The run of a job; the present latest run if the kind has one job for all runs of a crawl."""
+    """The run of a job. The crawl's latest run, if the kind has one job for all runs of a crawl."""
     if job.run is None or not kind.is_of_crawl:
         return job.run
     return Run.objects.filter(crawl=job.run.crawl_id, is_latest=True).first() or job.run
 
 
 def _tell(job: BackgroundJob, by: User | None) -> None:
-    """Write to the audit log that the job was cancelled; to its crawl's log if it has one."""
+    """Write to the audit log, and to the log of the job's crawl if it has one, that the job was
+    cancelled.
+    """
     kind = kind_of(job)
     if job.run is None or kind.is_of_asker:
         note(by, kind.about(job), "cancelled")
@@ -111,7 +113,7 @@ def _tell(job: BackgroundJob, by: User | None) -> None:
 
 
 def clear_cancelled_jobs() -> None:
-    """Remove what cancelled jobs have left whose workers were killed."""
+    """Remove the files and rows left by cancelled jobs whose workers were killed."""
     since = timezone.now() - LOOKED_AFTER
     recent = BackgroundJob.objects.filter(cancelled_at__gt=since, kind__in=job_kinds())
     for number in recent.values_list("pk", flat=True):
@@ -125,8 +127,8 @@ def is_to_be_ended(number: int) -> bool:
 
 
 def clear_cancelled_job(number: int) -> bool:
-    """Take the job off the queue and remove what it has left, unless a process works on it. Return
-    whether that was done.
+    """Take the job off the queue and remove the files and rows that it has left, unless a process
+    works on it. Return whether that was done.
     """
     job = BackgroundJob.objects.filter(pk=number).first()
     if job is None:
@@ -146,7 +148,7 @@ def clear_cancelled_job(number: int) -> bool:
 
 
 def _known_as(job: BackgroundJob) -> str:
-    """The name of a job in sentences: that of its own page, if it has one."""
+    """The name of a job in sentences: the name of its own page, if it has one."""
     kind = kind_of(job)
     own = kind.scope is JobScope.INSTALLATION or kind.is_of_asker
     return f"{kind.label.capitalize()} {kind.about(job).pk}" if own else f"Job {job.pk}"

@@ -1,4 +1,4 @@
-"""Ask for the jobs that are due though no user has asked for them: the scheduler's part."""
+"""Request the jobs that are due without a user's request. This is the scheduler's part."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from crawling.models import BackgroundJob, Run
 
 logger = logging.getLogger(__name__)
 
-#: how long after a failed job there is no other for the same subject
+#: the time after a failed job in which no other is requested for the same subject
 PAUSE = timedelta(hours=1)
-#: the rest after a job that has ended otherwise: another machine may be the one to do what is still
+#: the time after a job that ended without failing; another machine may do the work that is still
 #: due
 REST = timedelta(seconds=30)
-#: jobs of a kind that are asked for at a time; the others wait for the next time
+#: the most jobs of a kind that are requested at a time; the others wait for the next time
 MOST_AT_ONCE = 100
 
 
 def ask_for_due_jobs() -> None:
-    """Ask for a job for each subject that is due and has none. Safe to repeat."""
+    """Request a job for each subject that is due and has none. Safe to repeat."""
     for kind in job_kinds().values():
         due = list(kind.due()) if kind.due else []
         taken = _taken(kind, {one.subject for one in due}) if due else set()
@@ -40,14 +40,14 @@ def ask_for_due_jobs() -> None:
 
 
 def ask_unless_taken(kind: JobKind, due: DueJob, *, rest: timedelta = REST) -> BackgroundJob | None:
-    """Ask for a job, unless a job for its subject is open, has ended within `rest`, or has failed
-    lately.
+    """Request a job, unless a job for its subject is open, has ended within `rest`, or has failed
+    recently.
     """
     return None if _taken(kind, {due.subject}, rest) else request_due_job(kind, due)
 
 
 def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
-    """Ask for a due job; None if its run is deleted."""
+    """Request a due job. None if its run is deleted."""
     run = None
     if due.run is not None:
         run = Run.objects.filter(pk=due.run).first()
@@ -57,7 +57,7 @@ def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
 
 
 def _taken(kind: JobKind, subjects: Collection[str], rest: timedelta = REST) -> set[str]:
-    """The subjects that have an open job, or one that has just ended."""
+    """The subjects with an open job, or with a job that has just ended."""
     now = timezone.now()
     failed = Q(ended_at__gt=now - PAUSE) & ~Q(trouble__in=("", GONE))
     ended = Q(ended_at__gt=now - rest) | failed

@@ -1,4 +1,4 @@
-"""Ask for background jobs, and find those that were asked for."""
+"""Request background jobs, and find requested ones."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def request_job(
     by: User | None,
     subject: str | None = None,
 ) -> BackgroundJob:
-    """Let a worker do a job. An open job for the same run or crawl is returned as it is. Without
+    """Let a worker do a job. An open job for the same run or crawl is returned unchanged. Without
     Redis the scheduler queues the job later.
 
-    subject: as of `open_job`.
+    subject: as for `open_job`.
     """
     with transaction.atomic():
         job = open_job(kind, run, spec, by=by, subject=subject)
@@ -47,7 +47,7 @@ def open_job(
     by: User | None,
     subject: str | None = None,
 ) -> BackgroundJob:
-    """Open a job whose work a command does itself (`running.work_here`).
+    """Open a job for a command that does the work itself (`running.work_here`).
 
     subject: at most one job at a time is open for it; "" allows any number. None: the kind decides.
     Raises WrongState if the run is deleted.
@@ -60,7 +60,7 @@ def open_job(
         row.save()
         return row
     open_ones = BackgroundJob.objects.filter(kind=kind.name, subject=subject, ended_at=None)
-    # a crawl's job would otherwise be open until its run is restored or gone
+    # a job of a crawl would otherwise be open until its run is restored or removed for good
     open_ones.filter(run__removal_asked_at__isnull=False).update(is_forgotten=True)
     seen = open_jobs().select_related("run__crawl").filter(kind=kind.name, subject=subject)
     for _ in range(TRIES):
@@ -71,7 +71,7 @@ def open_job(
 
 
 def jobs_of(kind: JobKind, run: Run) -> QuerySet[BackgroundJob]:
-    """The jobs for a run, or its crawl if the kind is of crawls, the latest first."""
+    """The jobs for a run, or for its crawl if the kind has one job a crawl, the latest first."""
     found = seen_jobs().filter(kind=kind.name)
     whose = {"run__crawl": run.crawl_id} if kind.is_of_crawl else {"run": run}
     return found.filter(**whose)

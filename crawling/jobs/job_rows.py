@@ -1,7 +1,7 @@
-"""The rows of background jobs: asked for, found, ended, forgotten.
+"""The rows of background jobs: requested, found, ended and forgotten.
 
-The names of files are new for each job and machine. So what a job writes that is no longer wanted,
-or that another machine does anew, is never read.
+The names of files are new for each job and machine. So a file is never read that is no longer
+wanted, or that another machine makes anew.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def end_job(
     trouble: str = "",
     **columns: Any,
 ) -> bool:
-    """Store the result, or why there is none. Return whether the job was still wanted."""
+    """Store the result, or the reason why there is none. Return whether the job was still
+    wanted.
+    """
     ends = {"ended_at": Now(), "trouble": trouble.replace("\0", ""), "waits": ""}
     return bool(wanted(job).update(result=result, **ends, **columns))
 

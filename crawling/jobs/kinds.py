@@ -1,5 +1,5 @@
-"""The kinds of background jobs: each states once all that queues, pages, deletion and withdrawal
-need to know about it.
+"""The kinds of background jobs: each states in one place everything that queues, pages, deletion
+and withdrawal need to know about it.
 
 Rooms above this one declare their kinds, and `crawling.apps` registers them.
 """
@@ -20,7 +20,7 @@ from crawling.models import BackgroundJob
 
 
 class JobEvent(Enum):
-    """An event of pages that a job has read."""
+    """A change of pages that a job has read."""
 
     #: the pages' run is deleted for good
     DELETED = "deleted"
@@ -33,18 +33,19 @@ class JobEvent(Enum):
 
 
 class JobEffect(Enum):
-    """The effect of such an event on a job of a kind."""
+    """The effect of a JobEvent on a job of a kind."""
 
-    #: None: the job reveals no text or address of a page, or shows only what pages show now
+    #: No effect: the job reveals no text or address of a page, or shows only texts that pages show
+    #: now.
     KEEP = "keep"
-    #: The job is not shown any more, and its files are removed.
+    #: The job is no longer shown, and its files are removed.
     FORGET = "forget"
-    #: The same, unless the kind says that the job is still valid. An open job goes on.
+    #: The same as FORGET, unless the kind says that the job is still valid. An open job continues.
     CHECK = "check"
 
 
 class JobScope(Enum):
-    """The subject of a job. A kind has at most one open job for a run, or for a crawl."""
+    """The subject of a job. A kind has at most one open job for each run, or for each crawl."""
 
     RUN = "run"
     CRAWL = "crawl"
@@ -59,30 +60,30 @@ OF_ROWS = {
     JobEvent.RESTORED: JobEffect.KEEP,
     JobEvent.REWRITTEN: JobEffect.KEEP,
 }
-#: the effects on jobs whose results quote pages, in their rows or files; a rewriting comes after
-#: the withdrawal of what it removes, which has forgotten them
+#: the effects on jobs whose results quote pages, in rows or files. A rewriting follows the
+#: withdrawal of the removed pages, which has already forgotten these jobs
 OF_TABLES = {
     JobEvent.DELETED: JobEffect.FORGET,
     JobEvent.WITHDRAWN: JobEffect.FORGET,
     JobEvent.RESTORED: JobEffect.FORGET,
     JobEvent.REWRITTEN: JobEffect.KEEP,
 }
-#: how long a job that no user asks for is kept after its end
+#: the time for which a job that no user requested is kept after its end
 KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class DueJob:
-    """A job that is due though no user has asked for it."""
+    """A job that is due without a user's request."""
 
-    #: at most one job at a time is open for this
+    #: the subject for which at most one job is open at a time
     subject: str
     #: id of a run
     run: int | None = None
     spec: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: The result of work; None: the job ended because others wait, and continues later.
+#: The result of work. None if the job ended because others wait, and continues later.
 JobResult = Mapping[str, Any] | None
 BROKEN_OFF = (
     "It was broken off {} at the same place. The worker's log says why; its machine may have too "
@@ -96,35 +97,35 @@ NO_TIME = (
 
 @dataclass(frozen=True)
 class JobKind:
-    #: in addresses, on the command line and in the table
+    #: the name in addresses, on the command line and in the table
     name: str
-    #: in sentences: what it makes
+    #: the name of the result in sentences
     label: str
-    #: the word for its state, once it is done
+    #: the word for the state of a finished job
     done: str
-    #: Raises CrawlError with the reason why there is no result; JobGone.
+    #: does the work; raises CrawlError with the reason why there is no result, or JobGone
     work: Callable[[RunningJob], JobResult]
     #: the effect of each JobEvent on its jobs
     effects: Mapping[JobEvent, JobEffect]
-    #: RQ ends a job that runs longer; the next one continues
+    #: RQ ends a job that runs longer, and the next job continues it
     seconds: int = 60 * 60
     queue: str = BACKGROUND
     scope: JobScope = JobScope.RUN
     #: whether a job comes before others of its queue, since a user waits for it on a page
     at_front: bool = False
-    #: the time after its request at which an open job is given up; None: never
+    #: the time after its request at which an open job is given up; None if it never is
     within: timedelta | None = None
-    #: the sentence of a job that is late
+    #: the sentence shown for a job that is late
     late: str = ""
-    #: how long a job's row is kept after the request; None for as long as its run
+    #: the time for which a job's row is kept after the request; None for as long as its run
     kept: timedelta | None = None
-    #: whether only the user who asked and administrators may cancel a job; otherwise all users who
-    #: may act on the crawl
+    #: whether only the requesting user and administrators may cancel a job; otherwise all users may
+    #: who may act on the crawl
     is_of_asker: bool = False
-    #: whether a failed or cancelled job can be run again from the list of jobs
+    #: whether users can run a failed or cancelled job again from the list of jobs
     is_run_again: bool = True
-    #: whether a cancelled job notices that itself and ends in order, which may take a minute;
-    #: otherwise its worker ends it
+    #: whether a job notices by itself that it is cancelled and ends in order, which may take a
+    #: minute; otherwise its worker ends it
     ends_itself: bool = False
     #: ids of the jobs that were requested together with a job, and are cancelled with it
     asked_with: Callable[[BackgroundJob], Iterable[int]] = lambda job: ()
@@ -135,22 +136,22 @@ class JobKind:
     memory: Callable[[BackgroundJob], int] | None = None
     #: whether a child process does the work, which is killed if it cannot end in time
     in_child: bool = False
-    #: a job that was begun this often at the same bookmark is given up
+    #: a job that was begun this many times at the same bookmark is given up
     attempts: int = 3
-    #: a job that was broken off for others this often at the same bookmark is given up
+    #: a job that was interrupted for others this many times at the same bookmark is given up
     breaks: int = 20
-    #: whether a job has files in the storage, with names that begin with its row's `name`
+    #: whether a job has files in the storage; their names begin with the `name` of its row
     has_files: bool = False
-    #: whether a job that is done replaces those before it
+    #: whether a finished job replaces earlier ones
     keeps_latest_only: bool = False
     #: whether a job's result may still be given out; for JobEffect.CHECK
     is_valid: Callable[[BackgroundJob], bool] = lambda job: True
     #: the condition on jobs that have read one of these runs, by ids, for kinds whose jobs read
-    #: others than their run or its crawl; None if there are none
+    #: more runs than their own; None if there are no such jobs
     has_read: Callable[[Collection[int]], Q] | None = None
-    #: the jobs that the scheduler asks for now; None if users ask
+    #: the jobs that the scheduler requests now; None if users request them
     due: Callable[[], Iterable[DueJob]] | None = None
-    #: removes what a killed job leaves besides files in the storage; safe to repeat
+    #: removes everything that a killed job leaves besides files in the storage; safe to repeat
     clear: Callable[[BackgroundJob], None] | None = None
 
     def __post_init__(self) -> None:
@@ -167,7 +168,7 @@ class JobKind:
 
     @property
     def is_upkeep(self) -> bool:
-        """Whether it is work of the installation itself that no user asks for."""
+        """Whether the work is for the installation itself, and no user requests it."""
         return self.kept is not None and not self.is_of_asker
 
     @property
@@ -183,7 +184,7 @@ _KINDS: dict[str, JobKind] = {}
 
 
 def register(kinds: Iterable[JobKind]) -> None:
-    """Raises ValueError if another kind has the name."""
+    """Register these kinds. Raises ValueError if another kind has the same name."""
     for kind in kinds:
         if _KINDS.setdefault(kind.name, kind) is not kind:
             raise ValueError(f"there are two kinds of jobs {kind.name}")
@@ -194,7 +195,7 @@ def job_kinds() -> Mapping[str, JobKind]:
 
 
 def kinds_of_runs() -> Mapping[str, JobKind]:
-    """The kinds that users request to make something from a run or its crawl."""
+    """The kinds of jobs that users request to make something of a run or its crawl."""
     return {
         name: kind
         for name, kind in _KINDS.items()
@@ -203,10 +204,10 @@ def kinds_of_runs() -> Mapping[str, JobKind]:
 
 
 def kind_of(job: BackgroundJob) -> JobKind:
-    """Raises KeyError for a row of another version."""
+    """The kind of a job. Raises KeyError for the row of another version."""
     return _KINDS[job.kind]
 
 
 def state_of(job: BackgroundJob) -> str:
-    """The job's state, with the kind's own word for one that is done."""
+    """The job's state. A finished job has the word of its kind."""
     return kind_of(job).done if job.state == "done" else job.state

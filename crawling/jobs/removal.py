@@ -1,5 +1,5 @@
-"""The fate of background jobs and their files when pages that they have read are deleted or
-withdrawn, or their files are gone.
+"""The removal of background jobs and their files, when pages that the jobs have read are deleted or
+withdrawn, or the files are lost.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from crawling.models import BackgroundJob, Run
 
 logger = logging.getLogger(__name__)
 
-#: errors that keep the remains of a job from being removed for now
+#: errors because of which the remains of a job cannot be removed for now
 LEAVING = (OSError, ArchiveTrouble, AllocationError, WrongState)
 CHANGED = "Archive files were rewritten, runs deleted or pages taken down since it was made."
 
 
 def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
-    """Forget the jobs on which the event has that effect: they are not shown any more, and open
-    ones are not done. `remove_forgotten` removes their files.
+    """Forget the jobs on which the event has this effect: they are no longer shown, and open jobs
+    are not done. `remove_forgotten` removes their files.
 
     runs: ids; None for all runs.
     """
@@ -35,7 +35,7 @@ def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
 
 
 def forget(jobs: QuerySet[BackgroundJob]) -> None:
-    """Forget these jobs, so that what they quote disappears at once."""
+    """Forget these jobs, so that their quotations disappear at once."""
     numbers = list(jobs.filter(is_forgotten=False).values_list("pk", flat=True))
     BackgroundJob.objects.filter(pk__in=numbers).update(is_forgotten=True, result=None)
 
@@ -53,8 +53,9 @@ def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
 
 
 def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
-    """For kinds that check the event, remove from this machine results of a crawl, and of its runs
-    that can be restored, that may no longer be given out. The job's row says why there is none.
+    """For kinds that check the event, remove results from this machine that may no longer be given
+    out: results of the crawl, and of its runs that can be restored. The job's row says why it has
+    no result.
 
     To be called once the event is committed. Safe to repeat. Returns the names of files that could
     not be removed.
@@ -76,7 +77,7 @@ def _affected(event: JobEvent, effect: JobEffect) -> list[JobKind]:
 
 
 def _checked(kind: JobKind, job: BackgroundJob) -> bool:
-    """Whether the job's result is valid, or gone from this machine."""
+    """Whether the job's result is valid, or removed from this machine."""
     try:
         if (job.name and not _own_files(job.name)) or kind.is_valid(job):
             return True  # the result is on another machine, or may be given out
@@ -90,7 +91,7 @@ def _checked(kind: JobKind, job: BackgroundJob) -> bool:
 
 
 def forget_older(kind: JobKind, job: BackgroundJob) -> None:
-    """Forget the jobs whose place a job of the kind takes."""
+    """Forget the jobs that a newer job of the kind replaces."""
     whose = Q(subject=job.subject) if job.subject else None
     if job.run is not None:
         whose = Q(run__crawl=job.run.crawl_id) if kind.is_of_crawl else Q(run=job.run)
@@ -109,9 +110,9 @@ def remove_forgotten() -> list[str]:
     for job in forgotten:
         try:
             if job.name and job.machine != this_machine() and not _own_files(job.name):
-                continue  # they are on another
+                continue  # the files are on another machine
             clear_job_files(kind_of(job), job)
-        except LEAVING as error:  # the row stays, and so it is tried again
+        except LEAVING as error:  # the row stays, so the removal is tried again
             facts = {"job": str(job), "error": str(error)}
             logger.warning("the files of a job cannot be removed", extra=facts)
             left.append(job.name or str(job))
@@ -121,8 +122,8 @@ def remove_forgotten() -> list[str]:
 
 
 def clear_job_files(kind: JobKind, job: BackgroundJob) -> None:
-    """Remove what a job has written, and the folder with the last of it. Safe to repeat. Raises
-    errors of LEAVING.
+    """Remove the files of a job, and their folder if it becomes empty. Safe to repeat. Raises the
+    errors in LEAVING.
     """
     if kind.clear:
         kind.clear(job)
@@ -133,10 +134,10 @@ def clear_job_files(kind: JobKind, job: BackgroundJob) -> None:
     folder = job.name.partition("/")[0]
     others = BackgroundJob.objects.filter(kind=kind.name, name__startswith=f"{folder}/")
     if not others.exclude(name=job.name).exists():
-        storage().delete_folder(folder)  # with what a killed job left there
+        storage().delete_folder(folder)  # with files that a killed job left there
 
 
 def _own_files(name: str) -> list[str]:
-    """The files of a job that are on this machine, with what a killed job has left of one."""
+    """The files of a job that are on this machine, including unfinished files of a killed job."""
     folder, _, own = name.partition("/")
     return [f"{folder}/{file}" for file in storage().begun(folder) if file.startswith(f"{own}.")]

@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 
 
 def tidy_jobs() -> None:
-    """End jobs that have not ended within the time of their kind, and remove jobs that are kept no
-    longer. Safe to repeat.
+    """Give up jobs that have not ended within the time of their kind, and remove jobs that are kept
+    no longer. Safe to repeat.
     """
     for kind in job_kinds().values():
         if kind.within:
@@ -35,6 +35,6 @@ def _end_late(kind: JobKind) -> None:
         end_job(job, trouble=kind.late)
         try:
             clear_job_files(kind, job)
-        except LEAVING as error:  # it is cleared with its row
+        except LEAVING as error:  # the files are removed together with the row
             facts = {"job": str(job), "error": str(error)}
             logger.warning("what a job has left is not removed yet", extra=facts)

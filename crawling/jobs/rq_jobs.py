@@ -1,8 +1,8 @@
-"""The queues of RQ, their workers, and jobs that stand for a row: queued once, found again,
+"""The queues of RQ, their workers, and RQ jobs that stand for a row: queued once, found again,
 removed.
 
-RQ's statement about a job is not enough: Redis may have lost it, or a killed worker may have left
-it behind.
+RQ's own record of a job is not enough: Redis may have lost it, or a killed worker may have left it
+behind.
 """
 
 from __future__ import annotations
@@ -27,47 +27,48 @@ from rq.worker_registration import clean_worker_registry
 
 logger = logging.getLogger(__name__)
 
-#: the queue of shifts, that of the shifts of experiments, which start workers of their own for
-#: them, that of background jobs, that of those among them that no user asks for, and that of
-#: imports, which may take hours; the last two have workers of their own
+#: the queues: of shifts, of the shifts of experiments (which start their own workers), of
+#: background jobs that users request, of background jobs that no user requests, and of imports,
+#: which may take hours. The last two have their own workers
 SHIFTS = "shifts"
 EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
 IDLE = "idle"
 IMPORTS = "imports"
 RUN_JOB = "crawling.jobs.running.run_job"
-#: the beginning of the ids of its jobs, and of the names of their locks
+#: the beginning of the ids of background jobs in RQ, and of the names of their locks
 JOB = "job"
-#: marks in the cache that a job comes before the others of its queue, and how long
+#: the key of a mark in the cache that a job comes before the others of its queue, and the seconds
+#: for which the mark is valid
 FIRST, FIRST_SECONDS = "first/{}", 60
-#: the key of the time since when jobs that were put first have gone ahead of the others of IDLE,
-#: how long they may, and how long the time is kept while none of them works
+#: the key of the time since when jobs that were put first have gone ahead of other jobs of IDLE,
+#: the longest such time, and the seconds for which it is kept while none of them works
 AHEAD_SINCE, MOST_AHEAD_SECONDS, AHEAD_KEPT_SECONDS = "idle-ahead", 30.0, 60
-#: jobs at the front of a queue that are searched for one that was not put first
+#: the number of jobs at the front of a queue among which one that was not put first is sought
 LOOKED_AT_JOBS = 50
-#: a worker says every half minute that its job goes on; RQ itself looks for lost jobs every ten
-#: minutes
+#: a worker reports every half minute that its job continues; RQ itself looks for lost jobs every
+#: ten minutes
 SILENT_WORKER = timedelta(seconds=90)
-#: a worker takes a job off the queue and begins it within milliseconds; a worker that is killed in
-#: between leaves it there
+#: the time between a job's leaving the queue and its beginning: it takes milliseconds, and a worker
+#: that is killed in between leaves the job there
 ON_ITS_WAY = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
 class RowJob:
-    """RQ jobs that each do the work of a row, by RUN_JOB."""
+    """RQ jobs each of which does the work of a row, by RUN_JOB."""
 
     #: RQ ends a job that runs longer
     seconds: int
-    #: BACKGROUND; IDLE if no user asks for it
+    #: BACKGROUND, or IDLE for jobs that no user requests
     queue: str = BACKGROUND
-    #: whether a job goes before others of its queue, since a user waits for it on a page
+    #: whether a job precedes others of its queue, since a user waits for it on a page
     at_front: bool = False
 
     def enqueue(self, pk: int, *, at_front: bool = False) -> None:
         """Raises RedisError."""
         if self.at_front and self.queue == IDLE:
-            self._mark_first(pk)  # jobs at work give way to it, too
+            self._mark_first(pk)  # working jobs give way to this job, too
         self._queue().enqueue_call(
             RUN_JOB,
             args=(pk,),
@@ -78,8 +79,8 @@ class RowJob:
         )
 
     def ask(self, pk: int) -> None:
-        """Queue the job, unless a worker will come to it. Without Redis the scheduler, which looks
-        at the rows, does it later.
+        """Queue the job, unless a worker will take it. Without Redis the scheduler, which checks
+        the rows, queues it later.
         """
         try:
             self.enqueue_if_lost(pk)
@@ -88,8 +89,8 @@ class RowJob:
             logger.warning("a job cannot be queued", extra=facts)
 
     def enqueue_if_lost(self, pk: int, *, at_front: bool = False) -> bool:
-        """Queue the job again unless a worker will come to it or works on it; in front of others if
-        its worker was killed. Raises RedisError.
+        """Queue the job again unless a worker will take it or works on it. If its worker was
+        killed, it precedes others. Raises RedisError.
         """
         queue, had_begun = self._queue(), False
         job = queue.fetch_job(self._id(pk))
@@ -102,8 +103,8 @@ class RowJob:
         return True
 
     def enqueue_lost(self, pks: Iterable[int]) -> None:
-        """Queue the lost jobs of these rows again. One look at the queue finds those that wait in
-        it, which may be thousands. Raises RedisError.
+        """Queue the lost jobs of these rows again. A single look at the queue finds the jobs that
+        wait in it, which may be thousands. Raises RedisError.
         """
         if wanted := list(pks):
             waiting = set(self._queue().get_job_ids())
@@ -112,13 +113,12 @@ class RowJob:
                     self.enqueue_if_lost(pk)
 
     def put_first(self, pk: int) -> None:
-        """Put the job before the others of its queue, for FIRST_SECONDS; jobs at work give way to
-        it. While it is the turn of one of the others, the job comes after that. Safe to repeat.
-        Raises RedisError.
+        """Put the job before the others of its queue, for FIRST_SECONDS. Working jobs give way to
+        it, unless it is the turn of one of the others. Safe to repeat. Raises RedisError.
         """
         queue, is_front = self._queue(), not is_turn_of_others()
         self._mark_first(pk)
-        # a job that a worker takes meanwhile is not queued again
+        # a job that a worker takes at this moment is not queued again
         if is_front and queue.connection.lrem(queue.key, 1, self._id(pk)):
             queue.push_job_id(self._id(pk), at_front=True)
         else:
@@ -145,8 +145,8 @@ class RowJob:
 
     @contextmanager
     def alone(self, pk: int) -> Iterator[bool]:
-        """Yield whether no other process does the work of the row; none begins to until the block
-        ends.
+        """Yield whether no other process does the work of the row. No other process begins until
+        the block ends.
         """
         with alone_at(JOB, pk) as is_alone:
             yield is_alone
@@ -181,7 +181,7 @@ def live_workers() -> int:
     A killed worker counts until its entry in Redis expires: half a minute.
     """
     queue = django_rq.get_queue(SHIFTS)
-    clean_worker_registry(queue)  # RQ itself does it every ten minutes
+    clean_worker_registry(queue)  # RQ itself does this only every ten minutes
     return int(Worker.count(queue=queue))
 
 
@@ -191,7 +191,7 @@ def is_background_wanted() -> bool:
 
 
 def do_users_wait() -> bool:
-    """Whether a job that a user asks for waits for a worker. Raises RedisError."""
+    """Whether a job that a user requested waits for a worker. Raises RedisError."""
     return bool(django_rq.get_queue(BACKGROUND).count)
 
 
@@ -202,7 +202,7 @@ def does_first_wait() -> bool:
 
 
 def go_ahead() -> None:
-    """Note that a job of IDLE that was put first is at work, so that the others wait. Raises
+    """Note that a job of IDLE that was put first is working, so that the others wait. Raises
     RedisError.
     """
     now = timezone.now().timestamp()
@@ -234,7 +234,7 @@ def note_turn_of_others() -> None:
 
 
 def is_in_hand(job: Job) -> bool:
-    """Whether a live worker is at work on the job."""
+    """Whether a live worker works on the job."""
     status, heard_at = job.get_status(), job.last_heartbeat
     return (
         status == JobStatus.STARTED
@@ -244,9 +244,9 @@ def is_in_hand(job: Job) -> bool:
 
 
 def waits(queue: Queue, job: Job) -> bool:
-    """Whether a worker will come to the job: it is in the queue, or was taken off it just now.
+    """Whether a worker will take the job: it is in the queue, or was taken off it just now.
 
-    The job's own statement is not enough, since a worker that is killed before it begins does not
+    The job's own state is not enough, since a worker that is killed before it begins does not
     change it.
     """
     if job.get_status() != JobStatus.QUEUED:
@@ -256,7 +256,7 @@ def waits(queue: Queue, job: Job) -> bool:
     taken, this_time = queue.intermediate_queue, f"{job.id}@{job.enqueued_at}"
     taken.set_first_seen(this_time)
     seen = taken.get_first_seen(this_time)
-    # if a worker has several queues, RQ does not note what it takes off them
+    # if a worker has several queues, RQ does not record which jobs it takes off them
     may_be_taken = queue.name in (BACKGROUND, IDLE, IMPORTS) or job.id in taken.get_job_ids()
     return may_be_taken and seen is not None and timezone.now() - seen < ON_ITS_WAY
 
@@ -273,6 +273,6 @@ def remove(job: Job) -> None:
                 job, pipeline
             )
             pipeline.execute()
-    with suppress(InvalidJobOperation):  # it is gone
+    with suppress(InvalidJobOperation):  # the job no longer exists
         job.delete()
     Queue(job.origin, job.connection).intermediate_queue.remove(job.id)

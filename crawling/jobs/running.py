@@ -1,5 +1,5 @@
-"""Do the work of background jobs: one process at a time works on a row. It may be killed at any
-moment; the next one continues at the bookmark.
+"""Do the work of background jobs. One process at a time works on a row. It may be killed at any
+moment, and the next process continues at the bookmark.
 """
 
 from __future__ import annotations
@@ -38,22 +38,24 @@ OTHERS_WAIT = "it waits until others have what they need, and continues then"
 WORKER_ENDED = "its worker was stopped; it continues as soon as one is there"
 FAULT = "The background job failed; the log of the worker says how."
 GONE = "it is no longer wanted"
-#: the result of a job that ended for others, and goes on later
+#: the result of a job that ended for others and continues later
 BROKEN_OFF = "others wait"
 INTERRUPTED = "The command that did it was interrupted."
-#: the pool's reference for what a job holds
+#: the pool's reference for the units that a job holds
 HELD_AS = "job-{}"
 
 
 def run_job(job_id: int) -> str:
-    """RQ calls this function; it returns the result of the job. Harmless when run twice."""
+    """Do the work of a job. RQ calls this function, which returns the job's result. Harmless when
+    run twice.
+    """
     connections.close_all()  # a connection from before the fork belongs to the parent
     job = open_jobs().filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
     kind = kind_of(job)
     with ExitStack() as stack:
-        # it forks, so it comes before connections and threads
+        # this forks, so it comes before connections and threads
         forked = child_process(partial(_work, job_id)) if kind.in_child else nullcontext()
         child = stack.enter_context(forked)
         if not stack.enter_context(kind.job.alone(job_id)):
@@ -75,8 +77,8 @@ def run_job(job_id: int) -> str:
 
 
 def work_here(job: BackgroundJob) -> BackgroundJob:
-    """Do a job's work in this process and without a grant, for a command. Return the row as it is
-    then.
+    """Do a job's work in this process and without a grant, for a command. Return the row
+    afterwards.
 
     Raises WrongState if a background worker works on it, or if it is cancelled or deleted
     meanwhile, and CrawlError with the reason why there is no result.
@@ -91,9 +93,10 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
             with _heartbeat(kind, job.pk):
                 said = _work(job.pk, lambda: True)
         except KeyboardInterrupt:
-            # read again: the job may have another name here, or be done already
+            # read again, since the row may have another name on this machine, or the job may be
+            # done already
             row = open_jobs().filter(pk=job.pk).first()
-            if row and row.by is None:  # a job that a user asked for continues in the background
+            if row and row.by is None:  # a job that a user requested continues in the background
                 _give_up(kind, row, INTERRUPTED)
             raise
     job.refresh_from_db()
@@ -104,7 +107,7 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
 
 @contextmanager
 def _turn(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
-    """Hold what the kind needs. Raises NoUnits, AllocationError."""
+    """Hold the units that the kind needs. Raises NoUnits or AllocationError."""
     if kind.memory is None:
         yield None
         return
@@ -115,9 +118,9 @@ def _turn(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
 
 
 def _begin(kind: JobKind, job_id: int) -> str:
-    """Note that a process works on the job. Return why it is not begun, or "".
+    """Note that a process works on the job. Return the reason why it is not begun, or "".
 
-    Another machine does not have the files, so it does the job anew.
+    Another machine does not have the files, so this machine begins anew.
     """
     with transaction.atomic():
         job = open_jobs().select_for_update(of=("self",)).filter(pk=job_id).first()
@@ -138,10 +141,10 @@ def _begin(kind: JobKind, job_id: int) -> str:
 def _result(kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTurn | None) -> str:
     if child is None:
         return _work(job_id, turn.goes_on if turn else lambda: True)
-    assert turn is not None  # a kind whose work is killed for others holds something
+    assert turn is not None  # a kind whose work is interrupted for others holds something
     try:
         became = child.result(turn.goes_on, turn.seconds_left)
-    except KeyboardInterrupt:  # the worker ends, or a user has cancelled it
+    except KeyboardInterrupt:  # the worker ends, or a user has cancelled the job
         for job in open_jobs().filter(pk=job_id):
             _pause(job, WORKER_ENDED)
         raise
@@ -149,7 +152,7 @@ def _result(kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTu
 
 
 def _work(job_id: int, goes_on: GoesOn) -> str:
-    """Do the work of a row that was begun. Return what became of it."""
+    """Do the work of a row that was begun. Return its result in a word."""
     job = open_jobs().select_related("run__crawl", "by").filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
@@ -157,10 +160,10 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
     running = RunningJob(job, goes_on)
     try:
         result = kind.work(running)
-    # whatever a kind raises is noted in its row, where users read it and may try again
+    # any error of a kind is noted in the row, where users read it and may try again
     except Exception as error:
         return _stopped(kind, job, error)
-    except KeyboardInterrupt:  # its worker ends, or a user has cancelled it
+    except KeyboardInterrupt:  # the worker ends, or a user has cancelled the job
         _pause(job, WORKER_ENDED)
         raise
     if result is None:
@@ -197,12 +200,12 @@ def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
 
 
 def _pause(job: BackgroundJob, why: str) -> None:
-    """Note why no process works on the job, which does not count as an attempt."""
+    """Note the reason why no process works on the job. This does not count as an attempt."""
     wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=why)
 
 
 def _broken_off(kind: JobKind, job_id: int) -> str:
-    """Note that the child was killed for others, which does not count as an attempt."""
+    """Note that the child was killed for others. This does not count as an attempt."""
     job = open_jobs().filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
@@ -217,13 +220,15 @@ def _broken_off(kind: JobKind, job_id: int) -> str:
 
 
 def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
-    """Give up the job unless it has ended: a result that came meanwhile is kept."""
+    """Give up the job unless it has ended. A result that was stored meanwhile is kept."""
     if end_job(job, trouble=trouble):
         _clear(kind, job)
 
 
 def _gone(kind: JobKind, job: BackgroundJob) -> str:
-    """The job has lost its subject, or is cancelled, forgotten, or done by another machine."""
+    """The job has lost its subject, or is cancelled or forgotten, or another machine has done
+    it.
+    """
     end_job(job, trouble=GONE)
     _clear(kind, job)
     return GONE
@@ -232,7 +237,7 @@ def _gone(kind: JobKind, job: BackgroundJob) -> str:
 def _clear(kind: JobKind, job: BackgroundJob) -> None:
     try:
         clear_job_files(kind, job)
-    except LEAVING as error:  # the scheduler comes to it
+    except LEAVING as error:  # the scheduler removes it later
         facts = {"job": str(job), "error": str(error)}
         logger.warning("what a job has left is not removed yet", extra=facts)
 
@@ -240,7 +245,7 @@ def _clear(kind: JobKind, job: BackgroundJob) -> None:
 @contextmanager
 def _heartbeat(kind: JobKind, job_id: int) -> Iterator[None]:
     """Note every few seconds that a process works on the job, while the block lasts. Work that
-    looks at its row does this itself, and may fork, so it must have no thread.
+    checks its own row does this itself, and may fork, so it must have no further thread.
     """
     if kind.ends_itself:
         yield

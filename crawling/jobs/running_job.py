@@ -1,4 +1,4 @@
-"""A job at work, as the function sees it that does the work."""
+"""A job at work, as its function sees it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JobWaits(CrawlError):
 class RunningJob:
     def __init__(self, row: BackgroundJob, goes_on: GoesOn) -> None:
         self.row = row
-        #: to be asked after each page or step: whether the work may go on
+        #: returns whether the work may continue; to be called after each page or step
         self.goes_on = goes_on
         self.is_finished = False
         self.progress: dict[str, Any] = dict(row.progress)
@@ -39,15 +39,15 @@ class RunningJob:
         return self.row.run
 
     def bookmark(self, bookmark: Any, **progress: Any) -> None:
-        """Store where to continue, in the transaction that stores the work done so far. Raises
-        JobGone, which must undo that transaction.
+        """Store the place at which to continue, in the transaction that stores the work done so
+        far. Raises JobGone, which must undo that transaction.
         """
         self._note(progress, bookmark=bookmark, attempts=0, breaks=0)
         self.row.bookmark = bookmark
 
     def finish(self, result: Mapping[str, Any], *, run: Run | None = None) -> None:
-        """Store the result in the transaction that makes it; otherwise the value that the work
-        returns is stored afterwards. Raises JobGone, which must undo that transaction.
+        """Store the result in the transaction that makes it; otherwise the value returned by the
+        work is stored afterwards. Raises JobGone, which must undo that transaction.
 
         run: the run that the job has made.
         """
@@ -57,8 +57,8 @@ class RunningJob:
         self.is_finished = True
 
     def counts(self, done: int) -> dict[str, float]:
-        """Progress with `done` more items and the seconds at work, which give the rate of such
-        jobs, however long they gave way to others.
+        """Progress with `done` more items, and the working seconds. Together they give the rate of
+        such jobs, however long the jobs gave way to others.
         """
         since, self._counted_until = self._counted_until, time.monotonic()
         known = {name: self.progress.get(name, 0) for name in ("done", "seconds")}
@@ -66,7 +66,7 @@ class RunningJob:
         return {"done": known["done"] + done, "seconds": seconds}
 
     def note(self, **progress: Any) -> None:
-        """Store the job's progress, without a place to continue from. Raises JobGone."""
+        """Store the job's progress without a place at which to continue. Raises JobGone."""
         self._note(progress)
 
     def _note(self, progress: dict[str, Any], **columns: Any) -> None:

@@ -1,7 +1,7 @@
-"""Hold units of the pool for a moment, outside of any run: a process of its own in the pool.
+"""Hold units of the pool for a moment, outside any run, by a separate process in the pool.
 
 The process requests its whole claim once and holds nothing else, so it can always finish. It
-occupies no worker seat: those are for shifts, and the caller has a worker.
+occupies no worker seat, since seats are for shifts and the caller already has a worker.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LOOK_SECONDS = 0.2
 
 
 class NoUnits(CrawlError):
-    """The pool could not spare what this needs in time; try again in a moment."""
+    """The pool could not spare the needed units in time; try again in a moment."""
 
 
 @contextmanager
@@ -54,8 +54,9 @@ def temporary_grant(
     """Hold the wanted units, or as many as the pool has in total, and give everything back at the
     end.
 
-    Yields the units by class, and an event that is set if they are taken back: stop then. Raises
-    NoUnits when they are not granted in time, AllocationError if the pool is busy.
+    Yields the units by class, and an event that is set if they are taken back, whereupon the caller
+    must stop. Raises NoUnits when they are not granted in time, AllocationError if the pool is
+    busy.
     """
     pool = default_pool()
     capacity = capacity_of(pool)
@@ -98,7 +99,7 @@ def others_lack(held: Iterable[str]) -> bool:
 
 
 def release_orphaned_grant(reference: str) -> None:
-    """End the pool's process that a killed caller has left; harmless if there is nothing."""
+    """End the pool's process that a killed caller has left. Harmless if there is none."""
     left = Process.objects.filter(run_ref=f"{TEMPORARY_REF}{reference}", state=ProcessState.ACTIVE)
     for process in left.values_list("pk", flat=True):
         finish_process(process=process)
@@ -115,7 +116,7 @@ def _granted(process: int, amounts: Mapping[str, int], wait_seconds: float) -> i
         deadline_seconds=wait_seconds,
     )
     while not found.granted and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)  # rows are read, since any process may have granted the units
+        time.sleep(LOOK_SECONDS)  # the rows are checked, since any process may grant the units
         found = outcome_of(request_id) or found
     if not found.granted:
         found = cancel_request(request_id=request_id)

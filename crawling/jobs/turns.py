@@ -1,4 +1,6 @@
-"""The turns of background jobs that work when no one else needs the units or the processors."""
+"""The turns of background jobs that work only while no one else needs the units or the
+processors.
+"""
 
 from __future__ import annotations
 
@@ -23,31 +25,31 @@ from crawling.jobs.rq_jobs import (
 from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
 from crawling.machine.cpu_affinity import hurry, let_shifts_go_first
 
-#: The job asks again at its next turn. While it waits it must not become the one that others may
-#: pass no more.
+#: A job asks again at its next turn. While it waits, it must not become the process that others may
+#: bypass no more.
 WAIT_SECONDS = 2.0
-#: between two looks whether another process waits
+#: the time between two checks whether another process waits
 LOOK_SECONDS = 0.5
-#: The length of a turn among jobs that no user asks for. To begin one takes seconds, for the
+#: The length of a turn among jobs that no user requested. Beginning one takes seconds, for the
 #: process, its libraries and the index.
 TURN_SECONDS = 10.0
-#: A result may be as old as that, and a job takes a moment to end.
+#: The longest step: a check may be as old as LOOK_SECONDS, and a job takes a moment to end.
 STEP_SECONDS = 4.0
 
 
 class IdleTurn:
-    """Decides when to give back what is held: as soon as another process needs it, or a job that a
-    user asks for waits for this worker, or one that was put first; and after TURN_SECONDS if
+    """Decides when a job gives its units back: as soon as another process needs them, or when a job
+    that a user requested, or that was put first, waits for this worker; and after TURN_SECONDS if
     another idle job waits. A job that was put first does not give way to another idle job, unless
     the others have waited so long that it is their turn.
 
-    A thread looks. Work behind busy shifts may take a minute for a page, so the thread lets this
-    work process hurry once a user or another process waits. It does not do so for another idle job:
-    if two take turns, one always waits.
+    A thread checks this. Work behind busy shifts may take a minute for a page, so the thread raises
+    the priority of this work process once a user or another process waits. It does not do so for
+    another idle job, since one of two such jobs always waits.
     """
 
     def __init__(self, is_first: Callable[[], bool] = lambda: False) -> None:
-        """is_first: whether its own job was put first; raises RedisError."""
+        """is_first: whether the job itself was put first. Raises RedisError."""
         self._units: Iterable[str] = ()
         self._is_first = is_first
         self._lost, self._is_wanted = threading.Event(), threading.Event()
@@ -56,28 +58,28 @@ class IdleTurn:
         self._is_urgent = threading.Event()
         self._ends_at = math.inf
         self.is_over = False
-        #: whether this turn began as one of the jobs that were not put first
+        #: whether this turn belongs to the jobs that were not put first
         self._is_their_turn = False
         with suppress(RedisError):
             self._is_their_turn = have_others_waited()
         self.begin()
 
     def begin(self) -> None:
-        """Count TURN_SECONDS from now on, without the time for preparation."""
+        """Count TURN_SECONDS from now on, so that the preparation does not count."""
         self._yields_at = time.monotonic() + TURN_SECONDS
 
     def hold(self, units: Iterable[str], lost: threading.Event) -> None:
-        """Give way to processes that need these units from now on, and end once they are lost."""
+        """From now on, give way to processes that need these units, and end if they are lost."""
         self._units, self._lost = units, lost
 
     def goes_on(self) -> bool:
-        """Whether the turn lasts; to be asked after each page."""
+        """Whether the turn lasts. To be called after each page."""
         self.is_over = self.is_over or self._lost.is_set() or self._is_wanted.is_set()
         return not self.is_over
 
     def seconds_left(self) -> float:
         """The seconds for which work that cannot end after each page may continue, so that it gives
-        back what it holds within 5 s of another process's request; infinite while there is none.
+        back its units within 5 s of another process's request. Infinite while there is no request.
         """
         is_lost = self._lost.is_set()
         if not (is_lost or self._is_urgent.is_set()):
@@ -87,7 +89,7 @@ class IdleTurn:
         return self._ends_at - time.monotonic()
 
     def look(self) -> None:
-        """Raises DatabaseError, RedisError."""
+        """Check whether the turn is over. Raises DatabaseError or RedisError."""
         if do_users_wait() or others_lack(self._units):
             hurry()
             self._is_urgent.set()
@@ -120,10 +122,11 @@ class IdleTurn:
 def idle_turn(
     reference: str, *, label: str, mebibytes: int, is_first: Callable[[], bool] = lambda: False
 ) -> Iterator[IdleTurn]:
-    """Work behind shifts, and hold memory that is asked for after all others, until the block ends.
+    """Until the block ends, work with a lower priority than shifts, and hold memory that is granted
+    after all other requests.
 
-    reference: names the job; units that a killed job with the same reference has left are given
-    back. is_first: see IdleTurn. Raises NoUnits, AllocationError.
+    reference: names the job; units of a killed job with the same reference are given back.
+    is_first: see IdleTurn. Raises NoUnits, AllocationError.
     """
     release_orphaned_grant(reference)
     turn, over = IdleTurn(is_first), threading.Event()

@@ -1,1 +1,1 @@
-"""A run's life: its grants, shifts, pauses, losses and end."""
+"""The life of a run: its grants, shifts, pauses, losses and end."""

@@ -1,4 +1,4 @@
-"""Why a run is not fetching: a verdict from what is known about it at one moment."""
+"""The reason why a run is not fetching: a verdict from the facts about it at one moment."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ STARTING_SOON = "Starting …"
 
 
 class StallCause(StrEnum):
-    """The cause that keeps a run from fetching; `FETCHING` and `STARTING` mean that there is
-    none.
+    """The cause that keeps a run from fetching. `FETCHING` and `STARTING` mean that there is no
+    cause.
     """
 
     FETCHING = "fetching"
@@ -44,21 +44,19 @@ class StallCause(StrEnum):
 
 @dataclass(frozen=True)
 class NextHost:
-    """The host that is free first, and the seconds until then; negative if it has been free for
-    that time.
-    """
+    """The host that is free first, and the seconds until then (negative if it is already free)."""
 
     name: str
     seconds: float
-    #: another crawl that is fetching from it
+    #: another crawl that is fetching from the host
     taken_by: str | None = None
     #: the last status of the URL that waits there for another try
     status: int | None = None
-    #: its name is not known yet
+    #: whether the host's name is not resolved yet
     is_held: bool = False
-    #: the answer that makes it rest for all crawls, a sentence
+    #: the answer that makes the host rest for all crawls, as a sentence
     rest_reason: str = ""
-    #: the outage of the host, in a sentence, if it has one
+    #: the outage of the host, as a sentence, if it has one
     outage: str = ""
 
 
@@ -67,21 +65,21 @@ class RunFacts:
     """The facts of a run that has not ended."""
 
     state: str
-    #: the cause of its pause, in a sentence
+    #: the cause of the run's pause, as a sentence
     paused: str = ""
-    #: why its request for resources waits, and what ends the wait
+    #: the reason why its request for resources waits, and the event that ends the wait
     wait: str = ""
     wait_ends: str = ""
-    #: the seconds since a grant that has not been taken up
+    #: the seconds since a grant that no worker has taken up
     granted_seconds: float | None = None
     #: the seconds since a live shift last wrote
     quiet_seconds: float | None = None
-    #: the seconds until a live shift's lease runs out
+    #: the seconds until a live shift's lease expires
     lease_seconds: float | None = None
     queued: int = 0
     quarantined: int = 0
     next_host: NextHost | None = None
-    #: None if Redis cannot be asked
+    #: None if Redis does not answer
     workers: int | None = None
     is_scheduler_there: bool = True
 
@@ -90,7 +88,7 @@ class RunFacts:
 class Stall:
     cause: StallCause
     sentence: str
-    #: what an operator can do; empty if nothing
+    #: the operator's remedy; empty if there is none
     remedy: str = ""
     seconds: float | None = None
 

@@ -1,6 +1,4 @@
-"""The sentences about a run's end: its pages, and the URLs that its limits and its traps kept
-out.
-"""
+"""The sentences about a run's end: its pages, and the URLs that its limits and traps excluded."""
 
 from __future__ import annotations
 
@@ -13,12 +11,12 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import ONE_TEXT
 from crawling.runs.failure_causes import FailureCause, causes_without_samples
 
-#: the least number of a site's pages that repeat the text of others, and the divisor for their
-#: least share; some pages of an honest site may do so, too
+#: the least number of a site's pages with a repeated text, and the divisor for their least share; a
+#: few pages of an honest site may repeat texts, too
 LEAST_ALIKE, LEAST_SHARE = 10, 2
-#: the most such sites that are shown, and that the end of a run names
+#: the most such sites that are shown, and that are named at the end of a run
 MOST_SITES, MOST_TOLD = 10, 3
-#: the end of a run if no limit kept any URL out
+#: the end of a run if no limit excluded any URL
 ALL_DONE = "Every URL in scope is done."
 #: our words that begin a cause's sentence and may be written in lower case inside another
 OPENING = frozenset({"A", "An", "More", "No", "Reading", "The", "Unpacking"})
@@ -39,7 +37,9 @@ def in_vain(run: Run) -> str:
 
 
 def _commonest(causes: list[FailureCause]) -> str:
-    """The commonest cause, as a part of a sentence; with its share if there are several causes."""
+    """The most common cause, as a part of a sentence, with its share if there are several
+    causes.
+    """
     first = max(causes, key=lambda cause: cause.urls)
     word, space, rest = first.sentence.rstrip(".").partition(" ")
     told = f"{word.lower() if word in OPENING else word}{space}{rest}"
@@ -49,7 +49,9 @@ def _commonest(causes: list[FailureCause]) -> str:
 
 
 def ending_of(run: Run) -> str:
-    """The sentence for a run with nothing left to fetch: whether limits kept anything out."""
+    """The sentence for a run with nothing left to fetch, which says whether limits excluded any
+    URLs.
+    """
     kept_out = set(run.verdict_counts.values_list("rule", flat=True))
     if Rule.BUDGET in kept_out and (reached := soft_limit_reached(run)):
         return (
@@ -85,8 +87,8 @@ def ending_of(run: Run) -> str:
 
 
 def sites_of_one_text(run: Run) -> list[TrapPattern]:
-    """The sites on which many pages repeat the text of others, without those that are held for
-    it.
+    """The sites on which many pages repeat the text of others, except sites that are held for this
+    reason.
     """
     alike = F("fetched") - F("fresh")
     return list(

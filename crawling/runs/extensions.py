@@ -1,4 +1,4 @@
-"""The parts that packages add to the crawler, and the needs of a crawl for them."""
+"""The parts that packages add to the crawler, and the parts that a crawl needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def installed_extensions() -> list[Extension]:
 
 
 def missing_parts(visit_order: str, seeds: Iterable[str]) -> str:
-    """Why a crawl with this order cannot run in this process, with the remedy; empty if it can.
+    """The reason why a crawl with this order cannot run in this process, with the remedy; empty if
+    it can run.
 
     seeds: in canonical form.
     """

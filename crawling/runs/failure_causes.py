@@ -1,4 +1,6 @@
-"""Why URLs of a run failed or were excluded, from counts that are kept: no URL is counted here."""
+"""The reasons why URLs of a run failed or were excluded, from stored counts: no URL is counted
+here.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ class FailureCause:
     state: str
     status: int
     urls: int
-    #: the first of them
+    #: the first of these URLs
     samples: list[UrlSample] = field(default_factory=list)
 
     @property
@@ -76,7 +78,7 @@ class FailureCause:
 
 
 def causes_without_samples(run: Run, *, most: int | None = None) -> list[FailureCause]:
-    """The `most` commonest causes, or all; failures before exclusions."""
+    """The `most` commonest causes, or all. Failures precede exclusions."""
     counts = RunStatusCount.objects.filter(run=run, state__in=NOT_FETCHED, urls__gt=0)
     rows = counts.order_by("state", "-urls", "status")[:most]
     return [FailureCause(row.state, row.status, row.urls) for row in rows]
@@ -85,7 +87,7 @@ def causes_without_samples(run: Run, *, most: int | None = None) -> list[Failure
 def failure_causes(
     run: Run, *, most: int, counts: Iterable[tuple[str, int, int]] | None = None
 ) -> list[FailureCause]:
-    """The commonest causes with samples of their URLs, failures before exclusions.
+    """The commonest causes with samples of their URLs. Failures precede exclusions.
 
     counts: state, status and number of the run's URLs, if the caller has read them already.
     """

@@ -1,7 +1,7 @@
 """The pool of a crawl, its team's share of the pool, and a run's requests to the pool. No
-transaction here touches both the pool's rows and the crawl's.
+transaction here touches both the rows of the pool and those of the crawl.
 
-So each step may be repeated after a crash between two steps; the scheduler does so
+So each step may be repeated after a crash between two steps, and the scheduler repeats it
 (`crawling.scheduler`).
 """
 
@@ -49,19 +49,20 @@ from crawling.orders.claims import start_amounts
 TEAM_REF = "team/"
 logger = logging.getLogger(__name__)
 
-#: the reference of a run's processes in the pool; those of experiments, pre-resolvers and test
+#: the reference of a run's processes in the pool. Processes of experiments, pre-resolvers and test
 #: fetches have other references, and no shifts
 RUN_REF = "run/"
-#: a shift is asked for when something falls due within this time
+#: a shift is requested when a host falls due within this time
 SOON_SECONDS = 1.0
 
 
-#: a process of a run that is not, or no longer, in the pool, as when an ended run continues
+#: a process of a run that is not, or no longer, in the pool, for example when an ended run
+#: continues
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
 
 
 def share_limits(pool: Pool, team: str) -> dict[str, int]:
-    """The limits of a team's claims on a pool, by class; classes without a limit are left out."""
+    """The limits of a team's claims on a pool, by class. Classes without a limit are left out."""
     share = Share.objects.filter(pool=pool, ref=f"{TEAM_REF}{team}").first() if team else None
     if share is None:
         return {}
@@ -70,7 +71,9 @@ def share_limits(pool: Pool, team: str) -> dict[str, int]:
 
 
 def share_of(pool: Pool, team: str) -> int | None:
-    """The share that the processes of a team's crawl have; a team has one from its first run on."""
+    """The share to which the processes of a team's crawl belong. A team has one from its first run
+    on.
+    """
     return ensure_share(pool=pool.pk, ref=f"{TEAM_REF}{team}", name=team).pk if team else None
 
 
@@ -86,7 +89,7 @@ def enroll(run: Run) -> None:
         try:
             row = _registered(pool, process)
         except BankBusy:
-            return  # the scheduler enrolls it later
+            return  # the scheduler enrols it later
         except AllocationError as error:
             _fail(run, f"The resource limits were refused: {error}")
             return
@@ -106,8 +109,8 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
     latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
     if latest and latest.state == ProcessState.ACTIVE:
         return latest
-    # The scheduler and the start of the run may register it at the same time; the pool creates one
-    # process.
+    # The scheduler and the start of the run may register the process at the same time; the pool
+    # creates only one.
     return register_process(
         pool=pool.pk,
         label=_label(process),
@@ -127,17 +130,17 @@ def _label(process: RunProcess) -> str:
 
 
 def ask_for_shifts(run: Run) -> None:
-    """Ask for a shift for each process that has work due and no shift."""
+    """Request a shift for each process that has URLs due and no shift."""
     for process in run.processes.exclude(bank_process=None):
         ask_for_shift(process)
 
 
 def ask_for_shift(process: RunProcess) -> None:
-    """Ask the pool for the start of a shift, if the process has something due.
+    """Ask the pool for the start of a shift, if the process has a URL due.
 
-    Asking twice does no harm. No start is requested for an extra process beyond its first shift, or
-    for one that is no longer in the order; for a crawl that uses idle capacity only the scheduler
-    requests it (`crawling.runs.idle_capacity`).
+    Asking twice does no harm. No start is requested for an extra process after its first shift, or
+    for a process that is no longer in the order. For a crawl that uses idle capacity only, the
+    scheduler requests starts (`crawling.runs.idle_capacity`).
     """
     crawl = process.run.crawl
     if not (process.is_extra or process.is_retired or crawl.idle_only or process.is_surplus(crawl)):
@@ -145,7 +148,7 @@ def ask_for_shift(process: RunProcess) -> None:
 
 
 def request_start(process: RunProcess) -> None:
-    """Request a start for any process of a run at work."""
+    """Request a start for any process of an active run."""
     run = Run.objects.select_related("crawl").get(pk=process.run_id)
     due_in = seconds_until_due(process)
     if (
@@ -165,14 +168,14 @@ def request_start(process: RunProcess) -> None:
             kind=RequestKind.START,
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
-        # another process was faster; the scheduler asks a busy pool again
+        # another process was faster; the scheduler repeats a request that found the pool busy
         return
     if run.crawl.idle_only and not outcome.granted:
         cancel_request(request_id=outcome.request_id)
     elif not outcome.granted:
         write(run.pk, f"Waiting for resources: {outcome.reason}")
     if not Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).exists():
-        cancel_waiting(run)  # paused or stopped between the look and the request
+        cancel_waiting(run)  # the run was paused or stopped between the look and the request
 
 
 def _goes_on_with_what_it_kept(bank_process: int) -> bool:
@@ -200,7 +203,7 @@ def _goes_on_with_what_it_kept(bank_process: int) -> bool:
 
 
 def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
-    """End a shift in the pool: everything is released, unless an operator paused the run with
+    """End a shift in the pool. Everything is released, unless an operator paused the run with
     *keep* and that is safe.
     """
     run = Run.objects.get(pk=process.run_id)
@@ -216,7 +219,7 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
                 f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: "
                 f"{listed(format_amounts(pool, kept.amounts))}.",
             )
-            # Another process may have settled the run before.
+            # Another process may have settled the run already.
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
             return
     release_resources(
@@ -233,7 +236,9 @@ PAUSED_BY_SOMEBODY = "Paused by an operator; "
 
 
 def paused_sentence(run: Run) -> str:
-    """Why the run is paused, if no operator paused it, or what has become of its holdings."""
+    """The reason why the run is paused, unless an operator paused it, or a sentence about its
+    reserved units.
+    """
     if run.trouble:
         return run.trouble
     if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))[
@@ -260,7 +265,7 @@ def cancel_waiting(run: Run) -> None:
 
 
 def leave_bank(run: Run) -> None:
-    """End the run's processes in the pool; all that they still hold goes back."""
+    """End the run's processes in the pool. All units that they still hold are given back."""
     for process_id in run.processes.exclude(bank_process=None).values_list(
         "bank_process", flat=True
     ):

@@ -1,5 +1,5 @@
-"""How many processes a run has (SEEDS W14): as many as its order says, also after an edit; or, if
-the order leaves that open, one, and an *extra* one for each worker that has nothing else to do.
+"""The number of processes of a run (SEEDS W14): as many as its order says, also after an edit. If
+the order leaves that open, the run has one process, and an *extra* one for each idle worker.
 
 An extra process never stays in the pool's line, gives way as soon as others wait, and leaves when
 its shift has ended. So hosts belong to it only while a worker serves them.
@@ -22,7 +22,7 @@ from crawling.orders.order import MOST_PROCESSES
 from crawling.runs.grants import ask_for_shift, enroll, request_start
 from crawling.runs.idle_capacity import REFUSED_SECONDS, lack_of_idle_capacity
 
-#: due hosts that make a process worth its worker
+#: the number of due hosts for which a further process is worth a worker
 HOSTS_EACH = 4
 
 #: runs that have a shift, or an extra process
@@ -36,9 +36,9 @@ SELECT run_id FROM crawling_runprocess WHERE is_extra AND NOT is_retired
 
 @dataclass
 class ExtraProcesses:
-    """Brings each run at work to the number of processes that it should have."""
+    """Gives each active run the right number of processes."""
 
-    #: the time until which a run gets no extra process, by run; monotonic seconds
+    #: by run, the time until which it gets no extra process; monotonic seconds
     _paused: dict[int, float] = field(default_factory=dict)
 
     def fit_processes(self) -> None:
@@ -48,7 +48,7 @@ class ExtraProcesses:
         with connection.cursor() as cursor:
             cursor.execute(TO_FIT)
             found = [row[0] for row in cursor.fetchall()]
-        # what a paused run holds may be reserved
+        # the units of a paused run may be reserved
         runs = Run.objects.select_related("crawl").exclude(state__in=PAUSE_STATES)
         for run in runs.filter(pk__in=found).order_by("pk"):
             self._fit(run)
@@ -72,7 +72,9 @@ class ExtraProcesses:
                 self._retire(run, process)
 
     def _retire(self, run: Run, process: RunProcess) -> None:
-        """Take a process without a shift out of the pool, and give its hosts to the others."""
+        """Take a process without a shift out of the pool, and give its hosts to the run's other
+        processes.
+        """
         if _has_shift(process):
             return
         bank = process.bank_process
@@ -85,7 +87,7 @@ class ExtraProcesses:
 
 
 def _has_shift(process: RunProcess) -> bool:
-    """Whether it has a shift, or was granted the start of one."""
+    """Whether the process has a shift, or was granted the start of one."""
     process.refresh_from_db()
     bank = process.bank_process
     return (
@@ -110,7 +112,7 @@ def _numbers(run: Run) -> set[int]:
 
 
 def _add(run: Run, number: int, *, is_extra: bool) -> RunProcess:
-    """Add a process with this number to the run, new or back, and to the pool. Hosts come to it
+    """Add a process with this number, new or used before, to the run and to the pool. It gets hosts
     with its first shift.
     """
     wanted = {"is_retired": False, "serving": False, "is_extra": is_extra}
@@ -121,7 +123,7 @@ def _add(run: Run, number: int, *, is_extra: bool) -> RunProcess:
 
 
 def _has_room(run: Run) -> bool:
-    """Whether one more process would find a worker, units without a waiter, and hosts."""
+    """Whether one more process would find a worker, units for which no process waits, and hosts."""
     if lack_of_idle_capacity(run.crawl):
         return False
     enough = HOSTS_EACH * len(_numbers(run))

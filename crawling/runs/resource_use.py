@@ -13,13 +13,13 @@ from allocation.snapshot import PoolCard
 from crawling.installation.pools import crawl_pools, default_classes
 from crawling.models import Shift
 
-#: the classes that `crawling.fetching.shift.grants` measures; a pool may have others
+#: the classes that `crawling.fetching.shift.grants` measures; a pool may have further ones
 MEASURED = tuple(new.key for new in default_classes(1))
 
 
 def use_by_pool() -> dict[int, dict[str, int]]:
-    """Units in use in each pool of crawls, by class, as the live shifts wrote them at most a second
-    ago.
+    """Units in use in each pool of crawls, by class, as the live shifts stored them at most a
+    second ago.
     """
     sums = {
         pool: Counter(dict.fromkeys(MEASURED, 0))

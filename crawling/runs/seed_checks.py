@@ -1,4 +1,4 @@
-"""Checks whether seeds can be crawled at all, before a crawl is made."""
+"""Checks, before a crawl is created, whether its seeds can be crawled at all."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ NO_CONTACT = (
 )
 #: the most names of seeds whose addresses are shown beforehand
 MOST_NAMES = 100
-#: seconds for which a name server's answer is good enough for a warning
+#: the seconds for which a name server's answer is good enough for a warning
 KNOWN_FOR = 3600.0
-#: the note of a rule of access that was made on the form with the seeds
+#: the note of an access rule that was added on the form with the seeds
 ALLOWED_HERE = "allowed on the form of a new crawl"
 
 
 def seed_errors(order: CrawlOrder) -> dict[str, str]:
-    """The mistakes of the seeds and a missing contact, by field of the form."""
+    """The mistakes of the seeds, including a missing contact, by field of the form."""
     addresses = [read_address(seed) for seed in order.seeds]
     if mistakes := seed_mistakes(addresses):
         return {"seeds": in_short(mistakes)}
@@ -51,11 +51,11 @@ def seed_errors(order: CrawlOrder) -> dict[str, str]:
 
 
 def lacks_contact(addresses: Iterable[Address]) -> bool:
-    """Whether one of the addresses is a real site and no contact is set.
+    """Whether one of the addresses is a real site although no contact is set.
 
     The addresses have no mistakes.
 
-    Files are not real sites, nor are addresses that are not public or that an administrator has
+    Files are no real sites, nor are addresses that are not public or that an administrator has
     allowed.
     """
     if identity().contact_url:
@@ -76,7 +76,7 @@ def without_mistakes(seeds: Iterable[str]) -> list[Address]:
     """The addresses of the seeds that could be fetched."""
     found = []
     for seed in seeds:
-        with suppress(BadUrl):  # its scheme belongs to a package that is gone
+        with suppress(BadUrl):  # the scheme belongs to a package that is no longer installed
             found.append(read_address(seed))
     return [each for each in found if not seed_mistakes([each])]
 
@@ -104,7 +104,7 @@ class ClosedAddress:
 
     address: str
     port: int
-    #: why crawls may not use it
+    #: the reason why crawls may not use the address
     sentence: str
     #: the name that resolves to the address; empty if a seed has the address itself
     name: str = ""
@@ -113,8 +113,7 @@ class ClosedAddress:
 def closed_addresses(seeds: Sequence[str]) -> list[ClosedAddress]:
     """The addresses that an administrator would have to allow before the seeds can be fetched.
 
-    Names are considered only if their addresses are known: see `unknown_names`. seeds: in canonical
-    form.
+    A name counts only if its addresses are known (see `unknown_names`). seeds: in canonical form.
     """
     policy, found = dial_policy(), dict[tuple[str, int], ClosedAddress]()
     known = known_addresses(names_of(seeds))
@@ -136,20 +135,20 @@ def closed_addresses(seeds: Sequence[str]) -> list[ClosedAddress]:
 
 
 def unknown_names(seeds: Sequence[str]) -> list[str]:
-    """Names of the seeds that were not looked up lately. seeds: in canonical form."""
+    """Names of the seeds that were not looked up recently. seeds: in canonical form."""
     names = names_of(seeds)
     known = known_addresses(names)
     return [name for name in names if name not in known]
 
 
 def names_of(seeds: Sequence[str]) -> list[str]:
-    """The first MOST_NAMES names in seeds of canonical form, each once."""
+    """The first MOST_NAMES names in seeds, each once. seeds: in canonical form."""
     hosts = filter(None, map(_host_of, map(read_address, seeds)))
     return list(dict.fromkeys(host.text for host in hosts if not host.is_literal))[:MOST_NAMES]
 
 
 def _host_of(address: Address) -> HostName | None:
-    """The name of a seed's host; None for a file, or a name that is never looked up."""
+    """The name of a seed's host. None for a file, or for a name that is never looked up."""
     try:
         return read_host(address.hostname) if address.scheme != "file" else None
     except DnsCacheError:
@@ -157,7 +156,7 @@ def _host_of(address: Address) -> HostName | None:
 
 
 def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """The known addresses of names; a name without an address has none."""
+    """The known addresses of names. A name may have none."""
     since = time.time() - KNOWN_FOR
     known = store.read(names)
     return {
@@ -166,15 +165,15 @@ def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
 
 
 def may_be_allowed(address: str, port: int) -> bool:
-    """Whether a rule of access could open this address, from which no crawl may fetch yet."""
+    """Whether an access rule could allow this address, from which no crawl may fetch yet."""
     policy, rule = dial_policy(), AllowedRange(ip_network(address), port, port)
     is_closed = not policy.vet([address], port).permitted
     return is_closed and bool(policy.plus([rule]).vet([address], port).permitted)
 
 
 def allow_port(asked: str, *, by: User) -> str:
-    """Let crawls fetch from an address and a port, like `127.0.0.1 80`; return the rule's text.
-    Raises ValidationError.
+    """Let crawls fetch from an address and a port, such as `127.0.0.1 80`. Return the text of the
+    rule. Raises ValidationError.
     """
     address, _, port = asked.rpartition(" ")
     number = whole_number(port) or 0

@@ -1,5 +1,5 @@
-"""The beginning and the end of a shift, even of one that did not close itself, and the state of a
-run when no shift is left.
+"""The beginning and the end of a shift, including a shift that could not close itself, and the
+state of a run when no shift is left.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ABORTED = (
     "Aborted by an operator; its pages and its queue are kept, and what was being fetched counts "
     "for nothing."
 )
-#: a shift ends after this many slices even if no process waits
+#: a shift ends after this many time slices even if no process waits
 LONGEST_SLICES = 10
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ UNTAKEN = ""
 
 
 class FetchThreadLine(NamedTuple):
-    """The step of a fetch thread, and its beginning, in seconds of the epoch."""
+    """The current step of a fetch thread, and the beginning of the step in seconds of the epoch."""
 
     number: int
     step: str
@@ -56,11 +56,11 @@ class FetchThreadLine(NamedTuple):
 
 
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
-    """Open the shift of an epoch whose lease was taken.
+    """Open the shift of an epoch, whose lease the caller has taken.
 
     Return None if the run needs none, or this epoch already had one.
 
-    URLs that an earlier shift of the process left in process go back to its queues first.
+    URLs that an earlier shift of the process left in process are put back into their queues first.
     """
     with locked_run(process.run_id) as run:
         if run.state not in WORKING_STATES:
@@ -81,19 +81,19 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
 
 
 def end_shift(shift: Shift, ending: str) -> None:
-    """Close the shift: untried URLs go back to their queues, and the run's state is updated.
+    """Close the shift: put untried URLs back into their queues, and update the run's state.
 
     Safe to repeat.
 
-    The shift has let its hosts go itself, each with its own waiting time; the pool's units are
-    released by the caller.
+    The shift has already released its hosts, each with its own waiting time. The caller releases
+    the pool's units.
     """
     with locked_run(shift.process.run_id):
         _close(shift, ending)
 
 
 def note_work(shift: Shift, threads: Sequence[FetchThreadLine], used: Mapping[str, int]) -> None:
-    """Store what each fetch thread does, and the use of each resource class, while the shift
+    """Store the step of each fetch thread, and the use of each resource class, while the shift
     lives.
     """
     Shift.objects.filter(pk=shift.pk, ended_at=None).update(
@@ -110,12 +110,12 @@ def lose_shift(
     worker: str | None = None,
     blame: PoisonSuspects | None = None,
 ) -> None:
-    """Close a shift that cannot do it itself.
+    """Close a shift that cannot close itself.
 
     is_dead: its operating-system process is known to have ended, so its hosts are free after one
-    delay. Otherwise they stay leased until the lease has run out and the delay after it. worker:
-    only if that worker had it. blame: the URLs against which the loss counts; None for all in
-    process.
+    delay. Otherwise they stay leased until their lease has expired, and one delay longer. worker:
+    close the shift only if this worker had it. blame: the URLs against which the loss counts; None
+    for all in process.
     """
     shifts = Shift.objects.filter(process=process, epoch=epoch, ended_at=None)
     if worker is not None:
@@ -154,8 +154,8 @@ def _which(process: RunProcess) -> str:
 
 
 def settle_run(run_id: int) -> Run:
-    """Move the run on if no shift of it is alive: to paused, stopped or finished; then leave the
-    pool if it has ended.
+    """If no shift of the run is alive, let the run become paused, stopped or finished. Take it out
+    of the pool if it has ended.
 
     An empty queue alone is not the end (SEEDS B13): a page in process may still bring links, and
     then a shift is alive.
@@ -175,7 +175,7 @@ def _settle(run: Run) -> None:
     if new is None:
         return
     run.state, run.reason = new
-    # A trouble is already in the log, and begins with what the run does about it.
+    # a trouble is already in the log, and begins with the action that the run takes
     write(
         run.pk,
         f"{run.state.capitalize()}."
@@ -189,13 +189,13 @@ def _settle(run: Run) -> None:
 
 
 def _what_follows(run: Run) -> tuple[RunState, str] | None:
-    """The next state of a run without shifts, and why; None if it stays."""
+    """The next state of a run without shifts, and the reason; None if its state stays the same."""
     if wound_down := WOUND_DOWN.get(RunState(run.state)):
         return wound_down, _why_wound_down(run)
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():
-        # An edit may admit URLs that were excluded; the scheduler handles it first.
+        # An edit may admit URLs that were excluded; the scheduler applies it first.
         return _ended(run, "") if run.judged_by in ("", rules_key(run.crawl)) else None
     sentence = limit_reached(run)
     return _ended(run, sentence) if sentence else None
@@ -208,9 +208,9 @@ def _why_wound_down(run: Run) -> str:
 
 
 def _ended(run: Run, limit: str) -> tuple[RunState, str]:
-    """The end of a run, and why: one that fetched nothing with success has failed.
+    """The end of a run, and the reason. A run that fetched nothing with success has failed.
 
-    limit: the sentence of the limit that ended it, or empty.
+    limit: the sentence of the limit that ended the run, or empty.
     """
     if vain := in_vain(run):
         return RunState.FAILED, f"{limit} {vain}".lstrip()
@@ -233,23 +233,23 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
 
 
 def continue_shift(process: RunProcess) -> None:
-    """Settle the run after a shift has left the pool, note what became of its units, and request
-    the next shift if work is due.
+    """Settle the run after a shift has left the pool, note the fate of the shift's units, and
+    request the next shift if a URL is due.
     """
     _go_on(settle_run(process.run_id), process)
 
 
 def _go_on(run: Run, process: RunProcess) -> None:
     if run.state == RunState.PAUSED:
-        # The run may have been settled before its units were back.
+        # The run may have been settled before its units were given back.
         Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
     if run.state in WORKING_STATES:
         ask_for_shift(process)
 
 
 def lost_a_server(error: BaseException | None) -> bool:
-    """Whether this error ended a shift because PostgreSQL or Redis went away or others kept rows
-    locked, which no page can cause.
+    """Whether this error ended a shift because PostgreSQL or Redis was away or other transactions
+    held locks, which no page can cause.
     """
     return isinstance(error, RedisGone) or was_cut_off(error) or was_in_the_way(error)
 
@@ -260,9 +260,9 @@ def shift_was_lost(
     """Close a shift whose operating-system process has ended, release its units, and continue the
     run.
 
-    worker: the one that had the shift, or was about to take it up. Another worker's shift of the
-    same epoch, which exists after a failover that lost commits, is left alone. blame: the URLs that
-    may be the cause; None for all in process.
+    worker: the worker that had the shift, or was about to take it up. A shift of another worker
+    with the same epoch, which can exist after a failover that lost commits, is left alone. blame:
+    the URLs that may be the cause; None for all in process.
     """
     process = _process_of(process_id)
     if process is None:
@@ -279,7 +279,7 @@ def shift_was_lost(
 
 
 def close_shifts_lost_here(but: str = "") -> None:
-    """Close the shifts of this machine whose process was killed together with the worker above it.
+    """Close the shifts of this machine whose process was killed together with its worker.
 
     but: a live worker, which closes its own shift, since it knows the cause.
     """
@@ -296,7 +296,7 @@ def _process_of(bank_process: int) -> RunProcess | None:
 
 
 def shift_was_reaped(process_id: int, epoch: int) -> None:
-    """Close a shift whose units the pool took back because its lease ran out. Its hosts rest until
+    """Close a shift whose units the pool took back because its lease expired. Its hosts rest until
     their own leases end.
     """
     process = _process_of(process_id)

@@ -25,8 +25,8 @@ from crawling.web.addresses import canonical_address
 def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Start a run: queue its seeds, and request the first shifts of its processes.
 
-    Raises WrongState if a run of this crawl has not ended yet, or if a seed is a public site and no
-    contact is set, as can happen after an import; TooManyWait.
+    Raises TooManyWait. Raises WrongState if a run of this crawl has not ended yet, or if a seed is
+    a public site and no contact is set, as can happen after an import.
     """
     if lacks_contact(without_mistakes(crawl.seeds)):
         raise WrongState(f"A contact {NO_CONTACT}")
@@ -54,9 +54,10 @@ def check_room() -> None:
 
 @transaction.atomic
 def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
-    """The crawl's part of a start; the pool's follows when this is committed.
+    """Create a run, which is the crawl's part of a start. The pool's part follows when this is
+    committed.
 
-    by_schedule: `by` only set the schedule. Raises WrongState, TooManyWait.
+    by_schedule: a schedule, which `by` set, starts the run. Raises WrongState, TooManyWait.
     """
     check_room()
     if missing := missing_parts(crawl.visit_order, crawl.seeds):

@@ -1,4 +1,4 @@
-"""Pause, resume, stop and abort a crawl's run; and the automatic pauses and ends, with the
+"""Pause, resume, stop and abort a crawl's run. Also the automatic pauses and ends, with the
 thresholds of an order that cause them.
 """
 
@@ -42,10 +42,10 @@ MINUTE = timedelta(minutes=1)
 
 
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
-    """Pause the crawl after the fetches under way; its frontier stays, and its units are released.
+    """Pause the crawl after the fetches under way. Its frontier stays, and its units are released.
 
     With `keep_seconds` its units stay reserved for that time, if the state is safe when its shift
-    ends; otherwise they are released, and the run's log says why. Raises WrongState, BadKeepTime.
+    ends; otherwise they are released, and the run's log says why. Raises WrongState or BadKeepTime.
     """
     if keep_seconds is not None:
         check_keep_seconds(keep_seconds)
@@ -60,7 +60,7 @@ def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None
 
 
 def stop(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """End the run after the fetches under way; its pages and its queue are kept.
+    """End the run after the fetches under way. Its pages and its queue are kept.
 
     Raises WrongState.
     """
@@ -68,7 +68,7 @@ def stop(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def abort(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """End the run and cut its fetches off; what is not yet recorded is lost.
+    """End the run and cut off its fetches. Answers that are not recorded yet are lost.
 
     Raises WrongState.
     """
@@ -76,8 +76,8 @@ def abort(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """Continue the latest run where it was paused, with what is still reserved for it, or where it
-    ended, with what is left in its queue.
+    """Continue the latest run: a paused run with the units that are still reserved for it, an ended
+    run with the URLs left in its queue.
 
     A crash after the change of state loses nothing: the scheduler does the rest. Raises WrongState.
     """
@@ -88,8 +88,8 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def reopen(run: Run, reason: str) -> None:
-    """Let a run that has ended continue with what was put into its queue. The caller holds the
-    run's lock, and enrolls the run afterwards.
+    """Let a run that has ended continue with URLs that were put into its queue. The caller holds
+    the run's lock, and enrols the run afterwards.
     """
     run.state, run.reason, run.finished_at = RunState.QUEUED, reason, None
     run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
@@ -97,8 +97,8 @@ def reopen(run: Run, reason: str) -> None:
 
 
 def consequence(crawl: CrawlJob, word: str) -> str:
-    """The question that confirms one of CONFIRMED: what is kept, and what is lost; empty if there
-    is nothing to confirm. Raises WrongState.
+    """The question that confirms one of the actions in CONFIRMED, with the things that are kept and
+    lost; empty if there is nothing to confirm. Raises WrongState.
     """
     run = crawl.runs.first()
     if run is None:
@@ -159,7 +159,7 @@ def _check(crawl: CrawlJob, run: Run, action: RunAction) -> None:
 
 
 def _check_rest(run: Run) -> None:
-    """Raise WrongState unless an ended run has anything left to do and may do it."""
+    """Raise WrongState unless an ended run may continue and has URLs left."""
     if not run.queues.filter(queued__gt=0).exists():
         raise WrongState(
             f"{run.crawl.name} is {run.state} with an empty queue, so there is nothing to resume; "
@@ -170,12 +170,12 @@ def _check_rest(run: Run) -> None:
 
 
 def pause_by_itself(run_id: int, trouble: str) -> None:
-    """Pause a run that cannot go on, and show why until it is resumed. Safe to repeat."""
+    """Pause a run that cannot continue, and show the reason until it is resumed. Safe to repeat."""
     _wind_down_by_itself(run_id, RunState.PAUSING, trouble)
 
 
 def stop_by_itself(run_id: int, trouble: str) -> None:
-    """End a run that must not go on, and show why. Safe to repeat."""
+    """End a run that must not continue, and show the reason. Safe to repeat."""
     _wind_down_by_itself(run_id, RunState.STOPPING, trouble)
 
 
@@ -189,10 +189,10 @@ def _wind_down_by_itself(run_id: int, to: RunState, trouble: str) -> None:
 
 
 def enforce_thresholds(run: Run, now: datetime) -> str:
-    """Pause or stop the run if it has reached a threshold, and return the reason as a sentence;
-    empty if the run goes on.
+    """Pause or stop the run if it has reached a threshold. Return the reason as a sentence, empty
+    if the run continues.
 
-    The disk is that of the calling worker, which stores the run's answers.
+    The disk is the one of the calling worker, which stores the run's answers.
     """
     part = run.crawl.order.thresholds
     sentence = _errors(run, part, now) or _room(part)

@@ -1,5 +1,5 @@
-"""Gives the hosts of a process that finds no worker to the others of its run, until its next shift
-(SEEDS W14).
+"""Gives the hosts of a process that gets no worker to the run's other processes, until its next
+shift (SEEDS W14).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from crawling.installation.run_log import write
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import WORKING_IN_SQL, WORKING_STATES
 
-#: a process without a shift whose hosts have been due for this long counts as absent
+#: a process without a shift counts as absent when its hosts have been due for this long
 ABSENT_SECONDS = 15.0
 
 #: processes without a shift whose hosts have been due for long, while another process of the run
@@ -34,8 +34,8 @@ ORDER BY p.id
 
 
 def take_over_hosts() -> None:
-    """Distribute the hosts of absent processes among the others; all other hosts stay where they
-    are.
+    """Distribute the hosts of absent processes among the run's other processes. All other hosts
+    stay where they are.
     """
     with connection.cursor() as cursor:
         cursor.execute(ABSENT, {"absent": ABSENT_SECONDS})
@@ -55,7 +55,7 @@ def _take_over(run: Run, number: int) -> None:
 
 
 def rejoin(run: Run, process: RunProcess) -> None:
-    """Give a process its hosts back, since it has a shift again.
+    """Return the hosts of a process to it, since it has a shift again.
 
     The caller holds the run's lock.
     """

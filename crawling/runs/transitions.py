@@ -1,4 +1,4 @@
-"""The states of a run and what leads from one to another."""
+"""The states of a run, and the actions that lead from one to another."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ ACTIONS = {
     "stop": RunAction(RunState.STOPPING, _UNDER_WAY, "stopped"),
     "abort": RunAction(RunState.STOPPING, _UNDER_WAY | {RunState.STOPPING}, "aborted"),
 }
-#: the words that end a run
+#: the actions that end a run
 ENDING = frozenset({"stop", "abort"})
 #: actions that need a confirmation if something would be lost
 CONFIRMED = ENDING | {"start"}
-#: the state of a run that winds down, once no shift of it is alive
+#: the state that a run reaches after winding down, once no shift of it is alive
 WOUND_DOWN = {RunState.PAUSING: RunState.PAUSED, RunState.STOPPING: RunState.STOPPED}
-#: the reason of a run whose shift is at work
+#: the reason of a run that has a working shift
 FETCHING = "Fetching."
-#: in these a new run may start
+#: the states in which a new run may start
 AT_REST = frozenset({"draft", *ENDED_STATES})
 
 
 def possible(state: str, *, queued: int, is_aborting: bool = False) -> list[str]:
-    """The actions for a state as pages show it (`start` begins a new run), the likeliest first.
+    """The actions that are possible in a state as pages show it (`start` begins a new run), the
+    likeliest first.
 
-    queued: URLs in the run's queue. An ended run is resumed only for URLs that are left in its
+    queued: the number of URLs in the run's queue. An ended run is resumed only for URLs left in its
     queue.
     """
     stored = RunState.QUEUED if state == "waiting" else state
@@ -55,7 +56,7 @@ def after(word: str, state: RunState) -> RunState | None:
 
 
 def told_before(word: str, *, queued: int, in_hand: int) -> str:
-    """The effects of a stop or an abort, before it is confirmed."""
+    """A sentence about the effects of a stop or an abort, for the confirmation."""
     if not queued and not in_hand:
         return "All pages are kept, and the queue is empty, so the run cannot be resumed."
     fetches = "1 fetch under way is" if in_hand == 1 else f"{in_hand:,} fetches under way are"
@@ -68,7 +69,7 @@ def told_before(word: str, *, queued: int, in_hand: int) -> str:
 
 
 def told_before_start(*, number: int, queued: int) -> str:
-    """The parts of a stopped run that a new run loses."""
+    """A sentence about the parts of a stopped run that a new run loses, for the confirmation."""
     return (
         f"A new run begins with the start URLs. All pages of run {number} are kept, but it "
         "cannot be resumed any more, "

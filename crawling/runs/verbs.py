@@ -1,5 +1,6 @@
-"""The acts of an operator on a crawl, each named by one word. Buttons, endpoints, actions on many
-crawls and commands are made from these; `crawling.runs.transitions` has the states that allow it.
+"""The actions of an operator on a crawl, each named by one word. Buttons, endpoints, actions on
+many crawls and commands are made from these. `crawling.runs.transitions` has the states that allow
+each action.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from crawling.runs.steering import abort, pause, resume, stop
 @dataclass(frozen=True, slots=True)
 class Verb:
     do: Callable[..., Run]
-    #: the class of the icon of its button
+    #: the class of the icon on its button
     icon: str
-    #: the effect of its command
+    #: the effect, as the command's help describes it
     help: str
-    #: the effect of its endpoint, in a line and in full
+    #: the effect, as the endpoint's description has it, in a line and in full
     summary: str
     description: str = ""
     #: the label of its button, if it differs from the word
     label: str = ""
-    #: the title of its button, beside the label
+    #: the title of its button, in addition to the label
     title: str = ""
-    #: whether it takes `keep_seconds`, for which the crawl's units stay reserved
+    #: whether it takes `keep_seconds`, the time for which the crawl's units stay reserved
     may_keep: bool = False
 
 
@@ -68,7 +69,7 @@ VERBS = {
         "kept.",
     ),
 }
-#: the start of a crawl that has a run
+#: the start of a crawl that already has a run
 AGAIN = replace(VERBS["start"], label="Run again", icon="i-rotate-cw")
 
 

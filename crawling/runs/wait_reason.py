@@ -1,5 +1,5 @@
-"""Why a run with work is not fetching at the moment: the holders of what it waits for, or the end
-of its rest.
+"""The reason why a run with URLs is not fetching at the moment: the processes that hold the units
+for which it waits, or the end of a host's rest.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
 ORDER BY q.run_id, seconds
 """  # noqa: S608  # constants
 
-#: a host of the run that is free now, if any: found without reading all others
+#: a host of the run that is free now, if any; found without reading all others
 FREE_HOST = f"""
 SELECT run.id AS run, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
     SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, ''::text,
@@ -59,14 +59,14 @@ r.state IN {WORKING_IN_SQL} AND r.id <> ALL(ARRAY(
     SELECT own.run_id FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
     WHERE s.ended_at IS NULL))
 """  # noqa: S608  # constants
-#: runs that wait for resources, found from the requests that wait
+#: runs that wait for resources, found by their requests
 AT_BANK = f"""
 SELECT DISTINCT r.id, r.state, TRUE FROM allocation_request w
 JOIN crawling_runprocess p ON p.bank_process_id = w.process_id
 JOIN crawling_run r ON r.id = p.run_id
 WHERE w.state = 'waiting' AND {HAS_NO_SHIFT}
 """  # noqa: S608  # a constant
-#: runs that neither wait for resources nor hold any, found from processes that are idle or not
+#: runs that neither wait for resources nor hold any, found by processes that are idle or not
 #: enrolled
 BESIDE_BANK = f"""
 SELECT DISTINCT r.id, r.state, FALSE
@@ -90,7 +90,7 @@ class WaitReason(NamedTuple):
 
 class IdleProcess(NamedTuple):
     run: int
-    #: its id in the pool
+    #: the id of the process in the pool
     at_bank: int | None
     is_granted: bool
 
@@ -101,16 +101,16 @@ class NextHostQueue(NamedTuple):
     run: int
     queue: int
     name: str
-    #: until it is free
+    #: the seconds until the host is free
     seconds: float
     #: the other crawl that has the host leased
     taken_by: str | None
-    #: whether it waits for its name
+    #: whether the host waits for its name to be resolved
     is_held: bool
-    #: the answer that makes it rest for all crawls, a sentence
+    #: the answer that makes the host rest for all crawls, as a sentence
     rest_reason: str
-    #: the outage of the host when it was last tried, if it let nothing be fetched; or the origin of
-    #: all its waiting URLs
+    #: the outage of the host when it was last tried, if nothing could be fetched from it; or the
+    #: outage of the origin of all its waiting URLs
     outage: Outage | None
 
 
@@ -122,19 +122,19 @@ def wait_reasons(
     hosts: Sequence[NextHostQueue] | None = None,
     explains: bool = True,
 ) -> dict[int, WaitReason]:
-    """Return, by run id, why runs have no shift at the moment.
+    """Return, by run id, the reasons why runs have no shift at the moment.
 
-    Each is a run that may work, read with its crawl.
+    runs: active runs, read with their crawls.
 
-    waits: what the runs' processes wait for in the pool, if the caller has read it already: it
-    needs a look at the whole pool.
+    waits: the waits of the runs' processes in the pool, if the caller has read them already, since
+    this means reading the whole pool.
 
-    processes: the processes of those runs without a live shift, each with its process of the pool.
+    processes: the processes of the runs that have no live shift, each with its process in the pool.
 
     hosts: the result of `next_hosts` for all of the runs, if the caller has it already.
 
-    explains: False for the state alone, with no reason for a wait in the pool, which needs that
-    look.
+    explains: False for the state alone, without the reason for a wait in the pool, so that the pool
+    is not read.
     """
     idle = _without_shift(runs) if processes is None else list(map(_idle_process, processes))
     if not idle:
@@ -147,7 +147,7 @@ def wait_reasons(
         run: WaitReason(states[run], STARTING_SOON) for run, is_so in granted.items() if is_so
     }
     run_of = {process.at_bank: process.run for process in idle if process.at_bank}
-    if waits is None:  # only the sentence of each run's last is told
+    if waits is None:  # only the sentence about each run's last process is shown
         last = {run_of[process]: process for process in waiting_in_turn(run_of)}
         reasons = reasons_of(last.values()) if last and explains else {}
         if not explains:
@@ -157,7 +157,7 @@ def wait_reasons(
     at_bank.update(
         (run_of[process], WaitReason("waiting", reason)) for process, reason in reasons.items()
     )
-    # All queues of a run are looked through for this, so only where it matters.
+    # all queues of a run are searched for this, so it is done only where it matters
     if hosts is None:
         hosts = next_hosts(list(why.keys() - at_bank.keys()))
     resting = (host for host in hosts if host.run not in at_bank)
@@ -166,8 +166,8 @@ def wait_reasons(
 
 
 def _without_shift(runs: Sequence[Run]) -> list[IdleProcess]:
-    """The processes without a shift of these runs. There may be ten times as many as runs, so no
-    objects are made of them.
+    """The processes of these runs that have no shift. There may be ten times as many as runs, so no
+    model objects are made of them.
     """
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
     processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).order_by("pk")
@@ -209,7 +209,7 @@ def waiting_runs() -> WaitingRuns:
 
 
 def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
-    """A host queue of each run with work that is free, or will be first."""
+    """For each run, a host queue with waiting URLs that is free, or will be first."""
     if not run_ids:
         return []
     with connection.cursor() as cursor:

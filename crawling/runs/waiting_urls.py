@@ -1,5 +1,5 @@
-"""A run's frontier, to be looked through and changed by hand: waiting URLs, host by host in the
-order of visits, those that were taken out, and failed ones that are tried again.
+"""Lists and manual changes of a run's frontier: waiting URLs, host by host in the order of visits,
+URLs that were taken out, and failed URLs that are tried again.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from crawling.web.statuses import explain
 from serving.paging import cut
 from serving.requests import asked_text
 
-#: the lists to look through, by the word in the address
+#: the lists that can be shown, by the word in the address
 WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", "taken out"
 PLACES = (WAITING, IN_HAND, QUARANTINED, TAKEN_OUT)
 LONGEST_TEXT = 200
 
-#: the host queues that are looked through
+#: the host queues that are listed
 QUEUES = """
 SELECT id FROM crawling_hostqueue WHERE run_id = %(run)s AND queued > 0 AND id >= %(queue)s
     AND (%(host)s = '' OR host_id = (SELECT id FROM crawling_host WHERE name = %(host)s))
 """
-#: Queue by queue along the index `urls_waiting`, so that no list sorts what waits; a lateral join
-#: keeps the order of its left side.
+#: Queue by queue along the index `urls_waiting`, so that no list of waiting URLs has to be sorted;
+#: a lateral join keeps the order of its left side.
 IN_ORDER = f"""
 SELECT u.id FROM ({QUEUES} ORDER BY id) AS q CROSS JOIN LATERAL (
     SELECT id FROM crawling_url WHERE queue_id = q.id AND state = '{UrlState.QUEUED}'
@@ -47,8 +47,8 @@ SELECT u.id FROM ({QUEUES} ORDER BY id) AS q CROSS JOIN LATERAL (
            ORDER BY lane, rank, id LIMIT %(most)s
 ) AS u LIMIT %(most)s
 """  # noqa: S608 - the states are constants
-#: Along the same index in one go, since all that waits may have to be read. Canonical addresses are
-#: of ASCII, so the letters of no language need be known.
+#: Along the same index in one query, since all waiting URLs may have to be read. Canonical
+#: addresses are ASCII, so letter case needs no knowledge of languages.
 SEARCHED = f"""
 SELECT id FROM crawling_url WHERE queue_id = ANY(ARRAY({QUEUES})) AND state = '{UrlState.QUEUED}'
     AND (queue_id, lane, rank, id) > (%(queue)s, %(lane)s, %(rank)s, %(id)s)
@@ -56,9 +56,11 @@ SELECT id FROM crawling_url WHERE queue_id = ANY(ARRAY({QUEUES})) AND state = '{
 ORDER BY queue_id, lane, rank, id LIMIT %(most)s
 """  # noqa: S608 - likewise
 START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
-#: rows in one transaction: a shift that needs the lock waits no longer than that takes
+#: the rows of one transaction; a shift that needs the lock waits no longer than such a transaction
+#: takes
 BATCH = 2_000
-#: more at once would keep the browser waiting; the answer says that there is more
+#: the most URLs of one action, since more would keep the browser waiting; the answer says that
+#: there are more
 MOST = 50_000
 DONE = {
     UrlAction.FIRST: "sent ahead of all others of the host",
@@ -72,9 +74,9 @@ DONE = {
 @dataclass(frozen=True)
 class FrontierFilter:
     place: str = WAITING
-    #: all of its name
+    #: the whole host name
     host: str = ""
-    #: part of the address, in any case
+    #: a part of the address, in upper or lower case
     text: str = ""
     #: the id of the last URL seen
     after: int | None = None
@@ -100,11 +102,11 @@ def frontier_of(run: Run, wanted: FrontierFilter, *, most: int) -> tuple[list[Ur
 
 
 def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
-    """The ids of what is found, in the order in which it is shown. Raises SearchTookTooLong."""
+    """The ids of the found URLs, in the order in which they are shown. Raises SearchTookTooLong."""
     with time_limit() as cursor:
         if wanted.place != WAITING:
-            # With the bare id PostgreSQL may look for them along the primary key, through the URLs
-            # of all runs.
+            # If only the id is sorted by, PostgreSQL may search along the primary key, through the
+            # URLs of all runs.
             order = "pk" if wanted.place == TAKEN_OUT else F("pk") + 0
             return list(_others(run, wanted).order_by(order).values_list("pk", flat=True)[:most])
         last = (
@@ -138,7 +140,7 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
 
 
 def _others(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
-    """The URLs that do not wait: few in number, or found along an index of its own."""
+    """URLs that do not wait: few in number, or found along a separate index."""
     found = (
         taken_out(run)
         if wanted.place == TAKEN_OUT
@@ -160,12 +162,13 @@ def waiting_count(run: Run) -> int:
 
 
 def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator[str]:
-    """All that is found, an address a line, however much it is."""
+    """All found URLs, one a line, however many there are."""
     after: int | None = None
     while True:
         ids = found_ids(run, replace(wanted, after=after), most=batch + 1)
         ids, after = cut(ids, batch, int)
-        # as one value, and without objects: Django takes longer over thousands than PostgreSQL
+        # as one value, and without model objects: Django takes longer over thousands than
+        # PostgreSQL
         rows = Url.objects.filter(pk__in=RawSQL("SELECT unnest(%s::bigint[])", [ids]))
         urls = dict(rows.values_list("pk", "url"))
         yield "".join(f"{urls[pk]}\n" for pk in ids if pk in urls)
@@ -174,10 +177,10 @@ def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator
 
 
 def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
-    """Apply an action to the URLs that it fits. Return how many.
+    """Apply an action to the URLs that it fits. Return their number.
 
-    A crawl at work follows the change with its next claim, and the scheduler requests a shift if
-    it had none.
+    A crawl at work follows the change with its next claim, and the scheduler requests a shift if it
+    had none.
 
     Raises WrongState if the run has ended and fetches no more.
     """
@@ -185,7 +188,7 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
     for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):
         with locked_run(run.pk) as locked:
             _check(locked)
-            # logged with each batch: the run, or this process, may end before the next
+            # logged with each batch, since the run or this process may end before the next
             if count := handle(locked, deed, some):
                 note(
                     by,
@@ -200,14 +203,15 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
                 )
         total += count
     if deed == UrlAction.TAKE_OUT:
-        settle_run(run.pk)  # nothing may be left, and it may be waiting for resources
+        settle_run(run.pk)  # no URL may be left, while the run waits for resources
     return total
 
 
 def handle_all(
     run: Run, deed: UrlAction, wanted: FrontierFilter, *, by: User | None = None
 ) -> tuple[int, bool]:
-    """Apply an action to all found URLs, up to MOST. Return how many, and whether there are more.
+    """Apply an action to all found URLs, up to MOST. Return their number, and whether there are
+    more.
 
     Raises SearchTookTooLong, too.
     """
@@ -216,7 +220,7 @@ def handle_all(
 
 
 def how_many(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
-    """How many `handle_all` would change at once at most, and whether there are more.
+    """The number of URLs that `handle_all` would change at most, and whether there are more.
 
     Raises SearchTookTooLong.
     """
@@ -235,19 +239,19 @@ def _check(run: Run) -> None:
 def retry_failed(
     crawl: CrawlJob, *, by: User | None = None, status: int | None = None, url_id: int | None = None
 ) -> int:
-    """Put the failed URLs of the latest run back into their queues, all, those of one status, or
-    one by its id. Return how many.
+    """Put failed URLs of the latest run back into their queues: all, those of one status, or one by
+    its id. Return their number.
 
-    A run that had ended continues with them and whatever else it had queued; a paused one keeps
-    them until it is resumed. Raises WrongState if it was never started, is stopping, has no such
-    URL, or may not fetch more; then nothing has changed.
+    A run that had ended continues with these and all other queued URLs. A paused run keeps them
+    until it is resumed. Raises WrongState if the crawl was never started, or if its run is
+    stopping, has no such URL, or may not fetch more; then nothing has changed.
     """
     latest = crawl.runs.first()
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
         count, done = _requeue(run, by, status, url_id)
-    while done < count:  # what has failed again meanwhile is not tried once more
+    while done < count:  # URLs that have failed again meanwhile are not tried once more
         with locked_run(latest.pk) as run:
             done += requeue_failed(run.pk, status=status) or count
     if run.state in WORKING_STATES:

@@ -27,7 +27,7 @@ from crawling.models import CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 
 WEEK = timedelta(days=7)
-#: news of a week that are read, of a crawl and of all together
+#: the most news of a week that are read, for a crawl and for all crawls together
 MOST_NEWS, MOST_NEWS_OF_ALL = 5_000, 50_000
 
 
@@ -35,7 +35,7 @@ MOST_NEWS, MOST_NEWS_OF_ALL = 5_000, 50_000
 class WeekChange:
     kind: AlertEvent
     count: int
-    #: path of the page that shows the latest of them
+    #: path of the page that shows the latest of these changes
     address: str
 
     @property
@@ -47,10 +47,11 @@ class WeekChange:
 class CrawlWeek:
     crawl: int
     name: str
-    #: that ended in the week
+    #: the number of runs that ended in the week
     runs: int
     changes: Sequence[WeekChange]
-    #: fetched by the latest run of the week, and by the latest before it; None if there is none
+    #: the number of pages of the week's latest run, and of the latest run before the week; None if
+    #: there is no such run
     pages: int | None = None
     pages_before: int | None = None
     #: the id of the latest run of the week
@@ -66,7 +67,7 @@ class CrawlWeek:
 
     @property
     def quiet_words(self) -> str:
-        """The statement of a week without changes; empty if there are any, or may be."""
+        """The statement for a week without changes; empty if there are any, or may be."""
         if self.changes or self.pending:
             return ""
         if self.has_earlier:
@@ -94,7 +95,7 @@ class CrawlWeek:
 
 
 def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
-    """The last seven days of a crawl; None if none of its latest runs, `runs`, has ended in
+    """The last seven days of a crawl. None if none of its latest runs (`runs`) has ended in
     them.
     """
     until = timezone.now()
@@ -109,8 +110,8 @@ def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
 
 
 class CrawlWeeks:
-    """The seven days until a moment of all crawls of which a run has ended or news were found: read
-    once for all who are told of it.
+    """The seven days until a moment, for all crawls of which a run has ended or news were found.
+    Read once for all readers.
     """
 
     def __init__(self, until: datetime) -> None:
@@ -125,8 +126,8 @@ class CrawlWeeks:
         self._weeks: dict[int, CrawlWeek] = {}
 
     def of(self, crawls: Collection[int] | None, *, most: int) -> tuple[Sequence[CrawlWeek], int]:
-        """The crawls with most news first, and how many others there are; crawls: only these
-        ids.
+        """The crawls with the most news first, and the number of further ones. crawls: only the
+        crawls with these ids.
         """
         found = self._news.keys() if crawls is None else self._news.keys() & set(crawls)
         order = sorted(found, key=lambda pk: (-len(self._news[pk]), self._names[pk]))
@@ -147,7 +148,7 @@ def _told(
     until: datetime,
     pending: Sequence[PendingNews],
 ) -> list[CrawlWeek]:
-    """The weeks of the crawls that have names, in their order."""
+    """The weeks of the crawls in `names`, in the same order."""
     facts = _facts(names, since, until)
     weeks = [
         CrawlWeek(
@@ -174,7 +175,7 @@ def _with_standing(weeks: Sequence[CrawlWeek]) -> list[CrawlWeek]:
 
 
 def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
-    """In the order of kinds. items: the latest first."""
+    """The changes in the order of their kinds. items: the latest first."""
     counts = Counter[AlertEvent]()
     latest: dict[AlertEvent, str] = {}
     for item in items:

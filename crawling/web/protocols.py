@@ -1,4 +1,4 @@
-"""Protocols besides HTTP: each has its scheme, its usual port and a fetcher."""
+"""Protocols besides HTTP. Each has a scheme, a usual port and a fetcher."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from crawling.web.extensions import BadExtension, ExtensionPoint
 
 #: the schemes with a robots.txt, and the only ones to which redirects and pages from the web may
-#: lead; their fetcher takes headers, cookies and proxies (`crawling.fetching.pipeline.client`)
+#: lead. Their fetcher uses headers, cookies and proxies (`crawling.fetching.pipeline.client`)
 WEB_PORTS = {"http": 80, "https": 443}
 SCHEME = re.compile(r"[a-z][a-z0-9+.\-]{0,19}")
 MOST_PORT = 65_535
@@ -19,12 +19,12 @@ MOST_PORT = 65_535
 @dataclass(frozen=True, slots=True)
 class SchemeFetcher:
     default_port: int
-    #: takes a `FetchTask`, returns `Fetched`, and raises nothing for what a server does
+    #: takes a `FetchTask`, returns `Fetched`, and raises nothing because of a server
     fetch: Callable[[Any], Any]
 
 
 def _adopt(scheme: str, module: Any, _others: Mapping[str, SchemeFetcher]) -> SchemeFetcher:
-    """Take a module with DEFAULT_PORT and `fetch`."""
+    """Take in a module with DEFAULT_PORT and `fetch`."""
     if not SCHEME.fullmatch(scheme) or scheme in WEB_PORTS:
         raise BadExtension("a scheme is small letters and digits, and not http or https")
     port, fetch = getattr(module, "DEFAULT_PORT", None), getattr(module, "fetch", None)

@@ -22,8 +22,8 @@ class Proxy:
     port: int
     user: str = ""
     password: str = field(default="", repr=False)
-    #: whether an administrator lets it fetch plain HTTP for us, by names that it looks up itself.
-    #: Any other proxy gets the vetted address, and only passes bytes on
+    #: whether an administrator lets the proxy fetch plain HTTP for us, by names that it looks up
+    #: itself. Any other proxy gets the vetted address, and only passes bytes on
     is_trusted: bool = False
 
     @property
@@ -43,7 +43,7 @@ class ProxyRoute:
 
     @property
     def url(self) -> str:
-        """The proxy's URL for requests and libcurl: with its address, so that no name is looked
+        """The proxy's URL for requests and libcurl, with its address, so that no name is looked
         up.
         """
         return replace(self.proxy, host=self.address).url

@@ -10,9 +10,7 @@ from publicsuffixlist import PublicSuffixList
 
 @lru_cache(maxsize=10_000)
 def domain_of(hostname: str) -> str:
-    """The registrable domain; a name that is a public suffix itself stands alone; empty for a
-    literal address.
-    """
+    """The registrable domain. A public suffix is its own domain. Empty for an IP address."""
     return "" if is_literal(hostname) else _suffixes().privatesuffix(hostname) or hostname
 
 
@@ -21,7 +19,7 @@ def is_public_suffix(name: str) -> bool:
 
 
 def is_literal(hostname: str) -> bool:
-    """Whether this is an IP address, as URLs have it."""
+    """Whether a URL's host name is an IP address."""
     try:
         ip_address(hostname.strip("[]"))
     except ValueError:
@@ -31,7 +29,7 @@ def is_literal(hostname: str) -> bool:
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    """The list of public suffixes, read at the first use: it takes a tenth of a second and some
-    megabytes.
+    """The list of public suffixes. It is read at its first use, which takes a tenth of a second and
+    some megabytes.
     """
     return PublicSuffixList(accept_unknown=True)

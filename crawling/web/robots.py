@@ -11,12 +11,12 @@ from protego import Protego
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.statuses import is_answer
 
-#: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
+#: the most bytes of a robots.txt that are read (RFC 9309, section 2.5, requires at least 500 KiB)
 MAX_ROBOTS_BYTES = 500 * 1024
-#: the most sitemaps of a robots.txt: a site has one, or an index of them
+#: the most sitemaps of a robots.txt: a site has one, or a sitemap index
 MOST_SITEMAPS = 1000
 BYTE_ORDER_MARK = "\ufeff"
-#: a User-agent line in each spelling that Protego takes, and the name up to a comment
+#: a User-agent line in each spelling that Protego accepts, with the name up to a comment
 AGENT_LINE = re.compile(r"\s*+user(?:-|\s*+)agent(?:\s*+:|\s|\Z)([^#]*+)", re.IGNORECASE)
 #: the records that end the User-agent lines of a group (RFC 9309, section 2.2.4)
 RULE_LINE = re.compile(
@@ -24,7 +24,7 @@ RULE_LINE = re.compile(
     re.IGNORECASE,
 )
 SITEMAP_LINE = re.compile(r"\s*+site-?maps?+(?:\s*+:|\s|\Z)", re.IGNORECASE)
-#: a Sitemap line without a whole address, and the place of its value
+#: a Sitemap line with a relative address, and the place of its value
 RELATIVE_SITEMAP = re.compile(
     rb"(?m)^([ \t]*+site-?maps?+[ \t]*+:[ \t]*+)(?![a-z][a-z0-9+.-]*+:)([^\s#]++)", re.IGNORECASE
 )
@@ -38,7 +38,7 @@ class RobotsRules:
 
     rules: Protego | None
     token: str
-    #: 0, or the status because of which the rules are unknown and nothing may be fetched for now
+    #: the status because of which the rules are unknown and nothing may be fetched for now, or 0
     unavailable: int = 0
 
     def allows(self, url: str) -> bool:
@@ -46,7 +46,7 @@ class RobotsRules:
 
     @property
     def sitemaps(self) -> list[str]:
-        """The site's sitemaps, as written; they hold for all crawlers (sitemaps.org)."""
+        """The site's sitemaps, as written. They apply to all crawlers (sitemaps.org)."""
         return list(islice(self.rules.sitemaps, MOST_SITEMAPS)) if self.rules else []
 
     @property
@@ -86,8 +86,8 @@ def with_whole_sitemaps(body: bytes, address: str) -> bytes:
 def forbidding_line(body: bytes, token: str, url: str) -> str:
     """The line that forbids a URL; "" if none does.
 
-    A URL is forbidden if and only if one Disallow line forbids it without all other such lines. So
-    if the lines are halved, one half alone forbids it.
+    A URL is forbidden if and only if a single Disallow line forbids it without all other Disallow
+    lines. So of two halves of the lines, one alone forbids the URL.
     """
     allowing: list[str] = []
     refusing: list[str] = []
@@ -95,7 +95,7 @@ def forbidding_line(body: bytes, token: str, url: str) -> str:
         if rule := RULE_LINE.match(line):
             (refusing if rule[1] else allowing).append(line)
     if not _rules(["Disallow: /", *allowing], token).allows(url):
-        allowing = []  # none of them is about this URL
+        allowing = []  # no Allow line is about this URL
     if _rules(allowing + refusing, token).allows(url):
         return ""
     while len(refusing) > 1:
@@ -112,8 +112,9 @@ def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
     """The Sitemap lines of a robots.txt, and the lines of the groups that apply to us (section
     2.2.1).
 
-    Protego by itself applies rules for `crawl` to `crawlsite`, but not those for `crawlsite/1.0`,
-    splits a group at a Crawl-delay line, and takes time in proportion to names times rules.
+    Protego by itself applies rules for `crawl` to `crawlsite`, but not rules for `crawlsite/1.0`,
+    splits a group at a Crawl-delay line, and takes time in proportion to the product of names and
+    rules.
     """
     text = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace")
     sitemaps: list[str] = []
@@ -135,7 +136,7 @@ def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
 
 
 def _name(written: str, token: str) -> str:
-    """`*`, our token, or "" for any other (section 2.2.1)."""
+    """`*`, our token, or "" for any other name (section 2.2.1)."""
     if written == EVERYBODY:
         return EVERYBODY
     name = PRODUCT_TOKEN.match(written)

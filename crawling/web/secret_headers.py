@@ -1,4 +1,6 @@
-"""An order's secret headers: the URLs to which they may be sent, and their masked form."""
+"""An order's secret headers: the URLs to which they may be sent, and their values in masked
+form.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from crawling.web.addresses import Address
 from crawling.web.protocols import WEB_PORTS
 
 MASK = "•••"
-#: in archives, which are bytes
+#: the replacement of a secret in archives, as bytes
 HIDDEN = b"(not kept)"
-#: never kept, from whatever source
+#: headers whose values are never stored, from whatever source
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
-#: fields of answers whose values let a stranger act as the crawl
+#: headers of answers whose values would let a stranger act as the crawl
 SET_COOKIE = frozenset({"set-cookie", "set-cookie2"})
 PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
 #: a URL's user name, password, or both
@@ -26,7 +28,7 @@ def masked_url(url: str) -> str:
 
 
 def masked_head(head: str) -> str:
-    """The head of an answer without the values of cookies, including those in folded lines."""
+    """The head of an answer without the values of cookies, including cookies in folded lines."""
     shown: list[str] = []
     is_cookie = False
     for line in head.splitlines(keepends=True):
@@ -41,8 +43,8 @@ def masked_head(head: str) -> str:
 
 
 def masked_request(request: bytes, names: Set[str]) -> bytes:
-    """A request as it was sent, without the values of secret headers, including those of `names`
-    (in small letters).
+    """A request as sent, without the values of secret headers. `names`: further secret headers, in
+    lower case.
     """
     head, end, body = request.partition(b"\r\n\r\n")
     lines = [_masked_line(line, names | SECRET_HEADERS) for line in head.split(b"\r\n")]
@@ -54,15 +56,15 @@ def _masked_line(line: bytes, names: Set[str]) -> bytes:
     return name + b": " + HIDDEN if mark and name.decode("latin-1").lower() in names else line
 
 
-#: a secret: field of an order and key in its table
+#: a secret: a field of an order, and a key in the field's table
 Secret = tuple[str, str]
 
 
 def origins_of(seeds: Iterable[Address]) -> frozenset[str]:
     """Scheme, name and port of seeds (RFC 6454), as `Address.origin` spells them.
 
-    A seed by http stands for the same name by https, too, each at its usual port: sites redirect
-    there, and it discloses nothing more on the wire.
+    A seed with http includes the same name with https, each at its usual port, since sites redirect
+    there, and https exposes nothing more to the network.
     """
     usual = "http", WEB_PORTS["http"]
     named, safer = set(), set()
@@ -75,9 +77,9 @@ def origins_of(seeds: Iterable[Address]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Recipients:
-    #: the origins of every secret: the order was typed as a whole
+    #: the origins to which every secret may be sent, because the order was written as a whole
     origins: frozenset[str] = frozenset()
-    #: the origins for which each secret was given
+    #: the origins to which each secret may be sent
     bound: Mapping[Secret, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
@@ -95,15 +97,15 @@ class Recipients:
     def may_have_password(self, address: Address) -> bool:
         """Whether the order's credentials for the URL's host are sent there.
 
-        Encrypted, they are sent whenever the order names the host; by http and ftp, which send them
-        in clear, only if they were given for that scheme.
+        They are sent over TLS whenever the order names the host. By http and ftp, which do not
+        encrypt, they are sent only if they were given for that scheme.
         """
         return address.scheme == "https" or self._may_have(
             ("credentials", address.host_key), address
         )
 
     def may_have_login(self, names: Iterable[str], address: Address) -> bool:
-        """Whether these fields are filled in on the log-in page at the URL."""
+        """Whether these fields are filled in on the login page at the URL."""
         return all(self._may_have(("login_fields", name), address) for name in names)
 
     def _may_have(self, secret: Secret, address: Address) -> bool:

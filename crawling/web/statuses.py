@@ -1,4 +1,4 @@
-"""The results of fetches: HTTP's own codes, and negative ones for everything that is not HTTP
+"""The results of fetches: HTTP's own codes, and negative codes for everything that is not HTTP
 (SEEDS B2).
 """
 
@@ -7,18 +7,19 @@ from __future__ import annotations
 from enum import IntEnum
 from http import HTTPStatus
 
-#: the number that browsers follow (WHATWG Fetch, HTTP-redirect fetch)
+#: the most redirects in a row, as in browsers (WHATWG Fetch, HTTP-redirect fetch)
 MOST_REDIRECTS = 20
-#: the most sitemap indexes in a row; sitemaps.org lets none name another
+#: the most sitemap indexes in a row; sitemaps.org does not let an index name another
 MOST_INDEXES = 3
 #: an answer without a document, which confirms the stored one
 NOT_MODIFIED_STATUS = 304
-#: the statuses of pages that have a document: a 304 has the one that it confirms (RFC 9110, 15.4.5)
+#: the statuses of pages that have a document: a 304 has the document that it confirms (RFC 9110,
+#: 15.4.5)
 DOCUMENT_STATUSES = (200, NOT_MODIFIED_STATUS)
 
 
 class FetchStatus(IntEnum):
-    """Negative codes; `sentence` explains each to an operator."""
+    """Negative codes. `sentence` explains each to an operator."""
 
     NAME_UNKNOWN = -1
     NAME_UNANSWERED = -2
@@ -111,7 +112,7 @@ SENTENCES = {
     "crawl's log.",
 }
 
-#: failures that may pass in a moment, besides the server's own
+#: failures that may soon pass, besides the server's own statuses
 TRANSIENT = frozenset(
     {
         FetchStatus.TIMED_OUT,
@@ -122,7 +123,7 @@ TRANSIENT = frozenset(
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
-#: the URL was not requested: its host's queue rests, and no try is spent (`rules/outages.py`)
+#: the URL was not requested: its host's queue rests, and no try is used up (`rules/outages.py`)
 OUTAGES = frozenset(
     {
         FetchStatus.NAME_UNANSWERED,
@@ -131,17 +132,17 @@ OUTAGES = frozenset(
         FetchStatus.PROXY_FAILED,
     }
 )
-#: ends of chains of redirects without a document
+#: ends of redirect chains without a document
 ASTRAY = frozenset(
     {FetchStatus.TOO_MANY_REDIRECTS, FetchStatus.REDIRECT_LOOP, FetchStatus.REDIRECT_NOWHERE}
 )
 #: statuses by which a host asks to be left alone
 THROTTLES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
-#: a server that cannot now will not be able to in a moment, either
+#: statuses of a server that will not be able to answer in a moment either
 NEVER_WILL = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED})
 
-#: besides the server's own faults: an overloaded host, or one that turns the crawler away, answers
-#: all URLs like this
+#: statuses, besides the server's own faults, that an overloaded host, or one that turns the crawler
+#: away, gives to all URLs
 MAY_BE_HOST_FAULT = frozenset(
     {
         FetchStatus.TIMED_OUT,
@@ -154,7 +155,7 @@ MAY_BE_HOST_FAULT = frozenset(
     }
 )
 
-#: the statuses that concern a host and not the one URL
+#: the statuses that concern a host, and not only the URL
 OF_THE_HOST = frozenset(
     {
         FetchStatus.NAME_UNKNOWN,
@@ -170,20 +171,22 @@ OF_THE_HOST = frozenset(
 
 
 def may_be_host_fault(status: int) -> bool:
-    """Whether the host may be at fault, and not only the URL: several in a row show it."""
+    """Whether the host may be at fault, and not only the URL: several such answers in a row show
+    it.
+    """
     return status in MAY_BE_HOST_FAULT or (500 <= status < 600 and status not in NEVER_WILL)
 
 
 def may_pass(status: int) -> bool:
-    """Whether the answer may differ a moment later, so that the URL is fetched again."""
+    """Whether the answer may soon be different, so that the URL is fetched again."""
     if 500 <= status < 600:
         return status not in NEVER_WILL
     return status in TRANSIENT or status == HTTPStatus.ACCEPTED
 
 
-#: statuses by which a server says that it has no time now
+#: statuses by which a server says that it cannot answer now
 NO_ANSWERS = frozenset({408, 425, 429})
-#: no failure: a rule or its site excludes the page
+#: statuses that are no failures: a rule, or the page's site, excludes the page
 UNWANTED = frozenset(
     {
         FetchStatus.ROBOTS_FORBID,
@@ -199,13 +202,13 @@ UNWANTED = frozenset(
 )
 
 
-#: a file explains thousands of URLs, and finding each status among the members takes longer than
-#: reading it here
+#: built once: a file explains thousands of URLs, and finding a status among the members takes
+#: longer than this look-up
 HTTP_SENTENCES = {one.value: f"{one.value} {one.phrase}" for one in HTTPStatus}
 
 
 def is_answer(status: int) -> bool:
-    """Whether this status settles the rules of robots.txt, even if there are none."""
+    """Whether this status of a robots.txt settles its rules, even if there are none."""
     return status // 100 in (2, 4) and status not in NO_ANSWERS
 
 

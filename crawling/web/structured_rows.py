@@ -49,15 +49,17 @@ LABELS = {
 
 class DataRow(NamedTuple):
     kind: DataKind
-    #: An item has its types; an image `described`, `decorative` or `no text`; a contact its place;
-    #: a feed its media type; an entry the kind of its feed; a problem the kind that it is about.
+    #: Items have their types here; an image has `described`, `decorative` or `no text`, a contact
+    #: its place, a feed its media type, an entry the kind of its feed, and a problem the kind of
+    #: data that it is about.
     type: str = ""
     #: the name of metadata, properties and items; the title of an entry; the text of an image; the
     #: caption of a table
     name: str = ""
     #: JSON for an item and an entry
     value: str = ""
-    #: an image's width as declared by the page, or a table's columns; 0 if it is not declared
+    #: the width of an image as the page declares it, or the number of a table's columns; 0 if the
+    #: page declares none
     width: int = 0
     height: int = 0
     is_cut: bool = False

@@ -1,7 +1,7 @@
-"""How much a page or a link is about a topic, by the words that they have in common.
+"""The similarity of a page or a link to a topic, by the words that they have in common.
 
 After Shark-Search (Hersovici et al. 1998), in which best-first search (Cho, Garcia-Molina and Page
-1998; De Bra et al. 1994) uses a link's own text and the pages before it, and focused crawling
+1998; De Bra et al. 1994) uses a link's own text and the pages that lead to it, and focused crawling
 (Chakrabarti, van den Berg and Dom 1999), which learns a topic from example pages.
 """
 
@@ -20,17 +20,17 @@ import tantivy
 from crawling.web.content.normal_text import searched_form
 from crawling.web.words import STEMMERS, word_analyzer
 
-#: the most characters of a page that are compared; a topic shows in its beginning
+#: the most characters of a page that are compared; the beginning of a page shows its topic
 MOST_TEXT = 8_192
-#: the most words of a topic: those that count most in its lines
+#: the most words of a topic: the words with the greatest weight in its lines
 MOST_WORDS = 200
-#: the words of a page that count, so that a long one is not about everything
+#: the number of a page's words that count fully, so that a long page is not about everything
 USUAL_WORDS = 1_000
-#: the most links whose own similarity is remembered: a site's navigation is on each page
+#: the most links whose own similarity is remembered, since a site's navigation is on each page
 MOST_LINKS = 8_192
-#: the weight of a page's similarity, and of a link's own words, in the link's similarity
+#: the weights of the page's similarity, and of the link's own words, in a link's similarity
 INHERITED = 0.5
-#: the part of its expected similarity that a page without any of the words hands on
+#: the part of its expected similarity that a page without any of the words passes to its links
 DECAY = 0.5
 #: the language of a page that states none
 USUAL_LANGUAGE = "en"
@@ -52,10 +52,10 @@ def _words(text: str, language: str, has_stop_words: bool = True) -> Sequence[st
 
 
 class Topic:
-    """The words of a topic, each with its share; the shares add up to 1.
+    """The words of a topic, each with its share. The shares add up to 1.
 
-    lines: words, or texts of pages; each counts the same. A page is compared in the language that
-    it states.
+    lines: words, or texts of pages; each line counts the same. A page is compared in the language
+    that it states.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -65,7 +65,7 @@ class Topic:
 
     def of_text(self, text: str, stated: str) -> float:
         """The similarity of a page's text to the topic, 0 to 1: the share of the topic's words that
-        it has; a repeated word counts more, and each counts less in a longer text.
+        it contains. A repeated word counts more, and each word counts less in a longer text.
 
         stated: the page's language, like `de-AT`.
         """
@@ -77,8 +77,8 @@ class Topic:
         return sum(shares[word] * count / (count + damping) for word, count in counts.items())
 
     def of_link(self, anchor: str, url: str, stated: str) -> float:
-        """The similarity of a link's own words to the topic, 0 to 1: the greater cosine of those of
-        its anchor text and of its URL.
+        """The similarity of a link's own words to the topic, 0 to 1: the cosine for its anchor text
+        or for its URL, whichever is greater.
         """
         language = _language(stated)
         return max(self._of_words(anchor, language), self._of_words(_url_words(url), language))
@@ -103,8 +103,8 @@ class Topic:
 
 
 def _weights(line: str, language: str) -> dict[str, float]:
-    """The words of a line without stop words, unless it has no others; a repeated one counts by the
-    logarithm.
+    """The words of a line, with their weights. Stop words are left out unless there are no others.
+    A repeated word counts by the logarithm of its number.
     """
     counts = Counter(_words(line, language, False) or _words(line, language))
     return {word: 1 + log(count) for word, count in counts.items()}
@@ -116,10 +116,11 @@ def _url_words(url: str) -> str:
 
 
 def expected(page: float, foreseen: float, own: float) -> float:
-    """The similarity that is expected of a link's target, 0 to 1: half by the page with the link,
-    half by the link's own words.
+    """The similarity that is expected of a link's target, 0 to 1: half from the page with the link,
+    half from the link's own words.
 
-    page: the similarity of its text; foreseen: the similarity expected before it was fetched.
+    page: the similarity of the page's text. foreseen: the similarity that was expected of the page
+    before it was fetched.
     """
     inherited = max(page, DECAY * foreseen)
     return INHERITED * inherited + (1 - INHERITED) * own

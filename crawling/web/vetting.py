@@ -1,8 +1,8 @@
 """The addresses of a name to which connections are allowed.
 
-Public ones are always allowed; others only if an administrator allows their network and port; our
-own services never. Checked for every connection, redirects included: an answer that was fine a
-minute ago says nothing about the next.
+Public addresses are always allowed, others only if an administrator allows their network and port,
+and our own services never. Every connection is checked, also after a redirect, since an allowed DNS
+answer says nothing about the next one.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 
 from dnscache.protocol.addresses import AddressClass, classify, dialled
 
-#: Never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this machine's own services,
-#: and a multicast address is no host at all.
+#: Addresses that are never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this
+#: machine's own services, and a multicast address is not a host.
 _NEVER = frozenset({AddressClass.UNSPECIFIED, AddressClass.MULTICAST})
-#: other services' ports, which could read requests as commands (WHATWG Fetch, port blocking),
-#: except FTP's own
+#: ports of other services, which could read requests as commands (WHATWG Fetch, port blocking),
+#: except the ports of FTP
 # fmt: off
 BAD_PORTS = frozenset((
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95,
@@ -33,7 +33,7 @@ _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 
 @dataclass(frozen=True)
 class AllowedRange:
-    """An administrator's permission: this network, these ports, both ends included."""
+    """An administrator's permission for a network and a range of ports, both ends included."""
 
     network: IPv4Network | IPv6Network
     port_from: int
@@ -45,9 +45,9 @@ class AllowedRange:
 
 @dataclass(frozen=True)
 class DialPolicy:
-    """The addresses to which a crawl may connect; never our own services."""
+    """The addresses to which a crawl may connect. Our own services are never among them."""
 
-    #: allowed by administrators, besides public addresses
+    #: the ranges that administrators allow besides public addresses
     allowed: tuple[AllowedRange, ...] = ()
     forbidden: frozenset[tuple[str, int]] = frozenset()
 
@@ -62,7 +62,7 @@ class DialPolicy:
 class Vetted:
     #: in the order given, in the spelling to dial
     permitted: tuple[str, ...]
-    #: why none is permitted, as a sentence
+    #: the reason why no address is permitted, as a sentence
     reason: str = ""
 
 
@@ -77,8 +77,8 @@ def vet(
 
     Recent results are reused.
 
-    `forbidden` are our own services, as they listen, (address, port); one on 0.0.0.0 or :: closes
-    its port on every address that is not public.
+    forbidden: the addresses and ports at which our own services listen. A service on 0.0.0.0 or ::
+    forbids its port on every address that is not public.
     """
     return _vet(tuple(addresses), port, tuple(allowed), forbidden)
 
@@ -109,7 +109,7 @@ def _refusal(
     allowed: tuple[AllowedRange, ...],
     forbidden: frozenset[tuple[str, int]],
 ) -> str:
-    """Say why not, or nothing."""
+    """The reason why the address is not allowed, or ""."""
     kind = classify(address)
     if (address, port) in forbidden:
         return f"{address} port {port} is a service of this site itself"

@@ -33,24 +33,25 @@ STEMMERS = {
 }
 #: the languages with a list of stop words, such as `the`
 STOP_WORDS = frozenset(STEMMERS) - {"ar", "el", "ro", "ta", "tr"}
-#: Scripts without blanks between words: each sign is a word, and a word of several signs is found
-#: as a phrase. So no dictionary is needed, and any part of a compound can be found.
+#: Scripts without blanks between words. Each sign counts as a word, and a word of several signs is
+#: found as a phrase. So no dictionary is needed, and any part of a compound can be found.
 UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
     r"\p{Tibetan}"
 )
 WORD = rf"[{UNSPACED}]|[[\p{{L}}\p{{N}}\p{{M}}]--[{UNSPACED}]]+"
-#: Characters of which Python knows, too, whether they are in words: below the first unspaced
-#: script, and the punctuation, signs and letters before the radicals of Han. A text of these is
-#: separated by Python, in half the time that the analyzer's expression takes.
+#: Characters about which Python's word characters agree with ours: those below the first unspaced
+#: script, and the punctuation, signs and letters before the radicals of Han. Python separates a
+#: text of these in half the time that the analyzer's expression takes.
 KNOWN = "".join(map(chr, (*range(0x0E00), *range(0x2000, 0x2E80))))
-#: two signs of Bopomofo among them, and what a later version of Unicode may call a letter
+#: exceptions: two signs of Bopomofo, and characters that a later version of Unicode may count as
+#: letters
 UNKNOWN = "\u02ea\u02eb" + "".join(one for one in KNOWN if category(one) == "Cn")
 LEFT_TO_EXPRESSION = re.compile(f"[{UNKNOWN}\u0e00-\u1fff\u2e80-\U0010ffff]")
 IN_WORDS = "".join(one for one in KNOWN if category(one)[0] in "LNM")
 BETWEEN_WORDS = re.compile(f"[^{IN_WORDS}]+")
 ASCII_WORDS = bytes(one if chr(one) in IN_WORDS else ord(" ") for one in range(256))
-#: bytes of a word; longer ones are no words
+#: the most bytes of a word; a longer string is no word
 LONGEST_WORD = 100
 
 
@@ -71,9 +72,10 @@ def _separator() -> tantivy.TextAnalyzer:
 def word_analyzer(
     language: str, *, has_stop_words: bool = True, is_separated: bool = False
 ) -> tantivy.TextAnalyzer:
-    """The analyzer of a language, by its code; a language without a stemmer keeps its endings.
+    """The analyzer of a language, by its code. Without a stemmer for the language, words keep their
+    endings.
 
-    has_stop_words: `the`, `of` and the like are words, too. Only the languages of STOP_WORDS have
+    has_stop_words: stop words like `the` count as words, too. Only the languages in STOP_WORDS have
     a list of them. is_separated: for texts that are `separated`.
     """
     tokenizer = tantivy.Tokenizer.whitespace() if is_separated else tantivy.Tokenizer.regex(WORD)

@@ -1,1 +1,1 @@
-"""A crawl's life: creating, editing and scheduling orders."""
+"""The life of a crawl: creating, editing and scheduling its order."""

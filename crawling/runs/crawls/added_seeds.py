@@ -38,13 +38,14 @@ from crawling.web.addresses import Address
 class AddedSeedsResult:
     #: new seeds of the order
     added: list[str]
-    #: how many addresses were queued in the run; None if no run is at work or resumed, so that they
-    #: wait for the next run
+    #: the number of addresses that were queued in the run; None if no run is active or resumed, so
+    #: that they wait for the next run
     queued: int | None
-    #: addresses that already were seeds or URLs of the run, with their state
+    #: addresses that already were seeds, or URLs of the run, with their state
     known: dict[str, str]
     revision: int
-    #: origins of added seeds that get no secret headers, since these were given for other sites
+    #: origins of added seeds to which no secret headers are sent, since these were given for other
+    #: sites
     without_secrets: list[str] = field(default_factory=list)
 
 
@@ -56,14 +57,14 @@ def add_to_seeds(
     widen: bool = False,
     resume: bool = False,
 ) -> AddedSeedsResult:
-    """Make these seeds of the crawl, and queue them in its run if that is at work.
+    """Make these addresses seeds of the crawl, and queue them in its run if that is active.
 
-    resume: the latest run, if it has ended, continues with the seeds that it did not know, unless
-    it has reached a limit. Asking twice changes nothing the second time.
+    resume: if the latest run has ended, it continues with the new seeds, unless it has reached a
+    limit. A second call with the same seeds changes nothing.
 
-    Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address outside
-    the scope is refused, too, unless `widen`: as a seed it takes all of its host, directory or
-    domain into the scope.
+    Raises BadSeeds with all mistakes at once; the checks are those of an order's seeds. Without
+    `widen`, an address outside the scope is refused, too, since a seed brings its whole host,
+    directory or domain into the scope.
     """
     addresses, mistakes = read_seeds(texts)
     mistakes += seed_mistakes(addresses)
@@ -105,7 +106,7 @@ def _checked(
     *,
     widen: bool,
 ) -> list[Address]:
-    """The addresses that are no seeds yet. Raises BadSeeds."""
+    """The addresses that are not seeds yet. Raises BadSeeds."""
     filters, seeds = filters_of(crawl, run), set(crawl.seeds)
     new = [address for address in addresses if address.url not in seeds]
     mistakes = mistakes + [sentence for address in new if (sentence := _blocked(filters, address))]
@@ -139,8 +140,8 @@ def _record(
     queued: int | None,
     by: User | None,
 ) -> AddedSeedsResult:
-    """Store the new seeds as a revision of the order, if there are any; the caller's transaction
-    holds the crawl.
+    """Store the new seeds, if there are any, as a revision of the order. The caller's transaction
+    holds the crawl's lock.
     """
     added = [address.url for address in new]
     if not added:
@@ -167,7 +168,7 @@ def _record(
         },
     )
     if run is not None:
-        if not is_wider:  # then the waiting URLs need not be judged again
+        if not is_wider:  # so the waiting URLs need not be judged again
             Run.objects.filter(pk=run.pk, judged_by=key).update(judged_by=rules_key(crawl))
         count = f"{len(added):,} start URL{'s' if len(added) > 1 else ''}"
         write(

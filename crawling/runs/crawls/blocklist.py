@@ -18,9 +18,9 @@ LONGEST_TEXT = 500
 
 
 def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> BlocklistEntry:
-    """Forbid the entry's URLs to all crawls, to running ones within seconds.
+    """Forbid the entry's URLs to all crawls, within seconds also to running ones.
 
-    Raises BadOrder with a sentence by field.
+    Raises BadOrder with a sentence for each field.
     """
     errors = reason_errors(reason)
     if kind not in BlocklistKind.__members__.values():
@@ -49,8 +49,8 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
 
 @transaction.atomic
 def remove_entry(number: int, *, by: User | None = None) -> DeletedItem:
-    """Remove an entry, so that crawls may fetch its URLs again; running crawls admit URLs that it
-    alone excluded. Returns what restores it.
+    """Remove an entry, so that crawls may fetch its URLs again. Running crawls admit URLs that it
+    alone excluded. Returns the item that restores the entry.
 
     Raises NotFound.
     """
@@ -76,7 +76,7 @@ def reason_errors(reason: str) -> dict[str, str]:
 
 
 def block_host(host: Host, reason: str, *, by: User | None = None) -> BlocklistEntry:
-    """Forbid all crawls to fetch from the host, running shifts within a second.
+    """Forbid all crawls to fetch from the host, within a second also running shifts.
 
     Raises BadOrder for an invalid reason.
     """
@@ -84,8 +84,7 @@ def block_host(host: Host, reason: str, *, by: User | None = None) -> BlocklistE
 
 
 def unblock_host(host: Host, *, by: User | None = None) -> None:
-    """Unblock a host, as far as no other entry of the blocklist covers
-    it."""
+    """Unblock a host, unless another entry of the blocklist covers it."""
     for entry in _entries(host):
         remove_entry(entry.pk, by=by)
 

@@ -1,4 +1,4 @@
-"""Make crawls, also as clones, and only once however often a program sends its request."""
+"""Create crawls, also as clones. A program's repeated request creates a crawl only once."""
 
 from __future__ import annotations
 
@@ -52,11 +52,12 @@ def check_order(
     is_restored: bool = False,
     has_ended: bool = False,
 ) -> tuple[CrawlOrder, dict[str, int]]:
-    """The order and its whole claim, if this user could now make a crawl from them.
+    """The order and its whole claim, if this user may create a crawl from them now.
 
     own_pool: used instead of the pool that the order names. is_restored: the order comes from a
-    checkpoint, so its example pages may be stored in files that come with it. has_ended: its run
-    has ended, so its seeds are not checked. Raises BadOrder with a sentence for every wrong field.
+    checkpoint, so its example pages may be in files that come with it. has_ended: the run of the
+    checkpoint has ended, so its seeds are not checked. Raises BadOrder with a sentence for every
+    wrong field.
     """
     order, errors = read_order(fields)
     wanted = order.claim if order else read_claim(fields.get("claim"))
@@ -93,13 +94,13 @@ def create_crawl(
     has_ended: bool = False,
     given_for: Granted | None = None,
 ) -> CrawlJob:
-    """Create a crawl from an order's fields, and `tags`, a list, if they are among them.
+    """Create a crawl from an order's fields, among which may be `tags`, a list.
 
     own_pool: the pool of an experiment, which no order can name. is_restored: the order comes from
-    a checkpoint. has_ended: the run of that checkpoint has ended. given_for: the origins for which
-    the order's secrets were given; None for the origins of its seeds.
+    a checkpoint. has_ended: the run of the checkpoint has ended. given_for: the origins to which
+    the order's secrets may be sent; None for the origins of its seeds.
 
-    Raises BadOrder as `check_order` does; then nothing is made.
+    Raises BadOrder as `check_order` does; then no crawl is created.
     """
     tags, wrong_tags = _read_given_tags(fields)
     ordered = {name: value for name, value in fields.items() if name != "tags"}
@@ -128,7 +129,7 @@ def create_crawl(
 
 
 def _read_given_tags(fields: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """The tags that come with an order, and the mistake in them."""
+    """The tags among an order's fields, and the mistakes in them."""
     given = fields.get("tags", [])
     if not isinstance(given, list) or not all(isinstance(tag, str) for tag in given):
         return [], {"tags": "must be a list of words"}
@@ -139,7 +140,7 @@ def _read_given_tags(fields: Mapping[str, Any]) -> tuple[list[str], dict[str, st
 
 
 def row_of(order: CrawlOrder, claim: dict[str, int], given_for: Granted | None = None) -> CrawlJob:
-    """The row of an order, not saved. given_for: see `create_crawl`."""
+    """The row of an order, not saved. given_for: as for `create_crawl`."""
     if given_for is None:
         given_for = granted_to_seeds(order, order.seeds)
     own = {name: getattr(order, name) for name in COLUMNS}
@@ -149,7 +150,7 @@ def row_of(order: CrawlOrder, claim: dict[str, int], given_for: Granted | None =
 
 
 def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
-    """The fields of one part of an order, as its column keeps them."""
+    """The fields of one part of an order, as its column stores them."""
     return {name: getattr(order, name) for name in part.model_fields}
 
 
@@ -166,8 +167,8 @@ def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
 
 
 def example_errors(order: CrawlOrder, crawl_id: int | None = None) -> dict[str, str]:
-    """The mistake of a topic whose example pages are not stored. crawl_id: the crawl's, if there is
-    one.
+    """The mistake of a topic if its example pages are not stored. crawl_id: the crawl's id, if
+    there is a crawl.
     """
     missing = missing_examples(order.topic, crawl_id=crawl_id)
     told = "no HTML page is stored at {}; crawl it first, or give its text"
@@ -176,9 +177,9 @@ def example_errors(order: CrawlOrder, crawl_id: int | None = None) -> dict[str, 
 
 def team_errors(name: str, by: User | None) -> dict[str, str]:
     """The mistake of a team that the user may not name: only administrators of pools may name a
-    team without being a member.
+    team of which they are no member.
 
-    by: None for the command line, which may do anything.
+    by: None for the command line, which may name any team.
     """
     if not name:
         return {}
@@ -194,7 +195,7 @@ def team_errors(name: str, by: User | None) -> dict[str, str]:
 def is_taken(name: str) -> bool:
     """Whether a crawl has this name, which must be a valid one.
 
-    The answer may be outdated: if two users take it at once, the table decides.
+    The answer may be outdated: if two users take a name at once, the table decides.
     """
     return CrawlJob.objects.filter(name=name.strip()).exists()
 
@@ -204,7 +205,7 @@ def name_is_taken(name: str) -> dict[str, str]:
 
 
 def free_name(wanted: str, suffix: str = "") -> str:
-    """The name with this suffix, and with the first number that makes it free; cut if it would be
+    """The name with this suffix, and with a number if it is not free otherwise. Cut if it would be
     too long.
     """
     wanted = (wanted[:STEM].strip() or "crawl") + suffix
@@ -217,7 +218,7 @@ def free_name(wanted: str, suffix: str = "") -> str:
 
 
 def name_for(seeds: object) -> str:
-    """A free name for a crawl that was given none: the first seed's host."""
+    """A free name for a crawl created without one: the first seed's host."""
     try:
         host = read_typed(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
     except BadUrl:
@@ -244,8 +245,9 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
-    """The order that would make this crawl: the fields of `crawling.orders.order`, secrets
-    masked."""
+    """The order that would create this crawl: the fields of `crawling.orders.order`, with masked
+    secrets.
+    """
     order = {name: getattr(crawl, name) for name in COLUMNS}
     order |= {"order": crawl.visit_order, "claim": dict(crawl.claim), **shown(crawl)}
     for column, part in PARTS.items():
@@ -255,10 +257,10 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
-    """Make a draft of the same order and tags, checked as it stands today.
+    """Create a draft with the same order and tags, checked by today's rules.
 
-    Its secrets are copied for the crawl's owner and the command line, for the same origins; for
-    others `withheld_from` names those that are left out. Raises BadOrder and SealBroken.
+    Its secrets are copied for the crawl's owner and the command line, for the same origins. For
+    other users `withheld_from` names the secrets that are left out. Raises BadOrder and SealBroken.
     """
     part = fetching_of(crawl)
     part = without_secrets(part) if withheld_from(by, crawl) else part
@@ -271,8 +273,8 @@ def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = N
 
 
 def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
-    """The fields of an order that a clone by this user lacks: its secrets were given only to the
-    owner's crawl.
+    """The fields of an order that a clone by this user lacks, since its secrets were given only to
+    the owner's crawl.
     """
     return [] if user is None or user == crawl.created_by else sorted(masked_in(shown(crawl)))
 
@@ -280,19 +282,19 @@ def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
 def create_idempotently(
     fields: Mapping[str, Any], *, by: User, idempotency_key: str
 ) -> tuple[CrawlJob, bool]:
-    """Create a crawl, or return the one that this user's request of that key has made; the second
-    value is true for a new one.
+    """Create a crawl, or return the crawl that this user's request with the same key has created.
+    The second value is true for a new crawl.
 
-    Raises KeyReused if that request asked for something else, and what `create_crawl` raises.
-    Without a key, always a new one.
+    Raises KeyReused if that request had other fields, and the errors of `create_crawl`. Without a
+    key, a new crawl is always created.
     """
     if made := _made(fields, by, idempotency_key):
         return made, False
     try:
         return create_crawl(fields, by=by, idempotency_key=idempotency_key), True
     except (BadOrder, IntegrityError):
-        # The same request may have come twice at once: then the other has taken the name, or the
-        # key.
+        # The same request may arrive twice at once: then the other request has taken the name, or
+        # the key.
         if made := _made(fields, by, idempotency_key):
             return made, False
         raise

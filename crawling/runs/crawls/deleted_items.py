@@ -20,7 +20,9 @@ def keep_deleted(
     by: User | None,
     owner: User | None = None,
 ) -> DeletedItem:
-    """Keep the content, in the transaction that deletes it. owner: the only user who may see it."""
+    """Keep the content of an item, in the transaction that deletes the item. owner: the only user
+    who may see it.
+    """
     return DeletedItem.objects.create(
         kind=kind, name=name, content=dict(content), owner=owner, deleted_by=by
     )

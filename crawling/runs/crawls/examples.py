@@ -7,12 +7,12 @@ from django.db.models import QuerySet
 
 from crawling.models import CrawlJob
 
-#: where the demo web is served
+#: the address at which the demo web is served
 DEMO_ADDRESS = "127.0.0.1"
 
 
 def demo_web() -> str:
-    """The common prefix of the demo web's addresses; "" if it is switched off."""
+    """The common prefix of the demo web's addresses; "" if the demo web is switched off."""
     return f"http://{DEMO_ADDRESS}:{settings.DEMO_PORT}/" if settings.DEMO else ""
 
 

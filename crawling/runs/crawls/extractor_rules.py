@@ -1,7 +1,7 @@
-"""The rules of extractors in orders. An order names an extractor and has its rules beside own ones,
-so that what was fetched by it says by which rules.
+"""The rules of extractors in orders. An order names an extractor, and stores its rules beside the
+order's own rules. So the order of a run always says by which rules pages were read.
 
-A use of crawls keeps the extractors; without it an order can name none.
+A use of crawls stores the extractors. Without this use an order can name none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawling.models import CrawlJob
 from crawling.orders.order import CrawlOrder
 from crawling.orders.sections.reading import MAX_RULES, REVISION_MARK, read_reference
 
-#: names in the sentence about one that is not there
+#: the most names in the sentence about an unknown extractor
 NAMED = 10
 
 
@@ -32,19 +32,21 @@ class ExtractorRules(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """As an order names it."""
+        """The name and revision, as in an order."""
         return f"{self.name}{REVISION_MARK}{self.revision}"
 
 
 @dataclass(frozen=True)
 class ExtractorSource:
-    """The extractors of an installation; a use offers it as `EXTRACTORS` in its module `orders`."""
+    """The extractors of an installation. A use offers them as `EXTRACTORS` in its module
+    `orders`.
+    """
 
-    #: the newest revision of each, by name
+    #: the newest revision of each extractor, by name
     newest: Callable[[], Sequence[ExtractorRules]]
-    #: one by name and revision, also of an extractor that is deleted; None: the newest
+    #: an extractor by name and revision (None for the newest), even if it is deleted
     find: Callable[[str, int | None], ExtractorRules | None]
-    #: keep rules under a name; raises BadOrder
+    #: saves rules under a name; raises BadOrder
     save: Callable[[str, Mapping[str, str], User | None], ExtractorRules]
 
 
@@ -58,13 +60,13 @@ def newest_rules() -> Sequence[ExtractorRules]:
 
 
 def named_rules(reference: str) -> ExtractorRules | None:
-    """The extractor that an order names; None: there is none."""
+    """The extractor that an order names. None if there is none."""
     found = _source()
     return found.find(*read_reference(reference)) if found and reference else None
 
 
 def keep_named(name: str, rules: Mapping[str, str], *, by: User | None) -> ExtractorRules:
-    """Keep rules as a new extractor. Raises BadOrder."""
+    """Save rules as a new extractor. Raises BadOrder."""
     found = _source()
     if found is None:
         raise BadOrder({"extractor": "extractors are taken out of this installation"})
@@ -83,8 +85,8 @@ def _own(rules: Mapping[str, str], reference: str) -> dict[str, str]:
 
 
 def with_named_rules(order: CrawlOrder) -> CrawlOrder:
-    """The order with the rules of the extractor that it names; a rule of its own goes before one of
-    the same name. Raises BadOrder.
+    """The order with the rules of the extractor that it names. Its own rule replaces an extractor's
+    rule of the same name. Raises BadOrder.
     """
     if not order.extractor:
         return order
@@ -101,7 +103,7 @@ def with_named_rules(order: CrawlOrder) -> CrawlOrder:
 
 
 def restored(order: CrawlOrder) -> CrawlOrder:
-    """The order of a checkpoint, which has its rules; an extractor of another installation is left
+    """The order of a checkpoint, with its rules. An extractor of another installation is left
     out.
     """
     found = named_rules(order.extractor)
@@ -110,8 +112,8 @@ def restored(order: CrawlOrder) -> CrawlOrder:
 
 
 def edited_rules(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an edit. Where it is about rules, those of the extractor are left out: they are
-    taken anew, as another revision may have others.
+    """The fields of an edit. If rules are among them, the extractor's rules are left out, and are
+    read anew, since another revision may have different rules.
     """
     if fields.keys().isdisjoint({"extract", "extractor"}):
         return dict(fields)

@@ -1,5 +1,5 @@
-"""The stored section of an order about requests: secrets sealed, with the origins for which they
-were given, the rest in clear.
+"""The stored section of an order about requests. Secrets are sealed, with the origins to which they
+may be sent; all other fields are in clear.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawling.web.secret_headers import MASK, Secret, origins_of
 
 SEALED = "sealed"
 RECIPIENTS = "recipients"
-#: the origins for which each secret was given
+#: the origins to which each secret may be sent
 Granted = Mapping[Secret, frozenset[str]]
 LOGIN = "login_fields"
 
@@ -35,8 +35,8 @@ def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
 
 
 def granted_to_seeds(part: FetchingPart, seeds: list[str]) -> dict[Secret, frozenset[str]]:
-    """The origins for which secrets are given now: the log-in's own site, and otherwise those of
-    the seeds.
+    """The origins to which secrets may be sent if they are given now: the login's own site, and for
+    all others the origins of the seeds.
     """
     if not any(part.secrets()):
         return {}
@@ -46,7 +46,7 @@ def granted_to_seeds(part: FetchingPart, seeds: list[str]) -> dict[Secret, froze
 
 
 def granted(crawl: CrawlJob) -> dict[Secret, frozenset[str]]:
-    """The origins for which each of a crawl's secrets was given."""
+    """The origins to which each of a crawl's secrets may be sent."""
     return {
         (field, key): frozenset(grant["origins"])
         for grant in crawl.fetching.get(RECIPIENTS, ())
@@ -56,7 +56,7 @@ def granted(crawl: CrawlJob) -> dict[Secret, frozenset[str]]:
 
 
 def _stored(given_for: Granted) -> list[dict[str, Any]]:
-    """The secrets as the column stores them: secrets that were given together share a list of
+    """The secrets as the column stores them. Secrets that were given together share a list of
     origins.
     """
     together: dict[frozenset[str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -95,7 +95,7 @@ def _secrets(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an edit, in which a masked value stands for the stored secret.
+    """The fields of an edit, with the stored secret in place of each masked value.
 
     Raises SealBroken.
     """
@@ -114,8 +114,8 @@ def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kept(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]:
-    """Entries in the tables of secrets that an edit leaves unchanged: it does not name their table,
-    or gives them masked.
+    """The secrets in tables that an edit leaves unchanged, because it does not name their table or
+    contains them masked.
     """
     found = set()
     for name, seen in shown(crawl).items():
@@ -129,8 +129,9 @@ def kept(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]:
 def change_asking(
     crawl: CrawlJob, values: Mapping[str, Any], kept_as_shown: Set[Secret] = frozenset()
 ) -> dict[str, tuple[Any, Any]]:
-    """Change checked fields, unsaved; return the fields that differ, old and new as they may be
-    shown, and those whose secrets were given again, so that other origins get them.
+    """Change checked fields, without saving them. Return the fields that differ, with their old and
+    new values as they may be shown, and the fields whose secrets were given again, so that other
+    origins get them.
 
     kept_as_shown: secrets that were not given again. Raises SealBroken.
     """
@@ -150,7 +151,7 @@ def change_asking(
 
 
 def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | None, str | None]]:
-    """The secrets that go to other origins than before, for the audit log."""
+    """The secrets that are sent to other origins than before, for the audit log."""
     return {
         f"{field} {key} for": (_told(before.get((field, key))), _told(after.get((field, key))))
         for field, key in sorted({*before, *after})
@@ -165,7 +166,7 @@ def _told(origins: frozenset[str] | None) -> str | None:
 
 
 def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
-    """Origins of these seeds to which a secret of the crawl is not sent, since it was given for
+    """Origins of these seeds to which a secret of the crawl is not sent, because it was given for
     others.
     """
     secrets = [origins for (field, _), origins in granted(crawl).items() if field == "headers"]
@@ -174,8 +175,9 @@ def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
 
 
 def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets that an edit may not send elsewhere unless they are given again: a log-in to
-    another site, and all secrets to another proxy, which reads what is not encrypted.
+    """The mistakes of secrets that an edit would send elsewhere, and that therefore must be given
+    again: those of a login to another site, and all secrets if the proxy changes, since a proxy
+    reads everything that is not encrypted.
     """
     had, same, errors = granted(crawl), kept(crawl, fields), {}
     if part.login_url and "login_url" in fields:

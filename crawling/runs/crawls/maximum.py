@@ -21,9 +21,9 @@ AT_THE_BANK = ("claim", "priority")
 
 
 def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
-    """The whole new Max. claim: the classes that change.
+    """The new Max for all classes. claim: the classes that change.
 
-    Raises BadOrder with a sentence by class.
+    Raises BadOrder with a sentence for each class.
     """
     pool = pool_of(crawl)
     limits = share_limits(pool, crawl.team)
@@ -55,8 +55,9 @@ def tell_bank(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -
     """Change Max and priority of the processes of the live run, if the fields of the order differ
     from the old ones, all or none.
 
-    A process that holds more than its new Max is left to its shift, which gives back first; a start
-    that waits takes the turn of its new priority. Raises BadOrder with the pool's own sentence.
+    A process that holds more than its new Max is left to its shift, which first gives units back. A
+    start that waits gets the turn of its new priority. Raises BadOrder with the pool's own
+    sentence.
     """
     before, priority = old.get("claim", {}), new.get("priority", old.get("priority"))
     claim = {

@@ -1,4 +1,4 @@
-"""Check live runs against edited rules, a little at a time."""
+"""Judge the URLs of live runs again by edited rules, a little at a time."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from crawling.models import OrderRevision, Run
 from crawling.models.jobs import LIVE_IN_SQL, WORKING_STATES
 from crawling.runs.shift_lifecycle import settle_run
 
-#: the scheduler has other duties, too
+#: the longest turn, since the scheduler has other duties, too
 BUDGET_SECONDS = 0.5
-#: Each turn counts edits. The runs themselves are read this often, since one may have been made
-#: while its rules were edited.
+#: the time after which the runs themselves are read; all other turns only count edits, and may miss
+#: one that was made while its rules were being read
 ANYHOW_SECONDS = 30.0
 
 EDITS = """
@@ -42,8 +42,8 @@ ORDER BY r.id
 
 
 class Rejudger:
-    """Remembers which edits were seen, so that a turn without new edits reads no run. Also keeps
-    the blocklist until all runs were checked against it.
+    """Remembers the edits that it has seen, so that a turn without new edits reads no run. Also
+    keeps the blocklist until all runs are judged by it.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ def rejudge_live_runs(blocklist: KeptBlocklist | None = None) -> bool:
     """Continue with every live run whose rules have changed. Return whether all are done. Safe to
     repeat.
 
-    blocklist: the one that earlier calls have read.
+    blocklist: the list, if an earlier call has read it.
     """
     until, blocklist = time.monotonic() + BUDGET_SECONDS, blocklist or KeptBlocklist()
     return all(_caught_up(run_id, blocklist, until=until) for (run_id,) in _fetched(BEHIND))
@@ -82,7 +82,7 @@ def _fetched(query: str) -> list[tuple[int, ...]]:
 
 
 def _caught_up(run_id: int, blocklist: KeptBlocklist, *, until: float) -> bool:
-    """Check the run against the rules until a time. Return whether all of it is checked."""
+    """Judge the run by the rules until a time. Return whether the whole run is judged."""
     run = Run.objects.select_related("crawl").get(pk=run_id)
     while run.judged_by != rules_key(run.crawl):
         run = rejudge(run.pk, blocklist)
@@ -94,11 +94,13 @@ def _caught_up(run_id: int, blocklist: KeptBlocklist, *, until: float) -> bool:
 
 
 def rejudge(run_id: int, blocklist: KeptBlocklist) -> Run:
-    """Check the next batch of a run's URLs, and then of its verdicts, against the present rules."""
+    """Judge the next batch of a run's URLs, and then of its verdicts, by the rules that apply
+    now.
+    """
     with locked_run(run_id) as run:
         key = rules_key(run.crawl)
         at = run.judged_to or {}
-        if at.get("key") != key:  # rules that change meanwhile restart it
+        if at.get("key") != key:  # if rules change meanwhile, the judgement begins again
             at = {"key": key, "is_at_verdicts": False, "after": LEAST, "out": 0, "back": 0}
         filters = filters_of(run.crawl, run, blocklist=blocklist.current())
         if at["is_at_verdicts"]:
@@ -113,7 +115,7 @@ def rejudge(run_id: int, blocklist: KeptBlocklist) -> Run:
 
 
 def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> None:
-    """Note how far the run has been judged; `judged_by` once all of it is."""
+    """Note how far the run has been judged, and in `judged_by` that all of it is."""
     out, back = int(at["out"]) + step.out, int(at["back"]) + step.back
     run.judged_to = {**at, "out": out, "back": back, "after": step.after}
     if step.after is not None:

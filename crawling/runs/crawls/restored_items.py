@@ -42,8 +42,8 @@ def find_item(kind: str, item_id: int, *, by: User | None) -> DeletedItem:
 
 @transaction.atomic
 def restore_item(kind: str, item_id: int, *, by: User | None) -> str:
-    """Restore the item, and return its name. Raises NotFound, and WrongState if something else has
-    taken its place.
+    """Restore the item, and return its name. Raises NotFound, and WrongState if its place is taken
+    by now.
     """
     item = find_item(kind, item_id, by=by)
     try:
@@ -61,7 +61,7 @@ def restore_item(kind: str, item_id: int, *, by: User | None) -> str:
 
 @transaction.atomic
 def remove_item(kind: str, item_id: int, *, name: str, by: User | None) -> None:
-    """Delete the item permanently. Raises NotFound, and WrongState unless its name is given."""
+    """Delete the item permanently. Raises NotFound, and WrongState if `name` is not its name."""
     item = find_item(kind, item_id, by=by)
     if name != item.name:
         raise WrongState(f"To delete it permanently, give its name: {item.name}")

@@ -1,4 +1,4 @@
-"""Change a crawl's order after it was made, even while it runs."""
+"""Change a crawl's order after its creation, even while the crawl runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.runs.grants import cancel_waiting
 from crawling.web.secret_headers import Secret
 
-#: a live run obeys these within a second; other fields have already shaped its frontier and its
+#: a live run follows these within a second; other fields have already shaped its frontier and its
 #: place in the pool
 OF_THE_CRAWL = (
     "name",
@@ -63,17 +63,17 @@ OF_THE_CRAWL = (
     "extractor",
     "extract",
 )
-#: the fields about reuse; other fields decide how a live run writes its archive
+#: the fields about the reuse of pages; other fields decide how a live run writes its archive
 REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
-#: fields that may be edited of the order's parts, by column
+#: the fields of the order's parts that may be edited, by column
 EDITED_PARTS = {
     column: REVISITS if column == "reuse" else tuple(part.model_fields)
     for column, part in PARTS.items()
 }
-#: fields about requests, without `posts`, which go only to seeds, and these are already queued
+#: fields about requests, except `posts`: posts go only to seeds, which are already queued
 ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
 EDITABLE = (*OF_THE_CRAWL, *(name for names in EDITED_PARTS.values() for name in names), *ASKING)
-#: unless one of these changes, the waiting URLs need not be judged again
+#: only if one of these changes must the waiting URLs be judged again
 RULING = frozenset(
     {
         "scope",
@@ -87,7 +87,7 @@ RULING = frozenset(
 )
 #: the name of added seeds in a revision (`crawling.runs.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
-#: After a change of these, the queued URLs of a best-first crawl are ranked again.
+#: if one of these changes, the queued URLs of a best-first crawl are ranked again
 WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 
@@ -98,11 +98,11 @@ def edit_crawl(
     by: User | None = None,
     revision: int | None = None,
 ) -> CrawlJob:
-    """Change the fields named, checked like an order's.
+    """Change these fields, which are checked like those of an order.
 
-    Raises BadOrder with a sentence by field, or WrongState if `revision`, on which the changes were
-    based, is no longer the latest; then nothing has changed. The fields may also contain the
-    revision.
+    Raises BadOrder with a sentence for each field, or WrongState if `revision`, on which the
+    changes were based, is no longer the latest; then nothing has changed. The fields may also
+    contain the revision.
     """
     fields = dict(fields)
     if (stated := fields.pop("revision", None)) is not None:
@@ -116,7 +116,7 @@ def _one_after_the_other(crawl_id: int) -> Iterator[None]:
     """Let edits of a crawl run one after the other. Otherwise one of two could win in the pool and
     the other in the order.
 
-    No transaction spans the two, so that it is a lock of the session.
+    No transaction spans pool and order, so this is a lock of the session.
     """
     key = f"edit/{crawl_id}"
     with connection.cursor() as cursor:
@@ -151,7 +151,7 @@ def _edit_by_bank_and_order(
         raise BadOrder(name_is_taken(order.name)) from error
     if edited.idle_only and not crawl.idle_only:
         for run in edited.runs.filter(state__in=WORKING_STATES):
-            cancel_waiting(run)  # the run waits in no line any more
+            cancel_waiting(run)  # the run does not wait in the pool's line any more
     for place in Reranking.objects.filter(run__crawl=edited, run__removal_asked_at=None):
         # a small frontier is ranked at once; the scheduler continues with a large one
         rank_some(place.run_id)
@@ -159,7 +159,7 @@ def _edit_by_bank_and_order(
 
 
 def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -> CrawlOrder:
-    """The order as it would stand. Raises BadOrder with a sentence by field."""
+    """The order after the edit. Raises BadOrder with a sentence for each field."""
     errors = {
         name: f"cannot be edited; these can: {', '.join(EDITABLE)}"
         for name in fields
@@ -197,8 +197,8 @@ def revert_edit(
 ) -> CrawlJob:
     """Restore the values from before an edit, by another edit.
 
-    Raises NotThere, WrongState if secrets were changed, which no revision stores, and the errors of
-    `edit_crawl`.
+    Raises NotThere, WrongState if the edit changed secrets, which no revision stores, and the
+    errors of `edit_crawl`.
     """
     edit = crawl.revisions.filter(number=number).first()
     if edit is None:
@@ -224,7 +224,7 @@ def revert_edit(
 def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The order with these fields changed.
 
-    Secrets are unsealed only if they change; seeds are included only if they change, since checking
+    Secrets are unsealed only if they change. Seeds are included only if they change, since checking
     them takes long.
     """
     order = {

@@ -21,9 +21,9 @@ LONGEST_HOURS = 24 * 90
 def except_host(
     crawl: CrawlJob, host: str, reason: str, hours: float, *, by: User | None = None
 ) -> RobotsException:
-    """Let a crawl fetch what a host's robots.txt forbids; its Crawl-delay still holds.
+    """Let a crawl fetch URLs that a host's robots.txt forbids. Its Crawl-delay still applies.
 
-    Raises BadOrder with a sentence by field.
+    Raises BadOrder with a sentence for each field.
     """
     errors = reason_errors(reason)
     if not 0 < hours <= LONGEST_HOURS:
@@ -58,7 +58,7 @@ def except_host(
 
 @transaction.atomic
 def end_exception(crawl: CrawlJob, number: int, *, by: User | None = None) -> RobotsException:
-    """End an exception from robots.txt before the time is over. Raises NotThere."""
+    """End an exception from robots.txt before its time is over. Raises NotThere."""
     row = (
         RobotsException.objects.select_for_update()
         .filter(crawl=crawl, pk=number, expires_at__gt=timezone.now())

@@ -14,7 +14,7 @@ from crawling.models import DeletedItem, DeletedKind, SavedView
 from crawling.runs.crawls.deleted_items import keep_deleted
 
 MOST_VIEWS = 30
-#: the parameters of the list's address that make a view; the page number is not among them
+#: the parameters in the list's address that make a view; the page number is not one of them
 PARTS = ("state", "q", "tag", "owner", "team", "sort")
 
 
@@ -29,8 +29,8 @@ def visible_views(user: User) -> Sequence[SavedView]:
 
 
 def save_view(user: User, name: str, query: str, *, is_shared: bool = False) -> SavedView:
-    """Save the list's address under a name, and replace the user's view of that name. is_shared:
-    for all users.
+    """Save the list's address under a name. This replaces the user's view of that name. is_shared:
+    whether all users see it.
 
     Raises BadView.
     """
@@ -53,9 +53,7 @@ def save_view(user: User, name: str, query: str, *, is_shared: bool = False) -> 
 
 @transaction.atomic
 def forget_view(user: User, pk: int) -> DeletedItem | None:
-    """Delete one of the user's views, which can be restored for a while. Views of others are left
-    alone.
-    """
+    """Delete one of the user's own views, which can be restored for a while."""
     view = SavedView.objects.select_for_update().filter(user=user, pk=pk).first()
     if view is None:
         return None

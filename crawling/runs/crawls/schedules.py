@@ -1,5 +1,5 @@
-"""Set a crawl's schedule, and start what is due: each start exactly once, with any number of
-schedulers.
+"""Set a crawl's schedule, and start crawls that are due: each start exactly once, with any number
+of schedulers.
 
 Writing a schedule locks the crawl's row, as starting and deleting do.
 """
@@ -44,18 +44,18 @@ from crawling.runs.start import new_run
 
 logger = logging.getLogger(__name__)
 
-#: settled times that are kept for each schedule
+#: the number of settled times that are kept for each schedule
 KEPT = 100
-#: minutes over which the starts of many crawls may be spread
+#: the most minutes over which the starts of many crawls may be spread
 LONGEST_SPREAD = 1439
 
 
 def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> Schedule:
     """Set the schedule of a crawl.
 
-    Raises BadOrder with a sentence by field; then nothing has changed.
+    Raises BadOrder with a sentence for each field; then nothing has changed.
 
-    An interval is counted from now, unless it stays as it was.
+    An interval begins now, unless it is unchanged.
     """
     return _set(crawl, _checked(fields), NO_TIME, by)
 
@@ -67,8 +67,8 @@ def set_schedules(
     over_minutes: int = 0,
     by: User | None = None,
 ) -> None:
-    """Set one schedule for many crawls, whose starts divide `over_minutes` among them in their
-    order.
+    """Set one schedule for many crawls, and spread their starts over `over_minutes` in the order of
+    the crawls.
 
     Raises BadOrder as `set_schedule` does; then no schedule has changed.
     """
@@ -79,7 +79,7 @@ def set_schedules(
     except ValueError as error:
         raise BadOrder({"over_minutes": str(error)}) from error
     with transaction.atomic():
-        # in the order in which others lock them
+        # in the order in which other transactions lock them
         for crawl, (timing, delay) in sorted(zip(crawls, timings, strict=True), key=_first_pk):
             _set(crawl, timing, delay, by)
 
@@ -126,7 +126,7 @@ def _set(crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | N
 
 
 def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> DeletedItem | None:
-    """Delete the schedule of a crawl; an active run continues. The schedule can be restored for a
+    """Delete the schedule of a crawl. An active run continues. The schedule can be restored for a
     while.
 
     Without a schedule nothing happens.
@@ -144,8 +144,8 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> DeletedItem |
 
 
 def start_scheduled() -> None:
-    """Settle every start that is due. The scheduler enrols a run that a crash cuts off after its
-    commit.
+    """Settle every start that is due. The scheduler enrols a run if a crash prevented this after
+    the commit.
     """
     now = timezone.now()
     for schedule_id in (
@@ -159,8 +159,8 @@ def start_scheduled() -> None:
 
 @transaction.atomic
 def start_due(schedule_id: int, now: datetime) -> Run | None:
-    """Settle a schedule's starts up to now, and return the run to be enrolled in the pool, if one
-    was made.
+    """Settle a schedule's starts up to now. Return the run to be enrolled in the pool, if one was
+    created.
     """
     CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(
         schedule=schedule_id
@@ -194,7 +194,7 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
 
 #: the most pages of a run that are compared
 COMPARED_AT_MOST = 20_000
-#: a page without a digest was not read whole, so that it cannot be compared
+#: a page without a digest was not read to its end, so that it cannot be compared
 CHANGES = """
 SELECT count(*), count(*) FILTER (WHERE p.unchanged_since IS NULL AND p.digest <> q.digest)
 FROM (SELECT url_id, unchanged_since, digest FROM crawling_page
@@ -207,8 +207,8 @@ WHERE p.unchanged_since IS NOT NULL OR (p.digest IS NOT NULL AND q.digest IS NOT
 
 
 def follow_changes() -> None:
-    """Let schedules that follow the changes of pages be due sooner or later, once for each run that
-    has ended.
+    """Let schedules that follow the changes of pages start sooner or later. This is done once for
+    each run that has ended.
     """
     adapting = Schedule.objects.filter(
         next_at__isnull=False, timing__fastest_minutes__isnull=False, pace_minutes__isnull=False
@@ -247,7 +247,7 @@ def _follow_changes(schedule_id: int) -> None:
 
 
 def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
-    """Switch off a schedule that is no longer valid: time zones come and go."""
+    """Switch off a schedule that is no longer valid, since time zones come and go."""
     told = "; ".join(f"{field} {sentence}" for field, sentence in errors.items())
     ScheduledStart.objects.create(
         schedule=schedule, due_at=due_at, outcome=f"Disabled: {told}."[:300]
@@ -258,7 +258,7 @@ def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str])
 
 
 def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | None, str]:
-    """Start a run. Return it, and a sentence for the schedule's list."""
+    """Start a run. Return the run, if any, and a sentence for the schedule's list."""
     by_how_much = f", {_minutes(late)} late" if late >= timedelta(minutes=1) else ""
     if not due.starts:
         return (

@@ -1,5 +1,5 @@
-"""Verdicts of a crawl's rules on addresses, without fetching any; and the URLs that an edit of the
-rules would take out of the frontier, before it is saved.
+"""Verdicts of a crawl's rules on addresses, without fetching any. Also a preview of an edit of the
+rules: the URLs that it would take out of the frontier.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from crawling.runs.crawls.creation import order_of
 from crawling.runs.waiting_urls import waiting_count
 from crawling.web.addresses import BadUrl, read_address
 
-#: addresses that are tested at a time
+#: the most addresses that are tested at a time
 MOST_TESTED = 500
 HOSTS, EXAMPLES = 10, 10
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCheck:
-    #: in canonical form, if it has one
+    #: in canonical form, if the address has one
     url: str
     admits: bool
     #: the deciding rule; "" if the text is no URL
@@ -50,7 +50,7 @@ def filters_of_order(order: CrawlOrder) -> UrlFilters:
 
 
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:
-    """The verdict of a crawl's present rules on addresses to which a page of the scope links,
+    """The verdict of a crawl's current rules on addresses to which a page in the scope links,
     `depth` links from a seed.
     """
     return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
@@ -59,8 +59,8 @@ def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[R
 def try_changes(
     crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]
 ) -> tuple[list[RuleCheck], dict[str, str]]:
-    """The verdicts of a crawl's rules if these fields were saved; or, by field, the mistakes in
-    them.
+    """The verdicts of a crawl's rules as if these fields were saved. If the fields have mistakes,
+    no verdicts, but the mistakes by field.
     """
     filters, mistakes = changed_filters(crawl, fields)
     return ([], mistakes) if filters is None else (judge_all(filters, urls, seeds=crawl.seeds), {})
@@ -69,8 +69,8 @@ def try_changes(
 def changed_filters(
     crawl: CrawlJob, fields: Mapping[str, Any]
 ) -> tuple[UrlFilters | None, dict[str, str]]:
-    """The rules that would hold for a crawl and its run if these fields were saved; or None, and
-    the mistakes by field.
+    """The rules that would apply to a crawl and its run if these fields were saved. If the fields
+    have mistakes, None and the mistakes by field.
     """
     order, mistakes = read_changed(crawl, fields)
     if order is None:
@@ -86,7 +86,7 @@ def read_changed(
     crawl: CrawlJob, fields: Mapping[str, Any]
 ) -> tuple[CrawlOrder | None, dict[str, str]]:
     """The crawl's order with these fields changed, without the section on requests, which may be
-    secret; or None and a sentence by field.
+    secret. If the fields have mistakes, None and a sentence for each field.
     """
     return read_order(
         {
@@ -100,7 +100,9 @@ def read_changed(
 def try_order(
     fields: Mapping[str, Any], urls: Iterable[str]
 ) -> tuple[list[RuleCheck], dict[str, str]]:
-    """The verdicts of an order's rules; or, by field, the mistakes that must be corrected first."""
+    """The verdicts of an order's rules. If the order has mistakes, no verdicts, but the mistakes by
+    field.
+    """
     order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
     return (
         (judge_all(filters_of_order(order), urls, seeds=order.seeds), {})
@@ -112,7 +114,7 @@ def try_order(
 def judge_all(
     filters: UrlFilters, urls: Iterable[str], *, seeds: Iterable[str], depth: int = 1
 ) -> list[RuleCheck]:
-    """Judge addresses in any spelling; those that are no URLs are reported, too."""
+    """Judge addresses in any spelling. Texts that are no URLs are reported, too."""
     asked_for = set(seeds)
     return [_judge(filters, text, asked_for, depth) for text in urls]
 
@@ -136,9 +138,9 @@ def _judge(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleC
 @dataclass(frozen=True)
 class HostLoss:
     host: str
-    #: how many of the examined URLs would be excluded
+    #: the number of examined URLs that would be excluded
     removed: int
-    #: how many waiting URLs were examined: all of them, or a sample
+    #: the number of waiting URLs that were examined: all of them, or a sample
     looked_at: int
     waiting: int
 
@@ -147,7 +149,7 @@ class HostLoss:
 class RulesPreview:
     share: SampleShare = field(default_factory=lambda: SampleShare(0, 0, 0))
     hosts: list[HostLoss] = field(default_factory=list)
-    #: addresses, each with the rule that keeps it out
+    #: addresses, each with the rule that excludes it
     examples: list[tuple[str, str]] = field(default_factory=list)
 
     @property
@@ -178,8 +180,8 @@ class RulesPreview:
 def preview_changes(
     crawl: CrawlJob, fields: Mapping[str, Any]
 ) -> tuple[RulesPreview | None, dict[str, str]]:
-    """The waiting URLs of the crawl's run that would not pass these rules; or None, and the
-    mistakes in them by field. Nothing is changed.
+    """The waiting URLs of the crawl's run that would not pass these rules. If the rules have
+    mistakes, None and the mistakes by field. Nothing is changed.
 
     Raises SearchTookTooLong.
     """

@@ -1,7 +1,7 @@
 """Create, find, hand over and revoke the links that show one crawl's report without a log-in. A
-link opens nothing once the user who created it may not act on the crawl any more.
+link stops working once the user who created it may not act on the crawl any more.
 
-Feeds, mailboxes and other access that uses of crawls offer without an account last equally long:
+The same holds for feeds, mailboxes and other access without an account that uses of crawls offer:
 each stops with the account of its user, unless another user takes it over.
 """
 
@@ -29,9 +29,9 @@ from crawling.models import CrawlJob, SecretLink, ShareLink
 
 L = TypeVar("L", bound=SecretLink)
 USUAL_DAYS, MOST_DAYS = 7, 90
-#: the links of a crawl, or another subject, that have not expired
+#: the most links to one crawl, or another subject, that have not expired
 MOST_LINKS = 20
-#: the time of use is stored no more often than this, so that a reloaded page does not write
+#: the time of use is stored no more often than this, so that reloading a page does not write
 OPENED_EVERY = timedelta(minutes=1)
 
 
@@ -41,7 +41,7 @@ def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[S
     Raises BadOrder and WrongState.
     """
     with transaction.atomic():
-        # The lock of the crawl, so that two requests at once do not exceed the limit.
+        # locks the crawl, so that two requests at once do not exceed the limit
         locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
         if locked is None:
             raise WrongState(f"{crawl.name} is being deleted.")
@@ -52,8 +52,8 @@ def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[S
 def make_secret_link(
     others: QuerySet[L], link: L, subject: Model, *, days: int, by: User | None
 ) -> tuple[L, str]:
-    """Store a new link besides the others of its subject, which is locked, and return it with its
-    token. Raises BadOrder and WrongState.
+    """Store a new link beside the other links of its subject, which is locked. Return the link with
+    its token. Raises BadOrder and WrongState.
     """
     if not 1 <= days <= MOST_DAYS:
         raise BadOrder({"days": f"Days are a whole number from 1 to {MOST_DAYS}."})
@@ -93,8 +93,8 @@ def hand_link_over(link: ShareLink, receiver: User, *, by: User | None) -> None:
 
 
 def shared_crawl(token: str) -> ShareLink | None:
-    """The link of a token, with its crawl; None if it is unknown, expired or revoked, of a deleted
-    crawl, or of a user who may no longer share it.
+    """The link of a token, with its crawl. None if the token is unknown, expired or revoked, if the
+    crawl is deleted, or if the user may no longer share it.
     """
     links = ShareLink.objects.select_related("crawl", "created_by")
     link = link_of(links.filter(crawl__removal_asked_at=None), token)
@@ -105,7 +105,9 @@ def shared_crawl(token: str) -> ShareLink | None:
 
 
 def link_of(links: QuerySet[L], token: str) -> L | None:
-    """The link among these that a token opens; None if it is unknown, expired or revoked."""
+    """The link among `links` that a token opens. None if the token is unknown, expired or
+    revoked.
+    """
     return links.filter(digest=_digest(token), expires_at__gt=timezone.now()).first()
 
 
@@ -122,18 +124,18 @@ def _digest(token: str) -> str:
 
 @dataclass(frozen=True)
 class SharedKind:
-    """A kind of access without an account; a use of crawls offers others as `SHARED` in its module
-    `pages`.
+    """A kind of access without an account. A use of crawls offers further kinds as `SHARED` in its
+    module `pages`.
     """
 
     name: str
     #: the address of a row's page
     page: Callable[[Any], str]
-    #: rows that a user has made, or that go to the user
+    #: rows that a user has created, or that are sent to the user
     by: Callable[[User], Iterable[Any]]
-    #: gives a row to another user: row, receiver, acting user; raises BadOrder
+    #: gives a row to another user, by row, receiver and acting user; raises BadOrder
     hand_over: Callable[[Any, User, User], None]
-    #: what a row shows
+    #: the thing that a row shows
     subject: Callable[[Any], Any] = attrgetter("crawl")
     #: whether a user may share such a subject
     may_act: Callable[[User, Any], bool] = may_act
@@ -148,7 +150,7 @@ class SharedItem:
 
     @property
     def subject(self) -> Any:
-        """The crawl that it shows, or another thing with a name; None: all crawls."""
+        """The crawl, or another thing with a name, that the row shows; None for all crawls."""
         return self.kind.subject(self.row)
 
     @property

@@ -1,4 +1,4 @@
-"""Give crawls tags and take them away."""
+"""Add and remove tags of crawls."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def tag_crawls(
     remove: Sequence[str] = (),
     by: User | None = None,
 ) -> int:
-    """Add and remove tags of the crawls with these ids; return how many have changed.
+    """Add and remove tags of the crawls with these ids. Return the number of changed crawls.
 
-    Raises BadOrder if a crawl would have too many.
+    Raises BadOrder if a crawl would have too many tags.
     """
     changed = 0
     for crawl in (

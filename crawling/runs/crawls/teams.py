@@ -22,12 +22,12 @@ from crawling.runs.crawls.creation import team_errors
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.grants import TEAM_REF
 
-#: no text in the database has it, and a query with it is refused
+#: no text in the database contains it, and PostgreSQL refuses a query with it
 NUL = "\0"
 
 
 def create_team(name: str, members: Sequence[str] = (), *, by: User | None = None) -> Team:
-    """Make a team. Raises BadOrder."""
+    """Create a team. Raises BadOrder."""
     users = _users(members)
     with transaction.atomic():
         team = _named(Team(), name)
@@ -37,8 +37,8 @@ def create_team(name: str, members: Sequence[str] = (), *, by: User | None = Non
 
 
 def rename_team(team: Team, name: str, *, by: User | None = None) -> None:
-    """Give a team another name. Others refer to a team by its name, so that it keeps the name while
-    it is used (`uses_of`). Raises BadOrder, WrongState.
+    """Give a team another name. Other rows refer to a team by its name, so a team in use keeps its
+    name (`uses_of`). Raises BadOrder or WrongState.
     """
     if uses := uses_of(team):
         raise WrongState(
@@ -70,8 +70,8 @@ def delete_team(team: Team, *, by: User | None = None) -> None:
 
 
 def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
-    """Set whether operators act only on crawls of their own and of their teams. The setting holds
-    from the next request on.
+    """Set whether operators act only on their own crawls and on those of their teams. The setting
+    takes effect with the next request.
     """
     with transaction.atomic():
         before = acts_on_own_only()
@@ -82,8 +82,8 @@ def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
 
 
 def uses_of(team: Team) -> list[str]:
-    """Phrases about all that refers to a team by its name: crawls, shares of pools, and items of
-    uses of crawls (`TEAM_USES` of their modules `pages`).
+    """Phrases about everything that refers to a team by its name: crawls, shares of pools, and
+    items of uses of crawls (`TEAM_USES` of their modules `pages`).
     """
     crawls = list(CrawlJob.all_objects.filter(team=team.name).values_list("name", flat=True))
     used = [f"crawls {some(crawls)}"] if crawls else []
@@ -96,7 +96,9 @@ def uses_of(team: Team) -> list[str]:
 
 
 def shares_of(team: Team) -> list[Share]:
-    """The team's shares of pools; it has one in a pool once one of its crawls has run there."""
+    """The team's shares of pools. A team gets a share of a pool when one of its crawls first runs
+    there.
+    """
     shares = Share.objects.filter(ref=f"{TEAM_REF}{team.name}")
     return list(shares.select_related("pool").order_by("pool"))
 
@@ -106,9 +108,9 @@ def hand_over(
 ) -> CrawlJob:
     """Give a crawl to another owner, and to another team if one is named ("" for none).
 
-    The crawl's owner, administrators and the command line (None) may do so; any operator may take a
-    crawl without an owner. Raises PermissionDenied, and BadOrder with a sentence by field; then
-    nothing has changed.
+    The crawl's owner, administrators and the command line (None) may do so. Any operator may take
+    over a crawl without an owner. Raises PermissionDenied, and BadOrder with a sentence for each
+    field; then nothing has changed.
     """
     is_administrator = by is None or by.has_perm(ADMINISTER)
     if not may_hand_over(crawl, by):
@@ -139,7 +141,9 @@ def steering_user(name: str) -> User | None:
 
 
 def may_hand_over(crawl: CrawlJob, by: User | None) -> bool:
-    """Whether a user who may steer crawls, or the command line (None), may hand it over."""
+    """Whether this user, who may steer crawls, or the command line (None) may hand the crawl
+    over.
+    """
     return by is None or crawl.created_by in (None, by) or by.has_perm(ADMINISTER)
 
 

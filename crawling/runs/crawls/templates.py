@@ -1,4 +1,4 @@
-"""Keep a crawl's order as a template, and make crawls from it."""
+"""Keep a crawl's order as a template, and create crawls from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crawling.orders.sections.reading import Name
 from crawling.runs.crawls.creation import create_crawl, order_of, row_of
 from crawling.runs.crawls.deleted_items import keep_deleted
 
-#: without its fields, which are secret, a login is useless
+#: a login is useless without its fields, which are secret
 LEFT_OUT = {"name", "login_url", *SECRET_FIELDS}
 
 
@@ -49,9 +49,9 @@ def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> Orde
 
 @transaction.atomic
 def remove_template(template: OrderTemplate, *, by: User | None = None) -> DeletedItem:
-    """Delete a template, which can be restored for a while; crawls made from it stay.
+    """Delete a template, which can be restored for a while. Crawls created from it stay.
 
-    Its maker and administrators may do so. Raises PermissionDenied.
+    The user who made it and administrators may do so. Raises PermissionDenied.
     """
     if not may_remove(template, by):
         raise PermissionDenied(
@@ -75,7 +75,9 @@ def may_remove(template: OrderTemplate, by: User | None) -> bool:
 
 
 def templates_for(user: User) -> list[tuple[OrderTemplate, bool]]:
-    """All templates, each with whether the user may delete it, if the role permits it."""
+    """All templates, each with whether the user may delete it as far as the user's role permits
+    deletion.
+    """
     is_free = not is_restricted(user)
     rows = OrderTemplate.objects.select_related("created_by")
     return [(row, is_free or row.created_by in (None, user)) for row in rows]
@@ -84,14 +86,14 @@ def templates_for(user: User) -> list[tuple[OrderTemplate, bool]]:
 def crawl_from(
     template: OrderTemplate, fields: Mapping[str, Any], *, by: User | None = None
 ) -> CrawlJob:
-    """Make a crawl from the template's order and tags, with these fields changed, including the
+    """Create a crawl from the template's order and tags, with these fields changed, including the
     name. Raises BadOrder.
     """
     return create_crawl({"tags": template.tags, **template.order, **fields}, by=by)
 
 
 def as_crawl(template: OrderTemplate) -> CrawlJob:
-    """A crawl like those made from the template, not saved.
+    """A crawl like those created from the template, not saved.
 
     Raises BadOrder if the template is no longer a valid order.
     """

@@ -18,7 +18,7 @@ from crawling.runs.grants import ask_for_shifts, enroll
 
 
 def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Queue the held URLs of a pattern after all. Return how many.
+    """Queue the held URLs of a pattern after all. Return their number.
 
     A run that had ended continues with them.
 
@@ -29,7 +29,7 @@ def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
 
 
 def ban_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Exclude all URLs of a pattern that were not yet fetched. Return how many.
+    """Exclude all URLs of a pattern that were not fetched yet. Return their number.
 
     Raises WrongState as `approve_trap` does.
     """

@@ -1,1 +1,1 @@
-"""Deleting, retention, totals and the disk."""
+"""Deletion, retention, totals and the disk."""

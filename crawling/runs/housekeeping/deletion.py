@@ -1,6 +1,6 @@
-"""Delete a crawl with everything that its runs left behind: hidden at once, its rows removed like
-those of single runs, unless it is restored before. Deleted crawls and runs can be restored while
-their rows are kept, or removed before their time.
+"""Delete a crawl with everything that its runs left behind. The crawl is hidden at once, and its
+rows are removed like those of single runs, unless it is restored before. Deleted crawls and runs
+can be restored while their rows are kept, or removed before their time.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from crawling.runs.housekeeping.run_removal import remove_rows
 
 
 def delete_crawl(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
-    """Delete a draft or a crawl whose runs have ended. Its rows go after RESTORABLE; with
-    `for_good` they go at once, and what is left as soon as the scheduler gets to it. Raises
-    WrongState.
+    """Delete a draft or a crawl whose runs have ended. Its rows are removed after RESTORABLE. With
+    `for_good` removal begins at once, and the scheduler continues it. Raises WrongState.
 
     Its processes stay in the pool, finished: the ledger of what was granted outlives the crawl.
     Archive files on other machines are removed when a shift begins its archive there.
@@ -35,16 +34,15 @@ def delete_crawl(crawl: CrawlJob, *, by: User | None, for_good: bool = False) ->
 
 
 def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
-    """Hide a crawl from all users and free its name; its rows and files are removed later.
+    """Hide a crawl from all users and free its name. Its rows and files are removed later.
 
     Raises WrongState.
     """
     for run in crawl.runs.filter(state__in=ENDED_STATES):
-        # a crash may have come between a run's end and this; afterwards the process could not be
-        # found
+        # a crash may have prevented this at a run's end; later the process could not be found
         leave_bank(run)
     with transaction.atomic():
-        # The lock that starting takes, too: no run begins while its crawl goes.
+        # the lock that starting takes, too, so that no run begins while its crawl is deleted
         locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
         if locked is None:
             return
@@ -64,7 +62,7 @@ def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False
         Schedule.objects.filter(crawl=locked).update(next_at=None)
         now = timezone.now()
         until = None if for_good else now + RESTORABLE
-        # Runs that were deleted before keep their time of deletion, which distinguishes them.
+        # Runs that were deleted before keep their own time of deletion, which distinguishes them.
         Run.objects.filter(crawl=locked).update(
             removal_asked_at=now, restorable_until=until, is_latest=False
         )
@@ -75,7 +73,7 @@ def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False
 
 @transaction.atomic
 def restore_crawl(crawl_id: int, *, by: User | None) -> CrawlJob:
-    """Take back the deletion of a crawl, with the runs and the schedule that it had then.
+    """Undo the deletion of a crawl, with the runs and the schedule that it had then.
 
     Raises NotFound, and WrongState if another crawl has its name.
     """
@@ -98,8 +96,8 @@ def restore_crawl(crawl_id: int, *, by: User | None) -> CrawlJob:
 
 @transaction.atomic
 def restore_run(run_id: int, *, by: User | None) -> Run:
-    """Take back the deletion of a run. Raises NotFound, and WrongState if the run needs another
-    that is still deleted.
+    """Undo the deletion of a run. Raises NotFound, and WrongState if the run needs another run that
+    is still deleted.
     """
     run = _deleted_run(run_id)
     needed = [
@@ -119,8 +117,8 @@ def restore_run(run_id: int, *, by: User | None) -> Run:
 
 
 def remove_crawl_now(crawl_id: int, *, name: str, by: User | None) -> None:
-    """Delete a deleted crawl permanently. Raises NotFound, and WrongState unless its name is
-    given.
+    """Remove a deleted crawl permanently. Raises NotFound, and WrongState if `name` is not its
+    name.
     """
     with transaction.atomic():
         crawl = _deleted_crawl(crawl_id)
@@ -132,8 +130,8 @@ def remove_crawl_now(crawl_id: int, *, name: str, by: User | None) -> None:
 
 
 def remove_run_now(run_id: int, *, name: str, by: User | None) -> None:
-    """Delete a deleted run permanently. Raises NotFound, and WrongState unless its name is given,
-    or while another that could be restored needs it.
+    """Remove a deleted run permanently. Raises NotFound, and WrongState if `name` is not its name,
+    or while another run that could be restored needs it.
     """
     with transaction.atomic():
         run = _deleted_run(run_id)
@@ -160,7 +158,7 @@ def _deleted_crawl(crawl_id: int) -> CrawlJob:
 
 
 def _deleted_run(run_id: int) -> Run:
-    """The deleted run, under the lock of its crawl, which must not be deleted itself."""
+    """The deleted run, with its crawl locked, which must not be deleted itself."""
     run = Run.all_objects.filter(pk=run_id).first()
     crawl = run and CrawlJob.objects.select_for_update(no_key=True).filter(pk=run.crawl_id).first()
     found = (
@@ -186,7 +184,7 @@ def _mark_latest(crawl: CrawlJob) -> None:
 
 
 def _set_next_start(crawl: CrawlJob) -> None:
-    """Let the crawl's schedule count from now."""
+    """Let the intervals of the crawl's schedule begin now."""
     schedule = Schedule.objects.filter(crawl=crawl).first()
     timing = read_timing(schedule.timing)[0] if schedule else None
     if schedule and timing and timing.is_on:

@@ -1,4 +1,4 @@
-"""The disk with the archive: how full it is, what grows, and when it will be full.
+"""The disk with the archive: its free space, its growth, and the time when it will be full.
 
 Writes `DiskSample`.
 """
@@ -19,7 +19,7 @@ from crawling.models import ArchiveFile, DiskSample
 from crawling.models.archive import archive_disk
 from crawling.runs.housekeeping.disk_forecast import DiskMeasurement, Forecast, forecast
 
-#: older measurements say little about the future
+#: older measurements do not count, since they say little about the future
 LOOKED_BACK = timedelta(days=7)
 MEASURED_EVERY = timedelta(hours=1)
 SAMPLES_KEPT = timedelta(days=35)
@@ -32,9 +32,9 @@ class DiskSpace:
     machine: str
     total: int
     free: int
-    #: the archive files of this machine
+    #: the size of this machine's archive files
     archive: int
-    #: may be on another disk
+    #: the size of the database, which may be on another disk
     database: int
 
 

@@ -1,4 +1,6 @@
-"""When a disk will be full if it fills at the present rate. Pure arithmetic on measurements."""
+"""The time when a disk will be full if it continues to fill at the current rate. Pure arithmetic on
+measurements.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import linear_regression
 
-#: less time than this is not enough for a forecast
+#: the shortest time of measurement that allows a forecast
 LEAST_HISTORY = timedelta(days=1)
 DAY_SECONDS = 86_400
-#: beyond this a forecast is a guess
+#: beyond this time a forecast is a guess
 FARTHEST = timedelta(days=3650)
 
 
 @dataclass(frozen=True)
 class DiskMeasurement:
-    """Bytes at a moment: free on the disk, in the archive's files on this machine, in the
-    database."""
+    """Numbers of bytes at a moment: free on the disk, in the archive's files on this machine, in
+    the database.
+    """
 
     at: datetime
     free: int
@@ -34,15 +37,15 @@ class Forecast:
     archive_a_day: float
     database_a_day: float
     used_a_day: float
-    #: None if at this rate it is not full within ten years
+    #: None if the disk will not be full within ten years at this rate
     full_at: datetime | None
 
 
 def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
-    """The forecast from ordered measurements; None if they span too little time.
+    """The forecast from measurements in order of time. None if they span too little time.
 
-    The forecast follows free space, whatever fills it, along the line that fits all measurements
-    best, so that one large or deleted run does not decide.
+    The forecast follows the free space, whatever fills it, along the line that fits all
+    measurements best, so that one large or deleted run does not decide.
     """
     if not history or history[-1].at - history[0].at < LEAST_HISTORY:
         return None

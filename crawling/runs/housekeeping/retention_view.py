@@ -1,4 +1,4 @@
-"""The stored runs of a crawl, the size of each, and its removal by the crawl's rules."""
+"""The stored runs of a crawl, with their sizes, and their removal by the crawl's rules."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import RetainedRun, Retention, RunFate, fates, read_retention
 
-#: pages of a crawl's runs whose payload is in another of its runs: nothing had changed, or the same
-#: payload came again. Found by the URL: the page with the payload may be withdrawn, and its record
-#: is needed until others have the payload.
+#: pages of a crawl's runs whose payload is in another of its runs, because the page had not
+#: changed, or the same payload was received again. They are found by URL, since the page with the
+#: payload may be withdrawn, while its record is needed until others have the payload.
 REFERENCES = """
 SELECT theirs.number, mine.number, count(*) FROM crawling_page p
 JOIN crawling_run mine ON mine.id = p.run_id
@@ -71,10 +71,10 @@ def loss_of(runs: Collection[int]) -> DeletionLoss:
 def references(
     crawl: CrawlJob, *, restorable: bool = True, only: Collection[int] | None = None
 ) -> Mapping[int, Mapping[int, int]]:
-    """Which runs of a crawl others need: by the number of the needed run, the numbers of the runs
-    that need it, with how many of their pages.
+    """The runs of a crawl that other runs need: by the number of the needed run, the numbers of the
+    runs that need it, with how many of their pages do.
 
-    restorable: count runs, too, that are deleted and may be restored. only: the needs of the runs
+    restorable: also count deleted runs that may be restored. only: count only the needs of the runs
     with these ids.
     """
     needed: dict[int, dict[int, int]] = {}
@@ -91,8 +91,8 @@ def references(
 
 
 def needed_by_others(runs: Collection[int]) -> str:
-    """The other crawls that have payloads in the archives of these runs, and the remedy; empty if
-    there are none.
+    """A sentence that names the other crawls with payloads in the archives of these runs, and the
+    remedy; empty if there are none.
     """
     with connection.cursor() as cursor:
         cursor.execute(OF_OTHERS, {"runs": list(runs)})
@@ -112,7 +112,7 @@ def rules_of(crawl: CrawlJob) -> Retention:
 
 
 def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
-    """The fates of the crawl's runs by its rules, or by others; the latest first."""
+    """The fates of the crawl's runs by its own rules, or by `rules`. The latest run comes first."""
     return _fates(crawl, now, rules or rules_of(crawl), _kept(_sizes(crawl)))
 
 
@@ -122,8 +122,8 @@ def _fates(
     told = fates(rules, kept, now)
     going = {fate.number for fate in told if fate.goes_by(now)}
     if not going:
-        # nothing is removed now, so references between runs, for which pages are read, are not
-        # looked up
+        # nothing is removed now, so references between runs are not looked up, for which pages
+        # would be read
         return told
     needed = references(crawl)
     others = {
@@ -145,10 +145,10 @@ def _fates(
 
 
 def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
-    """The crawl's runs, their ends, and whether each would go if no other needed it.
+    """The crawl's runs, their ends, and whether each would be removed if no other run needed it.
 
-    While this is the same, so are their fates: the needs of runs are in pages of runs that have
-    ended.
+    While these are the same, so are the fates of the runs, since the needs of runs are in pages of
+    runs that have ended.
     """
     kept = _kept(_sizes(crawl))
     told = fates(rules_of(crawl), kept, now)

@@ -1,7 +1,8 @@
-"""Delete runs: they are hidden at once, and their rows are removed slice by slice, so that no
-request takes long, after the time in which they can be restored. Crawls without runs go last.
+"""Delete runs. They are hidden at once. After the time in which they can be restored, their rows
+are removed slice by slice, so that no request takes long. Crawls without runs are removed last.
 
-A crash in between loses nothing: the run's own row has the progress, and the scheduler continues.
+A crash in between loses nothing, since the run's own row records the progress, and the scheduler
+continues.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.runs.grants import leave_bank
 from crawling.runs.housekeeping.retention_view import loss_of, needed_by_others, references
 
-#: rows a slice: some tens of milliseconds
+#: the rows of a slice, which takes some tens of milliseconds
 SLICE = 5_000
-#: seconds at a time, since other duties wait meanwhile
+#: the seconds of a turn, since other duties wait meanwhile
 SECONDS = 0.5
 
-#: In the order of the references between them. Hosts are shared and stay; a host that a lost shift
-#: had leased rests until its lease ends.
+#: In the order of the references between these rows. Hosts are shared and stay. A host that a lost
+#: shift had leased rests until its lease ends.
 BY_SLICES = (
     ("crawling_extractedrow", "id"),
     ("crawling_page", "url_id"),
@@ -49,12 +50,12 @@ BY_SLICES = (
     ("crawling_hostqueue", "id"),
     ("crawling_runcount", "id"),
 )
-#: deleted, and not to be restored any more
+#: deleted, and past the time for restoring
 DUE = Q(removal_asked_at__isnull=False) & (
     Q(restorable_until=None) | Q(restorable_until__lte=Now())
 )
-#: A shift of another crawl that began before the deletion may still refer to payloads that it saw
-#: then. The minute is for a deletion that was not committed yet.
+#: A shift of another crawl that began before the deletion may still refer to payloads that it found
+#: then. The minute allows for a deletion that was not committed yet.
 MAY_BE_NEEDED = """
 SELECT EXISTS (
     SELECT FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
@@ -76,9 +77,9 @@ DROP_SHIFTS = (
 
 
 def why_not(run: Run, *, restorable: bool = False) -> str:
-    """Why a run may not be deleted, and what to do about it; empty if it may.
+    """The reason why a run may not be deleted, and the remedy; empty if it may be.
 
-    restorable: also for the sake of runs that are deleted and may be restored.
+    restorable: whether deleted runs that may be restored count, too.
     """
     alive = run.crawl.runs.exclude(state__in=ENDED_STATES).first()
     if alive and alive.pk == run.pk:
@@ -100,8 +101,8 @@ def why_not(run: Run, *, restorable: bool = False) -> str:
 
 
 def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
-    """Delete a run that has ended and that no other needs. Its rows go after RESTORABLE; with
-    `for_good` they go at once, and what is left as soon as the scheduler gets to it. Raises
+    """Delete a run that has ended and that no other run needs. Its rows are removed after
+    RESTORABLE. With `for_good` removal begins at once, and the scheduler continues it. Raises
     WrongState.
     """
     request_removal(run, by=by, for_good=for_good)
@@ -112,17 +113,16 @@ def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
 def request_removal(
     run: Run, *, by: User | None, because: str = "", for_good: bool = False
 ) -> None:
-    """Hide a run from all users; its rows and files are removed later.
+    """Hide a run from all users. Its rows and files are removed later.
 
     Raises WrongState.
     """
     if run.state in ENDED_STATES:
-        # a crash may have come between the run's end and this; afterwards the process could not be
-        # found
+        # a crash may have prevented this at the run's end; later the process could not be found
         leave_bank(run)
     with transaction.atomic():
-        # The lock that starting takes, too: no run begins, and comes to need this one, while it
-        # goes.
+        # the lock that starting takes, too, so that no run begins, and comes to need this one,
+        # while it is deleted
         crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=run.crawl_id)
         locked = (
             Run.objects.select_for_update(no_key=True)
@@ -145,7 +145,7 @@ def request_removal(
 
 
 def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
-    """Hide the run: the one before it is then the latest, and no later run gets its number."""
+    """Hide the run. The run before it is then the latest, and no later run gets its number."""
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(
         removal_asked_at=now,
@@ -162,11 +162,11 @@ def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
 
 def remove_rows(*, seconds: float = SECONDS) -> bool:
     """Continue to remove rows and files of deleted runs, for `seconds`. Return whether none is left
-    for now: another process may work on a run, or another crawl may need it.
+    for now. Runs on which another process works, or that another crawl may need, do not count.
 
-    Safe to repeat, and side by side.
+    Safe to repeat, and to call in several processes at once.
     """
-    # Crawls first: if a crawl is deleted after this line, its runs are seen next time.
+    # Crawls first: if a crawl is deleted after this line, its runs are found next time.
     crawls = list(CrawlJob.all_objects.filter(DUE).values_list("pk", flat=True))
     until, is_all = time.monotonic() + seconds, True
     for run_id in (
@@ -185,11 +185,11 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
 
 @transaction.atomic
 def _step(run_id: int) -> bool | None:
-    """Remove a slice of a deleted run, or at last the run itself. Return whether there is more;
-    None if another process removes it, or another crawl may need it.
+    """Remove a slice of a deleted run, or finally the run itself. Return whether there is more to
+    remove. None if another process removes the run, or another crawl may need it.
 
-    The run's row is locked: otherwise two concurrent removals would each take the other's slice for
-    the last.
+    The run's row is locked: otherwise two concurrent removals would each mistake the other's slice
+    for the last.
     """
     runs = Run.all_objects.select_for_update(skip_locked=True, of=("self",))
     run = runs.select_related("crawl").filter(pk=run_id).first()
@@ -198,7 +198,7 @@ def _step(run_id: int) -> bool | None:
     if remove_slice(run_id):
         return True
     drop_shifts([run_id])
-    # files go after the run's row, and until then their own rows name them
+    # files are removed after the run's row; until then their own rows name them
     ArchiveFile.objects.filter(run=run).update(run=None)
     LinksPart.objects.filter(run=run).update(run=None)
     forget_jobs(JobEvent.DELETED, [run_id])
@@ -207,7 +207,7 @@ def _step(run_id: int) -> bool | None:
 
 
 def _may_be_needed(run: Run) -> bool:
-    """Whether another crawl has payloads there, or may come to have."""
+    """Whether another crawl has payloads in the run's archive, or may come to have some."""
     if run.crawl.order.reuse.deduplicate != "all":
         return False
     with connection.cursor() as cursor:
@@ -218,7 +218,7 @@ def _may_be_needed(run: Run) -> bool:
 
 @transaction.atomic
 def _drop_crawl(crawl_id: int) -> None:
-    """Remove a deleted crawl whose runs are gone."""
+    """Remove a deleted crawl whose runs are removed."""
     if Run.all_objects.filter(crawl=crawl_id).exists():
         return
     crawl = CrawlJob.all_objects.select_for_update(skip_locked=True).filter(pk=crawl_id).first()
@@ -227,7 +227,7 @@ def _drop_crawl(crawl_id: int) -> None:
 
 
 def remove_slice(run: int) -> int:
-    """Remove some rows of the run from the first table that has any. Return how many."""
+    """Remove some rows of the run from the first table that has any. Return their number."""
     with connection.cursor() as cursor:
         for table, key in BY_SLICES:
             # constants
@@ -240,7 +240,7 @@ def remove_slice(run: int) -> int:
 
 
 def drop_shifts(runs: Collection[int]) -> None:
-    """Remove runs' shifts and processes. To be called when their URLs are gone."""
+    """Remove the shifts and processes of runs. To be called after their URLs are removed."""
     with connection.cursor() as cursor:
         cursor.execute(FREE_HOSTS, [list(runs)])
         cursor.execute(DROP_SHIFTS, [list(runs)])

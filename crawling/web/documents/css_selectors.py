@@ -18,8 +18,8 @@ TOKEN = re.compile(
     r"""|\s*+[>+~]\s*+|\s++""",
     re.IGNORECASE | re.DOTALL,
 )
-#: The most steps of a search; a second has some hundred million. Pages are seldom nested deeper
-#: than 50 elements, so only very few pages exceed this, or hostile ones.
+#: The most steps of a search; a second has some hundred million. Pages are rarely nested deeper
+#: than 50 elements, so only very few or hostile pages exceed this.
 MOST_STEPS = 100_000_000
 ATTRIBUTE = re.compile(r"(.*)::attr\(\s*([A-Za-z_:][A-Za-z0-9_:.-]*)\s*\)\s*", re.DOTALL)
 

@@ -1,1 +1,3 @@
-"""Pages, JSON and commands: what people and programs see and press. A folder is a screen."""
+"""Pages, JSON and commands, by which people and programs see and steer crawls. Each folder is a
+screen.
+"""

@@ -1,4 +1,4 @@
-"""The crawl pages."""
+"""The routes of pages about crawls."""
 
 from django.urls import path, re_path
 

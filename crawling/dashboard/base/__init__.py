@@ -1,1 +1,1 @@
-"""The base of all screens."""
+"""The parts that all screens share."""

@@ -1,5 +1,5 @@
-"""Parameters of requests: pages and filters of lists, orders and their changes; and the permissions
-that endpoints about crawls need.
+"""Parameters of requests (pages and filters of lists, orders and their changes), and the
+permissions that endpoints about crawls require.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ may_change = needs("crawling.change_crawljob")
 may_delete = needs("crawling.delete_crawljob")
 
 LARGEST = 2**63 - 1
-#: PostgreSQL keeps no NUL
+#: PostgreSQL stores no NUL
 TEXT = r"^[^\x00]*$"
 
 CrawlId = Annotated[int, Path(ge=1, le=LARGEST)]
@@ -36,7 +36,9 @@ Text = Annotated[str, Query(max_length=200, pattern=TEXT)]
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """PostgreSQL takes no offset of sixteen hours or more; pydantic takes up to a day."""
+    """The moment in UTC. PostgreSQL accepts no offset of sixteen hours or more, while pydantic
+    accepts up to a day.
+    """
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
@@ -105,14 +107,14 @@ CHANGES = {
     "examples": [{"max_pages": 2000, "delay_seconds": 2.0}],
 }
 
-#: read by `crawling.orders.order`, as every door does, so that all mistakes are reported at once
-#: and in the same words
+#: read by `crawling.orders.order`, as on pages and on the command line, so that all mistakes are
+#: reported at once and in the same words
 Order = Annotated[dict[str, Any], WithJsonSchema({**WITH_TAGS, "examples": [EXAMPLE]})]
 Changes = Annotated[dict[str, Any], WithJsonSchema(CHANGES)]
 
 
 def key_of(after: str) -> tuple[int, int]:
-    """The place after which a list goes on. Raises BadOrder."""
+    """The place after which a list continues. Raises BadOrder."""
     try:
         page_id, position = map(int, after.split("-")) if after else (-1, -1)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Answers of the endpoints of crawls and their runs."""
+"""Answers of the endpoints about crawls and their runs."""
 
 from __future__ import annotations
 

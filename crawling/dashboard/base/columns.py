@@ -1,5 +1,5 @@
-"""Heads of tables that sort by a click, with the sort key in the address; and the filters of a
-list, each with the address of the list without it.
+"""Column heads for sorting tables by a click, with the sort key in the address. Also the filters of
+a list, each with the address of the list without it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from serving.paging import BoundedCount
 
-#: the parameters of the current page of a list; another filter begins at the first page
+#: the parameters of the current page of a list; another filter starts at the first page
 PLACES = ("after", "before", "page")
 NO_WORDS: Mapping[str, Mapping[str, str]] = {}
 SPAN = {"since": "Since", "until": "Before"}
@@ -19,9 +19,9 @@ SPAN = {"since": "Since", "until": "Before"}
 
 class ColumnHead(NamedTuple):
     label: str
-    #: the sort that a click asks for; empty if the column cannot be sorted by
+    #: the sort that a click requests; empty if the rows cannot be sorted by this column
     sort: str
-    #: how the rows are sorted by it now
+    #: the current order of the rows by this column
     order: str
     is_number: bool
 
@@ -29,7 +29,7 @@ class ColumnHead(NamedTuple):
 def column(
     key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False
 ) -> ColumnHead:
-    """The head of the column `key`, if the rows are sorted by `now`; the first click may ask for
+    """The head of the column `key`, if the rows are sorted by `now`. The first click may request
     the largest first.
     """
     if not key:
@@ -54,7 +54,7 @@ class ListPlace(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The range as `101–200 of 1,234`; a list that has grown meanwhile has at least the rows
+        """The range as `101–200 of 1,234`. A list that has grown meanwhile has at least the rows
         that are shown.
         """
         last = self.first + self.shown - 1
@@ -65,14 +65,16 @@ class ListPlace(NamedTuple):
 class FilterChip(NamedTuple):
     label: str
     value: str
-    #: the address of the list without it
+    #: the address of the list without this filter
     address: str
 
 
 def chips_of(
     query: QueryDict, labels: Mapping[str, str], words: Mapping[str, Mapping[str, str]] = NO_WORDS
 ) -> list[FilterChip]:
-    """The filters with a label that an address asks for. words: the words for values, by name."""
+    """The filters with a label that an address contains. words: the words for values, by the
+    filter's name.
+    """
     return [
         FilterChip(
             label, words.get(name, {}).get(text) or _value(name, text), _without(query, name)

@@ -35,12 +35,12 @@ class CrawlView:
     name: str
     seeds: Sequence[str]
     tags: Sequence[str]
-    #: the user who made it; empty for the command line, or a deleted user
+    #: the user who created it; empty for the command line, or a deleted user
     owner: str
     team: str
     #: empty for the default pool
     pool: str
-    #: the run's number among the crawl's
+    #: the run's number within the crawl
     run: int | None
     run_id: int | None
     #: the run's state; `draft` before the first run, and `waiting` while the run waits for
@@ -51,12 +51,12 @@ class CrawlView:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    #: when it starts automatically, in words; empty if it has no schedule, or if that was not read
+    #: the automatic starts, in words; empty if the crawl has no schedule, or if that was not read
     schedule_text: str = ""
 
     @property
     def seconds(self) -> float | None:
-        """How long the run has lasted, from its first fetch on."""
+        """The duration of the run, beginning with its first fetch."""
         if self.started_at is None:
             return None
         return ((self.finished_at or timezone.now()) - self.started_at).total_seconds()
@@ -68,7 +68,7 @@ class CrawlView:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the run has fetched all that it could, however far its limits were."""
+        """Whether the run has fetched all URLs that it could, however strict its limits were."""
         return self.state == RunState.FINISHED and not self.counts.queued
 
     @property
@@ -76,7 +76,7 @@ class CrawlView:
         return self.counts.fetched / self.seconds if self.seconds else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields for JSON: flat, times in ISO 8601."""
+        """The fields for JSON, without nesting, with times in ISO 8601."""
         counts = asdict(self.counts)
         times = {name: getattr(self, name) for name in ("created_at", "started_at", "finished_at")}
         return {
@@ -99,8 +99,8 @@ class CrawlView:
 
 
 def verbs_of(view: CrawlView, run: Run | None) -> dict[str, Verb]:
-    """The verbs that a user may apply to a crawl now, by word, the likeliest first. run: the
-    latest, which the view shows.
+    """The verbs that a user may apply to a crawl now, by word, the likeliest first. run: the latest
+    run, which the view shows.
     """
     if run is None:
         return offered(["start"], has_run=False)
@@ -113,7 +113,7 @@ def find_crawl(name_or_id: str) -> CrawlJob:
     """The crawl with this name or number. Raises UnknownCrawl."""
     number = whole_number(name_or_id)
     by_number = Q() if number is None else Q(pk=number)
-    # a terminal may hand over lone surrogates, which no name has
+    # a terminal may pass lone surrogates, which no name has
     by_name = Q(name=name_or_id.encode(errors="replace").decode())
     crawl = (
         CrawlJob.objects.filter(by_name | by_number if by_number else by_name)
@@ -126,10 +126,10 @@ def find_crawl(name_or_id: str) -> CrawlJob:
 
 
 def shifts_of(place: str) -> Prefetch[str]:
-    """The leasing shifts, with the names of their crawls: each once, since very many hosts may be
-    leased to one.
+    """The leasing shifts, with the names of their crawls. Each is read once, since one shift may
+    have leased very many hosts.
     """
-    # Runs by their ids: a join from shifts may read all runs that ever existed.
+    # Runs by their ids, since a join from shifts may read all runs that ever existed.
     runs = Prefetch("process__run", Run.objects.select_related("crawl").only("crawl__name"))
     shifts = Shift.objects.select_related("process").prefetch_related(runs)
     return Prefetch(place, shifts.only("ended_at", "process__run"))
@@ -148,7 +148,7 @@ def run_view(
     counts: RunCounts | None = None,
     explains: bool = True,
 ) -> CrawlView:
-    """The view of a crawl by one of its runs, which need not be the latest.
+    """The view of a crawl with one of its runs, which need not be the latest.
 
     waits, processes, hosts, explains: see `wait_reasons`. counts: if the caller has already read
     them.
@@ -171,14 +171,14 @@ def crawl_views(
 ) -> list[CrawlView]:
     """Views in the given order.
 
-    idle: the result of `wait_reasons` for all their runs at work, if known. latest: their latest
+    idle: the result of `wait_reasons` for all their active runs, if known. latest: their latest
     runs, if the caller has already read them.
     """
     by_id = {crawl.pk: crawl for crawl in crawls}
     latest = _latest_runs(by_id) if latest is None else latest
     runs = {run.crawl_id: run for run in latest}
     for run in runs.values():
-        run.crawl = by_id[run.crawl_id]  # not read a second time: it has twenty JSON fields
+        run.crawl = by_id[run.crawl_id]  # not read a second time, since it has twenty JSON fields
     counts = counts_of([run.pk for run in runs.values()])
     if idle is None:
         idle = wait_reasons([run for run in runs.values() if run.state in WORKING_STATES])

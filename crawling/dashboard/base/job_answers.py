@@ -1,9 +1,9 @@
-"""Answers of endpoints about background jobs and questions for them; and the endpoints that show
-the progress of a run's job, and request it.
+"""Answers of endpoints about background jobs and inquiries; and the endpoints that show the
+progress of a run's job, and request it.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -26,7 +26,7 @@ from crawling.models import BackgroundJob, Inquiry, Run
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
-#: seconds, as the header says them
+#: seconds, as the header has them
 RETRY_AFTER = "1"
 
 
@@ -46,7 +46,7 @@ def cancelled_facts(row: BackgroundJob | None) -> dict[str, Any]:
 
 
 def job_facts(job: BackgroundJob) -> dict[str, Any]:
-    """Facts of a job of any kind; a schema takes its own fields from them."""
+    """Facts about a job of any kind. Each schema picks its own fields from them."""
     return {
         "id": job.pk,
         "run": job.run.number if job.run else None,
@@ -68,7 +68,7 @@ class InquiryOut(Schema):
 
 
 def open_inquiry(response: HttpResponse, inquiry: Inquiry, result: str) -> Status[dict[str, Any]]:
-    """Accepted: the answer will be at the path `result`."""
+    """Answer that the request was accepted, and that the result will be at the path `result`."""
     response["Retry-After"] = RETRY_AFTER
     return Status(202, {"id": inquiry.pk, "state": inquiry.state, "result": result})
 
@@ -81,7 +81,8 @@ def answer_of(
     *,
     failure: Callable[[str], CrawlError] = ComparisonFailure,
 ) -> Status[Any]:
-    """The answer that a job has found, or, while it is None, when to send the same request again.
+    """The answer that a job has found. While it is None, a note when to send the same request
+    again.
 
     Raises `failure` with the reason why there is no answer.
     """
@@ -107,7 +108,9 @@ class TablesOut(CancellableOut):
 
 
 def _of_tables(of: TablesOfRun, out: type[TablesOut], run: Run) -> dict[str, Any]:
-    """The facts with the counts of the job, which are 0 if it has made no tables."""
+    """The facts, with the counts of the job's tables. The counts are 0 if the job has made no
+    tables.
+    """
     told, none = of.state(run), dict.fromkeys(out.model_fields, 0)
     names = ("state", "trouble", "waits", "computed_at", "newer_pages")
     facts = {name: getattr(told, name) for name in names}
@@ -135,11 +138,11 @@ def job_endpoints(
     ask_path: str = "",
     of_crawl: bool = False,
 ) -> None:
-    """Let a router answer GET with the progress of a run's job, and POST, at `ask_path` below it,
-    by requesting the job.
+    """Let a router answer GET with the progress of a run's job. Let it answer POST, at `ask_path`
+    below that path, by requesting the job.
 
-    tell: the fields of `out`. ask: raises CrawlError and RedisError. of_crawl: the job is for all
-    runs, so requests name none.
+    tell: the fields of `out`. ask: raises CrawlError and RedisError. of_crawl: whether the job is
+    for all runs, so that requests name none.
     """
 
     def get(request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None) -> Any:
@@ -168,8 +171,8 @@ def tables_endpoints(
     told: Operation,
     asked: Operation,
 ) -> None:
-    """Add the same endpoints for tables that a job makes, which are requested at their `ask_at`.
-    out: with the counts of the job, if it has some.
+    """Add the same endpoints for the tables that a job makes, which are requested at their
+    `ask_at`. out: has the counts of the job, if there are any.
     """
     job_endpoints(
         router,

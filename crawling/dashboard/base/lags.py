@@ -1,9 +1,9 @@
-"""Shows lags in all interfaces: pages by `crawling/_lag.html`, lists in JSON by LagOut, files by
-their names, commands by a line.
+"""Shows lags in all interfaces: on pages by `crawling/_lag.html`, in the JSON of lists by LagOut,
+in the names of files, and on a line of commands.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 import sys
 from dataclasses import replace
@@ -33,8 +33,8 @@ class LagOut(Schema):
 
 
 def read_lag(run: Run, name: Derived) -> Lag:
-    """The lag for a user who looks at it now, so that missing data come before those of other
-    runs.
+    """The lag, for a user who views the run now. The run's missing data are therefore made before
+    those of other runs.
     """
     lag = lag_of(run, name)
     if not lag.complete:
@@ -43,7 +43,7 @@ def read_lag(run: Run, name: Derived) -> Lag:
 
 
 def lag_facts(run: Run, name: Derived) -> dict[str, Any]:
-    """The fields of LagOut, for a user who looks at the run."""
+    """The fields of LagOut, for a user who views the run."""
     return lag_facts_of(read_lag(run, name))
 
 
@@ -52,7 +52,7 @@ def lag_facts_of(lag: Lag) -> dict[str, Any]:
 
 
 def marked(file: Download, run: Run, name: Derived) -> Download:
-    """The file, marked as incomplete if data of the run are missing in it."""
+    """The file, marked as incomplete if it lacks data of the run."""
     return replace(file, complete=file.complete and read_lag(run, name).complete)
 
 

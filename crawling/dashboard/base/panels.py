@@ -1,4 +1,4 @@
-"""Parts of pages of the crawler that uses of crawls add: a use offers `TABS`, `LINKS`, `PANELS`,
+"""Parts that uses of crawls add to the crawler's pages. A use offers `TABS`, `LINKS`, `PANELS`,
 `BULK_PAGES`, `SHARED_PAGES` and `SHARED_FILES` in its module `pages`.
 """
 
@@ -20,11 +20,11 @@ from serving.downloads import Download
 
 
 class Place(Enum):
-    """A page of the crawler, and the subject of panels and links on it."""
+    """A place on a page of the crawler, and the subject of the panels and links there."""
 
-    #: the page of a crawl: its run
+    #: the page of a crawl; the subject is its run
     CRAWL = auto()
-    #: the menu of a crawl, rows `<li>…`; the subject is the crawl
+    #: the menu of a crawl, with rows `<li>…`; the subject is the crawl
     CRAWL_MENU = auto()
     #: the tabs of the pages of a crawl; the subject is its run, or None
     PAGES = auto()
@@ -37,18 +37,18 @@ class Place(Enum):
     ARCHIVE_DOWNLOADS = auto()
     #: the list of the links of a run; the subject is the run
     LINKS = auto()
-    #: the buttons of a stored page: links, and rows `<div><dt>…<dd>…</div>` of its facts; the
+    #: the buttons of a stored page, as links, and its facts, as rows `<div><dt>…<dd>…</div>`; the
     #: subject is the page
     PAGE = auto()
-    #: the buttons of a stored page that are more than links; the subject is the page
+    #: the buttons of a stored page that are not only links; the subject is the page
     PAGE_BUTTONS = auto()
-    #: the menu of a stored page: that
+    #: the menu of a stored page; the subject is the page
     PAGE_MENU = auto()
-    #: the seeds of a crawl: that
+    #: the seeds of a crawl; the subject is the crawl
     SEEDS = auto()
     #: the settings of a crawl; the subject is its latest run, or None
     SETTINGS = auto()
-    #: the preferences of a user: that
+    #: the preferences of a user; the subject is the user
     ACCOUNT = auto()
     #: the report behind a share link; the subject is the run
     SHARED_REPORT = auto()
@@ -71,9 +71,10 @@ class Link:
 
     place: Place
     label: str
-    #: from the subject of the place and the crawl to an address; "" if there is none
+    #: returns the address, from the place's subject and the crawl's id; "" if there is no such
+    #: address
     address: Callable[[Any, int], str]
-    #: a permission that its page needs
+    #: a permission that the page requires
     needs: str = ""
     opens_window: bool = False
     #: whether it is a button: a POST to the address orders a file, and leads to where that comes
@@ -88,19 +89,19 @@ class Panel:
 
     place: Place
     template: str
-    #: gives the template's facts from the place's subject; None shows nothing
+    #: returns the template's facts, from the place's subject; None shows nothing
     facts: Callable[[Any], Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True)
 class BulkPage:
-    """A page that asks what to do with chosen crawls."""
+    """A page that asks what to do with selected crawls."""
 
-    #: beside the actions of the list of crawls
+    #: the action's name in the list of crawls
     action: str
     label: str
     icon: str
-    #: from ids of crawls to the address of the page
+    #: returns the address of the page, from the ids of crawls
     address: Callable[[Sequence[int]], str]
 
 
@@ -108,26 +109,26 @@ class BulkPage:
 class ReportPage:
     """A page behind share links, below the report."""
 
-    #: in the query of its address
+    #: the parameter in the query of its address
     name: str
     template: str
-    #: gives the template's facts from the run and the value in the query; None if the value is not
-    #: valid
+    #: returns the template's facts, from the run and the value in the query; None if the value is
+    #: invalid
     facts: Callable[[Run, str], Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True)
 class ReportFile:
-    """A file behind share links."""
+    """A file that a share link gives access to."""
 
     #: the value of `file` in the query of its address
     name: str
-    #: Raises LinkSearchTookTooLong, while it is sent
+    #: may raise LinkSearchTookTooLong while the file is sent
     make: Callable[[Run], Download]
 
 
 def page_of_run(route: str) -> Callable[[Run | None, int], str]:
-    """The page of this route about a run; nothing without one."""
+    """The address of the page at this route about a run; "" without a run."""
 
     def address(run: Run | None, crawl: int) -> str:
         return address_of(route, run) if run else ""
@@ -136,12 +137,14 @@ def page_of_run(route: str) -> Callable[[Run | None, int], str]:
 
 
 def page_of_crawl(route: str) -> Callable[[object, int], str]:
-    """The page of this route about a crawl."""
+    """The address of the page at this route about a crawl."""
     return lambda subject, crawl: reverse(route, args=[crawl])
 
 
 def form_with_page(route: str) -> Callable[[Page, int], str]:
-    """The page of this route with a form that has the address of a stored page."""
+    """The address of the page at this route, with a form that has the address of a stored page
+    filled in.
+    """
 
     def address(page: Page, crawl: int) -> str:
         return f"{reverse(route, args=[crawl])}?{urlencode({'kind': 'page', 'text': page.url.url})}"
@@ -154,7 +157,7 @@ def tabs() -> list[Tab]:
 
 
 def bulk_pages() -> dict[str, BulkPage]:
-    """By their actions."""
+    """The pages by their actions."""
     return {one.action: one for one in offered("pages", "BULK_PAGES")}
 
 
@@ -164,7 +167,7 @@ def links(place: Place) -> Iterator[Link]:
 
 
 def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, Any]] | None:
-    """The template, with its facts, that is requested below a report; None for the report
+    """The template with its facts that a request below a report asks for; None for the report
     itself.
     """
     for page in offered("pages", "SHARED_PAGES"):
@@ -175,7 +178,7 @@ def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, A
 
 
 def shared_file(run: Run, query: Mapping[str, str]) -> Download | None:
-    """The file that is requested below a report; None if there is none of this name."""
+    """The file that a request below a report asks for; None if there is none of this name."""
     files = offered("pages", "SHARED_FILES")
     asked = query.get("file")
     return next((one.make(run) for one in files if one.name == asked), None)

@@ -30,9 +30,9 @@ from crawling.runs.housekeeping.deletion import (
 )
 from serving.access import require
 
-#: the rows of each kind, the latest first
+#: the most rows of each kind, the latest first
 SHOWN = 200
-#: the permission for restoring each kind, which is that for deleting it
+#: the permission for restoring each kind of item, which is the one for deleting it
 PERMISSIONS: Mapping[str, str] = {
     DeletedKind.CRAWL: "crawling.delete_crawljob",
     DeletedKind.RUN: "crawling.delete_crawljob",
@@ -102,9 +102,9 @@ def kept_row(kind: str, item_id: int, name: str, deleted_at: datetime, **facts: 
 
 
 def deleted_rows(user: User | None) -> list[DeletedRow]:
-    """All items that can be restored and that the user may see, the latest deletion first.
+    """All items that can be restored and that the user may see, the latest deletions first.
 
-    None is the command line, which sees no views, since each belongs to a user.
+    None means the command line, which sees no saved views, since each belongs to a user.
     """
     rows = chain(
         _crawls(), _runs(), _items(user), *(_seen(kind, user) for kind in of_uses().values())
@@ -124,7 +124,7 @@ def _crawls(**wanted: object) -> Iterator[DeletedRow]:
 
 
 def _runs(**wanted: object) -> Iterator[DeletedRow]:
-    # schedules of a deleted crawl come back with it
+    # the schedule of a deleted crawl is restored together with it
     runs = Run.all_objects.filter(**_restorable(), crawl__removal_asked_at=None, **wanted)
     for run in runs.select_related("crawl__created_by").order_by("-removal_asked_at")[:SHOWN]:
         yield _row(DeletedKind.RUN, run, str(run), run.crawl)
@@ -197,7 +197,7 @@ def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
 
 
 def restore(kind: str, item_id: int, *, by: User | None) -> str:
-    """Restore an item, and return its name. Raises NotFound, WrongState, PermissionDenied."""
+    """Restore an item, and return its name. Raises NotFound, WrongState or PermissionDenied."""
     row = _permitted(kind, item_id, by)
     if kind in RESTORE_BY_ID:
         RESTORE_BY_ID[kind](item_id, by=by)
@@ -209,8 +209,8 @@ def restore(kind: str, item_id: int, *, by: User | None) -> str:
 
 
 def remove_for_good(kind: str, item_id: int, *, name: str, by: User | None) -> None:
-    """Delete an item permanently. Raises NotFound, PermissionDenied, and WrongState unless its name
-    is given.
+    """Delete an item permanently. Raises NotFound, PermissionDenied, and WrongState if `name` is
+    not its name.
     """
     row = _permitted(kind, item_id, by)
     if kind in REMOVE_BY_ID:

@@ -1,5 +1,5 @@
-"""The address of a request for a page: crawls, their runs and their pages by number, and the page
-to which a button leads back.
+"""Objects named in the address of a request for a page: crawls, their runs and their pages by
+number. Also the page to which a button leads back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def get_crawl(crawl_id: int) -> CrawlJob:
 
 
 def get_run(crawl_id: int, number: int | None) -> Run:
-    """The run with this number, or the latest. Raises UnknownCrawl, UnknownRun."""
+    """The run with this number, or the latest. Raises UnknownCrawl or UnknownRun."""
     runs = Run.objects.select_related("crawl").filter(crawl=get_crawl(crawl_id))
     run = (runs if number is None else runs.filter(number=number)).order_by("-pk").first()
     if run is None:
@@ -67,7 +67,7 @@ def get_page(crawl_id: int, page_id: int) -> Page:
 
 
 def get_page_of_any(page_id: int) -> Page:
-    """A page of any crawl: all users may read all. Raises NotFound, and Withdrawn."""
+    """A page of any crawl, since all users may read all crawls. Raises NotFound, and Withdrawn."""
     url = Url.objects.filter(pk=page_id).values_list("run__crawl", flat=True).first()
     if url is None:
         raise NotFound(f"There is no page {page_id}.")
@@ -75,12 +75,12 @@ def get_page_of_any(page_id: int) -> Page:
 
 
 def address_of(route: str, run: Run) -> str:
-    """The address of the page of this route about a run."""
+    """The address of the page at this route about a run."""
     return f"{reverse(route, args=[run.crawl_id])}?run={run.number}"
 
 
 def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
-    """The run asked for, or the latest; None if the crawl was never started."""
+    """The requested run, or the latest; None if the crawl was never started."""
     number = asked_number(request, "run")
     if number is None:
         return job.runs.select_related("crawl__schedule").first()
@@ -88,7 +88,7 @@ def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
 
 
 def wanted_run(request: HttpRequest, crawl: int, consequence: str) -> Run:
-    """The run asked for, or the latest, of a crawl by its id.
+    """The requested run of a crawl, or the latest.
 
     consequence: the end of the sentence about a crawl that was never started. Raises Http404.
     """
@@ -102,8 +102,8 @@ def wanted_run(request: HttpRequest, crawl: int, consequence: str) -> Run:
 def of_run(
     consequence: str, *, needs: str = "crawling.view_crawljob", methods: Sequence[str] = ("GET",)
 ) -> Callable[[View], View]:
-    """Guard a page of a run as `authenticated` does, and give its view the run that `wanted_run`
-    finds instead of `pk`, the id of the crawl.
+    """Guard a page about a run as `authenticated` does. Its view gets the run that `wanted_run`
+    finds, instead of `pk`, the id of the crawl.
     """
 
     def guard(view: View) -> View:
@@ -146,7 +146,7 @@ def asked_number(request: HttpRequest, name: str) -> int | None:
 
 def latest_asked(request: HttpRequest, found: QuerySet[M], most: int) -> dict[str, Any]:
     """The records of a list that a page shows, the latest first, from `?before=` on, and the id
-    before which older ones continue.
+    before which older records continue.
     """
     before = asked_number(request, "before")
     rows, older = records_of(found, after="" if before is None else str(before), most=most)
@@ -154,19 +154,19 @@ def latest_asked(request: HttpRequest, found: QuerySet[M], most: int) -> dict[st
 
 
 def asked_ids(request: HttpRequest, name: str) -> list[int]:
-    """The ids ticked in a form, or in the address; invalid ones are ignored."""
+    """The ids ticked in a form, or listed in the address. Invalid ids are ignored."""
     asked = request.POST if request.method == "POST" else request.GET
     numbers = (whole_number(text) for text in asked.getlist(name))
     return [number for number in numbers if number is not None]
 
 
 def back(request: HttpRequest) -> HttpResponse:
-    """Return to the page with the button, if it is one of ours."""
+    """Return to the page with the button, if it is one of our pages."""
     return redirect(next_page(request) or "crawling:crawls")
 
 
 def next_page(request: HttpRequest) -> str:
-    """The address of the page that a form names as the next; "" if it is none of ours."""
+    """The address of the next page that a form names; "" if it is not one of our pages."""
     page = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(
         page, allowed_hosts={request.get_host()}, require_https=request.is_secure()

@@ -1,4 +1,4 @@
-"""Pages of a run: buttons that request a job, the lists of tables that a job makes, and files."""
+"""Pages about a run: buttons that request a job, the lists of a job's tables, and files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from serving.requests import asked_text, render_framed
 def file_route(
     stem: str, endings: Iterable[str], view: Callable[..., HttpResponseBase]
 ) -> URLPattern:
-    """The addresses of a crawl's files `stem.kind`, named `stem-file`."""
+    """The addresses of a crawl's files, `stem.kind`, with the route name `stem-file`."""
     pattern = rf"^(?P<pk>[0-9]{{1,18}})/{stem}\.(?P<kind>{'|'.join(endings)})$"
     return re_path(pattern, view, name=f"{stem}-file")
 
@@ -42,7 +42,7 @@ def ask_by_button(
     then: str,
     said: str = "",
 ) -> HttpResponse:
-    """Request a job and lead to the page `then`, with the sentence `said`, or the error."""
+    """Request a job and lead to the page `then`, with the sentence `said`, or with the error."""
     with errors_told(request, *errors):
         ask()
         if said:
@@ -58,11 +58,11 @@ def tables_page(
     facts: Callable[[JobTables], Mapping[str, Any]],
     **here: Any,
 ) -> HttpResponse:
-    """The page of tables that a job makes from a run; a POST requests them.
+    """The page about the tables that a job makes from a run. A POST requests them.
 
-    template: extends `crawling/tables.html`. facts: the template's facts, once there are tables;
-    raises ArchiveTrouble, BadListRequest, LinkSearchTookTooLong. here: its other facts, with its
-    `route`, `title` and `tab`.
+    template: extends `crawling/tables.html`. facts: returns the template's facts, once there are
+    tables; raises ArchiveTrouble, BadListRequest or LinkSearchTookTooLong. here: further facts,
+    with `route`, `title` and `tab`.
     """
     here["address"] = address_of(here["route"], run)
     if request.method == "POST":

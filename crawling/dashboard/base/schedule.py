@@ -1,4 +1,4 @@
-"""Schedules as pages and JSON show them: a crawl's own, and the list of all."""
+"""Schedules as pages and JSON show them: the schedule of a crawl, and the list of all."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from serving.listing.columns import Column
 from serving.paging import cut
 
 UPCOMING, STARTS = 5, 20
-#: next starts that a form shows
+#: the number of next starts that a form shows
 PREVIEWED = 3
 
 
 @dataclass(frozen=True)
 class NextStarts:
-    #: the zone of the times; the account's if the schedule depends on none
+    #: the zone of the times; the account's zone if the schedule has none
     zone: str
-    #: the next start in the account's zone; empty if its clock shows the same
+    #: the account's zone; empty if its clock shows the same times
     own_zone: str
-    #: in the one zone and in the other
+    #: the times of starts in `zone` and in `own_zone`
     times: Sequence[tuple[datetime, datetime]]
     #: minutes over which the starts of several crawls are spread
     over_minutes: int = 0
 
     @property
     def rows(self) -> list[list[tuple[datetime, datetime]]]:
-        """For each start the first and the last time of all crawls, in the zones that are shown."""
+        """For each start, the first and the last time of all crawls, in the zones that are
+        shown.
+        """
         span = timedelta(minutes=self.over_minutes)
         shown = 2 if self.own_zone else 1
         return [[(time, time + span) for time in pair[:shown]] for pair in self.times]
@@ -53,22 +55,24 @@ class Plan:
     #: the schedule's own fields
     timing: dict[str, Any]
     in_words: str
-    #: in the schedule's time zone
+    #: the next starts, in the schedule's time zone
     upcoming: Sequence[datetime]
     starts: Sequence[ScheduledStart]
-    #: the interval now, of one that follows changes
+    #: the current interval of a schedule that follows changes
     pace_minutes: int | None
     shown: NextStarts | None
 
 
 def plan_of(crawl: CrawlJob) -> Plan | None:
-    """The crawl's plan; None if it is only started by hand."""
+    """The crawl's plan. None if the crawl is only started by hand."""
     schedule = Schedule.objects.filter(crawl=crawl).first()
     return plan_in(schedule) if schedule else None
 
 
 def plan_in(schedule: Schedule, *, with_starts: bool = True) -> Plan:
-    """with_starts: adds the results of its last starts, which takes a query."""
+    """The plan of a schedule. with_starts: add the results of its last starts, which takes a
+    query.
+    """
     timing, _ = read_timing(schedule.timing)
     upcoming = (
         timing.upcoming(timezone.now(), schedule.anchor_at, UPCOMING)
@@ -76,7 +80,7 @@ def plan_in(schedule: Schedule, *, with_starts: bool = True) -> Plan:
         else []
     )
     if schedule.pace_minutes is not None and schedule.next_at:
-        upcoming = [schedule.next_at]  # what follows depends on what that run finds
+        upcoming = [schedule.next_at]  # later starts depend on the result of that run
     starts = list(schedule.starts.select_related("run")[:STARTS]) if with_starts else []
     words = timing.in_words if timing else "Unreadable"
     shown = NextStarts.of(timing, upcoming) if timing else None
@@ -84,7 +88,9 @@ def plan_in(schedule: Schedule, *, with_starts: bool = True) -> Plan:
 
 
 def schedule_texts(crawls: Collection[int]) -> dict[int, str]:
-    """The schedules of the crawls with these ids in words; one without a schedule is left out."""
+    """The schedules of the crawls with these ids, in words. Crawls without a schedule are left
+    out.
+    """
     rows = Schedule.objects.filter(crawl__in=crawls).values_list("crawl", "timing")
     return {crawl: schedule_text(timing) for crawl, timing in rows}
 
@@ -99,7 +105,7 @@ def schedule_text(stored: Mapping[str, Any]) -> str:
 def previewed(
     fields: Mapping[str, Any], *, over_minutes: int = 0
 ) -> tuple[ScheduleTiming | None, NextStarts | None]:
-    """A schedule that is not saved, with its next starts if it were; None if it is invalid."""
+    """A schedule that is not saved, with the starts that it would cause; None if it is invalid."""
     timing, _ = read_timing(fields)
     if timing is None:
         return None, None
@@ -119,9 +125,10 @@ class ScheduledCrawl:
 
 
 def scheduled_crawls(*, after: int = 0, limit: int) -> tuple[list[ScheduledCrawl], int | None]:
-    """The schedules, the next to start first, disabled ones last, and where the list continues.
+    """The schedules, the next to start first and disabled ones last, and the place where the list
+    continues.
 
-    after: how many come before.
+    after: the number of schedules before this page.
     """
     latest = ScheduledStart.objects.filter(schedule=OuterRef("pk")).order_by("-due_at")
     rows = (

@@ -12,16 +12,16 @@ from django.utils import timezone
 
 @dataclass(frozen=True)
 class TimeRange:
-    """A range of time; None: no bound."""
+    """A range of time. None means no bound."""
 
-    #: the first moment in it
+    #: the first moment in the range
     since: datetime | None = None
-    #: the first moment after it
+    #: the first moment after the range
     until: datetime | None = None
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> TimeRange:
-        """The span in an address, in ISO 8601, in the user's time zone unless another is given.
+        """The range in an address, in ISO 8601, in the user's time zone unless another is given.
         Invalid values are ignored.
         """
         return cls(*(_moment(query.get(name, "")) for name in ("since", "until")))
@@ -44,5 +44,5 @@ def _moment(text: str) -> datetime | None:
         inside = aware.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    # lists compute with it, in time zones: there has to be a time before and after it
+    # lists calculate with the moment in time zones, so there has to be a time before and after it
     return inside if MINYEAR < inside.year < MAXYEAR else None

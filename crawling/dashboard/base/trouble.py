@@ -1,5 +1,5 @@
-"""Reports of a page on failed actions: a message on the page that follows, or a sentence beside a
-field of the form, which keeps what was typed.
+"""Reports of a page on failed actions: a message on the next page, or a sentence beside a field of
+the form, which keeps its input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_QUEUE = "Redis does not answer, so no background job can be asked."
 
 
 class ErrorHandler(AbstractContextManager[None, bool]):
-    """A block that an error of these kinds ends; the error is shown instead of raised."""
+    """A block that an error of these kinds ends. The error is shown instead of raised."""
 
     def __init__(self, kinds: tuple[type[Exception], ...], tell: Callable[[Exception], None]):
         self._kinds, self._tell = kinds, tell

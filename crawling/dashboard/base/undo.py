@@ -1,7 +1,7 @@
 """Messages about an action, with a button that undoes it.
 
-The button carries the acts, signed, so nothing is stored for a message that is not answered. A
-message disappears when its crawl is in a state that it does not announce.
+The button contains the acts, signed, so nothing is stored for a message that the user ignores. A
+message disappears when its crawl enters a state that the message does not announce.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from crawling.models import DeletedItem
 from crawling.models.deleted import RESTORABLE
 from serving.access import AuthenticatedRequest
 
-#: with the address that does the acts, for another would not understand them
+#: contains the address that performs the acts, since another address would not understand them
 SALT = "undo {}"
-#: the message, the address, the acts, the label
+#: the message, the address, the acts and the label
 BUTTON = '{} <button form="act" class="small" formaction="{}" name="acts" value="{}">{}</button>'
 
 
@@ -39,7 +39,7 @@ def tell(
 ) -> None:
     """Show a message on the next page.
 
-    acts: the button's acts, as JSON; address: its target, if it has no acts; about: the id of the
+    acts: the button's acts, as JSON. address: its target, if it has no acts. about: the id of the
     crawl, and the states that fit the message.
     """
     crawl, states = about or ("", ())
@@ -55,13 +55,13 @@ def tell(
 
 
 def tell_deleted(request: AuthenticatedRequest, text: str, item: DeletedItem) -> None:
-    """Show that a small item is deleted; the button restores it."""
+    """Show that a small item is deleted, with a button that restores it."""
     tell(request, text, address=reverse("crawling:restore-deleted", args=[item.kind, item.pk]))
 
 
 def acts_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:
-    """The acts of a button that was pressed. Raises WrongState for a button of another user, of
-    another address, or an expired one.
+    """The acts of a button that was pressed. Raises WrongState for an expired button, or for that
+    of another user or address.
     """
     signed, salt = request.POST.get("acts", ""), SALT.format(request.path)
     try:

@@ -2,8 +2,8 @@
 the list, and orders before they are crawls.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -85,7 +85,7 @@ class CrawlsIn(Schema):
 
 
 class BulkActionOut(Schema):
-    """The body of a request that takes an action back."""
+    """The body of a request that undoes an action."""
 
     action: str
     crawls: list[int]

@@ -2,8 +2,8 @@
 jobs.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from typing import Annotated, Any, Literal
 
@@ -28,7 +28,7 @@ from serving.access import AuthenticatedRequest
 
 run_jobs = Router()
 inquiries = Router()
-#: all are registered as the process starts; without uses of crawls there are none
+#: all kinds are registered when the process starts; without uses of crawls there are none
 KINDS = tuple(kinds_of_runs()) or ("",)
 JobName = Annotated[
     Literal[*KINDS],  # type: ignore[valid-type]

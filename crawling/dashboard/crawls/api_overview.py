@@ -2,8 +2,8 @@
 state of all crawls, the crawler's identity, things by their names, and why a run is not fetching.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -30,7 +30,7 @@ from serving.schemas import Schema
 
 overview, who, stalls, named = Router(), Router(), Router(), Router()
 may_say = needs("crawling.change_identity")
-#: the numbers of the overview, each with its name in `crawls_now`
+#: the numbers of the overview, each with its attribute of `crawls_now`
 NUMBERS = {
     "active_count": "working",
     "waiting_count": "waiting",
@@ -110,7 +110,7 @@ class CrawlProblemOut(Schema):
 
 
 class OverviewOut(Schema):
-    """The lists have the first few; the numbers count all."""
+    """The lists have only the first few crawls; the numbers count all crawls."""
 
     states: dict[str, int | None] = Field(
         description=f"crawls by state; {MOST_COUNTED:,}: so many or more, and then drafts (null) "

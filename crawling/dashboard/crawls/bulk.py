@@ -1,5 +1,5 @@
-"""One action on many crawls, each by itself, so that a crawl that has ended meanwhile does not stop
-the others; and the acts that undo it.
+"""One action on many crawls, applied to each separately, so that a crawl that has ended meanwhile
+does not stop the others. Also the acts that undo the action.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.verbs import VERBS
 from crawling.runs.wait_reason import waiting_runs
 
-#: more at once would take minutes
+#: the most crawls of one action; more would take minutes
 MOST = 500
 TAGGING = {"tag": "add", "untag": "remove"}
-#: these are for drafts and crawls that have ended
+#: actions for drafts and ended crawls only
 AT_REST_ONLY = frozenset({"start", "delete"})
 DELETING = "crawling.delete_crawljob"
 
@@ -54,9 +54,9 @@ class BulkAction:
 @dataclass(frozen=True)
 class BulkResult:
     done: Sequence[int]
-    #: a sentence for each crawl to which it could not be applied, by its id
+    #: by crawl id, a sentence for each crawl to which the action could not be applied
     refused: Mapping[int, str]
-    #: the acts that undo it; empty if none does
+    #: the acts that undo the action; empty if it cannot be undone
     undo: Sequence[BulkAction] = ()
 
     @property
@@ -68,7 +68,7 @@ def _steer(crawl: CrawlJob, act: BulkAction, by: User | None) -> None:
     VERBS[act.action].do(crawl, by=by)
 
 
-#: the function that applies an action to a crawl, by action
+#: for each action, the function that applies it to a crawl
 EACH: Mapping[str, Callable[[CrawlJob, BulkAction, User | None], object]] = {
     "start": _steer,
     **dict.fromkeys(RUN_ACTIONS, _steer),
@@ -80,7 +80,7 @@ ACTIONS = (*EACH, "schedule", *TAGGING)
 
 
 def needed(action: str) -> str:
-    """The permission of a role for it."""
+    """The permission of a role that the action requires."""
     return DELETING if action in ("delete", "restore") else STEER
 
 
@@ -90,7 +90,7 @@ def chosen(
     """The crawls with these ids, or all that match, on which the user may act and to which the
     action applies.
 
-    Raises CrawlError for none or too many.
+    Raises CrawlError if there are none or too many.
     """
     found = (CrawlJob.all_objects if action == "restore" else CrawlJob.objects).filter(pk__in=ids)
     if wanted is not None:
@@ -110,7 +110,9 @@ def chosen(
 
 
 def _steered(action: str, wanted: CrawlFilter) -> frozenset[str]:
-    """The states from which a filter's crawls are taken: ended ones only if it names one."""
+    """The states from which a filter selects crawls. Ended crawls are selected only if the filter
+    names their state.
+    """
     ended = frozenset(ENDED_STATES)
     return RUN_ACTIONS[action].allowed_from - (frozenset() if wanted.state in ended else ended)
 
@@ -118,7 +120,7 @@ def _steered(action: str, wanted: CrawlFilter) -> frozenset[str]:
 def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None) -> BulkResult:
     """Apply the action to the crawls on which the user may act, as far as the role permits.
 
-    Raises BadTags if it is about tags and names none, and BadOrder for an invalid schedule.
+    Raises BadTags if the action is about tags and names none, and BadOrder for an invalid schedule.
     """
     own = acted_on(by, [crawl.pk for crawl in crawls])
     refused = {crawl.pk: refusal(crawl) for crawl in crawls if crawl.pk not in own}
@@ -158,7 +160,7 @@ def _tag(
 
 
 def _before(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, BulkAction]:
-    """The act that undoes the action, for each crawl in its present state."""
+    """The act that undoes the action, for each crawl in its current state."""
     ids = [crawl.pk for crawl in crawls]
     if act.action in ("schedule", "unschedule"):
         timings = dict(Schedule.objects.filter(crawl__in=ids).values_list("crawl", "timing"))
@@ -177,7 +179,7 @@ def _before(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, BulkAction
     return dict.fromkeys(ids, BulkAction(back)) if back else {}
 
 
-#: a new run is stopped; the run before it stays as it is
+#: stops a new run; the run before it stays unchanged
 UNDONE_BY = {
     "start": "stop",
     "pause": "resume",
@@ -189,7 +191,7 @@ UNDONE_BY = {
 
 
 def _undo(before: Mapping[int, BulkAction], done: Sequence[int]) -> list[BulkAction]:
-    """Join equal acts into one for all their crawls."""
+    """Join equal acts into one act for all their crawls."""
     alike: dict[str, tuple[BulkAction, list[int]]] = {}
     for pk in done:
         if pk in before:

@@ -1,5 +1,5 @@
-"""One action on many crawls, the ticked ones or all that the list's address finds: a page shows its
-effects first, and a message afterwards can undo it.
+"""One action on many crawls: on the ticked ones, or on all that match the list's address. A page
+first shows the effects, and a message afterwards can undo them.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from crawling.orders.schedule_words import Repeat
 from crawling.orders.seeds import BadTags, read_tags
 from serving.access import AuthenticatedRequest, authenticated, require
 
-#: the most sentences in a message about crawls to which it could not be applied
+#: the most sentences in a message about crawls to which the action could not be applied
 MOST_TOLD = 3
-#: the most crawls that are offered if none is named
+#: the most crawls that are offered if the request names none
 OFFERED = 100
-#: minutes over which starts are spread, with their words
+#: minutes over which starts may be spread, with their words
 SPREADS = (("0", "all at the same time"), *((str(60 * h), f"over {h} h") for h in (1, 2, 4, 8)))
 USUAL = {"repeat": Repeat.WEEK}
 
@@ -61,8 +61,8 @@ class ManyForm(ScheduleForm):
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask for a confirmation, with the count and what cannot be done; once confirmed, apply the
-    action.
+    """Ask for a confirmation, showing the number of crawls and the reasons why some are left out.
+    Once confirmed, apply the action.
     """
     action, pages = request.POST.get("action", ""), bulk_pages()
     if action not in BULK_VERBS and action not in pages:
@@ -108,7 +108,9 @@ def _ask(request: AuthenticatedRequest, action: str, crawls: Sequence[CrawlJob])
 
 
 def _tell(request: AuthenticatedRequest, act: BulkAction, result: BulkResult, count: int) -> None:
-    """Show what was done, with a button that undoes it, and why the rest was refused."""
+    """Show the result, with a button that undoes it, and the reasons why some crawls were
+    refused.
+    """
     if act.action in TAGGING:
         done = f"{result.changed:,} of {count:,} crawls have changed their tags."
     else:
@@ -121,7 +123,7 @@ def _tell(request: AuthenticatedRequest, act: BulkAction, result: BulkResult, co
         messages.warning(request, f"{len(result.refused):,} could not be: {why}")
 
 
-#: the word for each action once done
+#: for each action, the participle that reports it
 DONE = {
     **{word: verb.done for word, verb in BULK_VERBS.items()},
     "restore": "restored",
@@ -131,7 +133,7 @@ DONE = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def undo(request: AuthenticatedRequest) -> HttpResponse:
-    """Undo the action of a message; an act that comes too early is offered again."""
+    """Undo the action of a message. An act that comes too early is offered again."""
     with errors_told(request, CrawlError, BadTags):
         for fields in acts_of(request, request.user):
             act = BulkAction(**fields)
@@ -176,7 +178,7 @@ def _unscheduled(request: AuthenticatedRequest) -> QuerySet[CrawlJob]:
 
 
 def _schedules(request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyForm) -> bool:
-    """Set the schedule. Return whether it succeeded; otherwise the form says why not."""
+    """Set the schedule. Return whether it succeeded; otherwise the form says why it did not."""
     if not crawls:
         form.add_error(None, "Choose one crawl or more.")
     if not form.is_valid():

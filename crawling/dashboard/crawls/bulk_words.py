@@ -27,25 +27,25 @@ OTHERS = "only their owners, their teams and administrators act on them"
 
 @dataclass(frozen=True, slots=True)
 class BulkVerb:
-    #: of its button in the list
+    #: the label of its button in the list
     label: str
     icon: str
     #: the words before and after the number of crawls in its page's heading
     head: tuple[str, str]
-    #: of the button that does it
+    #: the label of the button that confirms it
     button: str
-    #: the word for it once done
+    #: the participle that reports it
     done: str
-    #: the crawls to which it applies, as a part of a sentence
+    #: the crawls to which the action applies, as a part of a sentence
     fits: str = ""
-    #: stands in the menu
+    #: whether the action is in the menu
     is_rare: bool = False
     is_danger: bool = False
 
 
 _AT_REST = "only a draft or a crawl that has ended can be"
 _UNDER_WAY = "only a crawl under way can be"
-#: by action, in the order of the buttons
+#: the words of each action, in the order of the buttons
 BULK_VERBS: Mapping[str, BulkVerb] = {
     "start": BulkVerb(
         "Run again", AGAIN.icon, ("Run", ""), "Run", "started", f"{_AT_REST} started"
@@ -116,7 +116,7 @@ def verbs_for(user: User) -> dict[str, BulkVerb]:
 
 
 class BulkRefusal(NamedTuple):
-    """The number of crawls to which it does not apply, and why."""
+    """The number of crawls to which the action does not apply, and the reason."""
 
     crawls: int
     why: str
@@ -134,7 +134,9 @@ class BulkPreview:
 
 
 def outlook(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkPreview:
-    """The crawls to which it applies now, and the effect. A fixed number of queries."""
+    """The crawls to which the action applies now, and its effect. Takes a fixed number of
+    queries.
+    """
     own = acted_on(by, [crawl.pk for crawl in crawls])
     able, reasons = [], Counter[str]()
     for crawl, view in zip(crawls, crawl_views(crawls), strict=True):

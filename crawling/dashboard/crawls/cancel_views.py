@@ -1,4 +1,4 @@
-"""Buttons that cancel a question of a page, or ask it again."""
+"""Buttons that cancel an inquiry of a page, or repeat it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse
     try:
         cancel_job(inquiry, by=request.user)
     except WrongState as error:
-        if not wants_fragment(request):  # there its state says so
+        if not wants_fragment(request):  # the list of jobs shows the state itself
             messages.error(request, str(error))
     return _page_of(request, inquiry, inquiry)
 
@@ -40,8 +40,9 @@ def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpRes
 
 
 def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
-    """The question that replaces a cancelled one, and those that were cancelled with it. Raises
-    PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not cancelled.
+    """The inquiry that replaces a cancelled one. Inquiries that were cancelled together with it are
+    repeated, too. Raises PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not
+    cancelled.
     """
     if request.user not in (inquiry.by, inquiry.cancelled_by):
         raise PermissionDenied(f"Another user asked inquiry {inquiry.pk}.")
@@ -56,7 +57,7 @@ def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
 
 
 def _page_of(request: AuthenticatedRequest, inquiry: Inquiry, shown: Inquiry) -> HttpResponse:
-    """The page with the button; some pages name the question in their address."""
+    """Lead back to the page with the button. Some pages have the inquiry in their address."""
     if inquiry.kind == InquiryKind.TEST_FETCH:
         return redirect("crawling:tested", shown.pk)
     page = next_page(request)

@@ -18,8 +18,8 @@ from serving.requests import asked_text
 
 LONGEST_SEARCH = 200
 SHORTEST_PIECE = 3
-#: states as pages show them, in the order of a crawl's life; *waiting* is a run at work without a
-#: shift because of the pool or another crawl
+#: states as pages show them, in the order of a crawl's life; *waiting* is an active run without a
+#: shift, because of the pool or another crawl
 STATES = (
     "draft",
     "queued",
@@ -40,13 +40,13 @@ COUNTED = {
     "size": "bytes",
 }
 BY_COUNTS = (*COUNTED, "queued")
-#: crawls without a run, from two indexes; a join that finds nothing to join costs four times that
+#: crawls without a run, found by two indexes; a join would take four times as long
 DRAFTS = """
 SELECT id FROM crawling_crawljob WHERE removal_asked_at IS NULL
 EXCEPT SELECT crawl_id FROM crawling_run WHERE is_latest
 """
 SORTS = ("name", "state", *BY_COUNTS, "started", "made")
-#: each rising, and falling
+#: the sort keys, ascending and descending
 ORDERS = tuple(sign + key for key in SORTS for sign in ("", "-"))
 NEWEST_FIRST = "-made"
 
@@ -59,11 +59,11 @@ class CrawlFilter:
     search: str = ""
     tag: str = ""
     sort: str = NEWEST_FIRST
-    #: id of the last crawl on the page before
+    #: id of the last crawl on the previous page
     after: int | None = None
     #: the time of the latest run's first fetch
     span: TimeRange = ALWAYS
-    #: the name of the crawls' owner, and of their team
+    #: the names of the crawls' owner and team
     owner: str = ""
     team: str = ""
 
@@ -87,7 +87,7 @@ class CrawlFilter:
 
     @property
     def unmet(self) -> str:
-        """The filter in words, as the rest of a sentence that begins with “No crawl”."""
+        """The filter in words, to follow “No crawl”."""
         asked = {
             f"is {self.state}": self.state,
             f"has “{self.search}” in its name or start URLs": self.search,
@@ -100,7 +100,7 @@ class CrawlFilter:
 
     @property
     def narrows(self) -> bool:
-        """Whether the filter has anything but a state."""
+        """Whether the filter has a condition other than a state."""
         return bool(self.search or self.tag or self.span or self.owner or self.team)
 
 
@@ -117,9 +117,9 @@ def without_sums(wanted: CrawlFilter) -> CrawlFilter:
 def found_crawls(
     wanted: CrawlFilter, waiting: Collection[int], among: Collection[int] | None = None
 ) -> Any:
-    """The crawls that match search, tag and state, each with `latest`, its latest run's id.
+    """The crawls that match search, tag and state, each with `latest`, the id of its latest run.
 
-    waiting: the runs that wait; among: the ids of the found crawls, if they are known.
+    waiting: the waiting runs. among: the ids of the found crawls, if they are known.
     """
     crawls: Any = narrowed(wanted).annotate(
         last=FilteredRelation("runs", condition=Q(runs__is_latest=True))
@@ -141,7 +141,7 @@ def found_crawls(
 
 
 def narrowed(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
-    """The crawls that match search, tag, owner and team, for which their runs are not needed."""
+    """The crawls that match search, tag, owner and team. Their runs are not needed for this."""
     crawls: Any = CrawlJob.objects.all()
     if wanted.search:
         crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
@@ -155,8 +155,8 @@ def narrowed(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
 
 
 def _holds(text: str) -> Q:
-    """The index has trigrams, with a blank before each word: shorter texts are searched at the
-    beginning of words.
+    """The condition that a text occurs. The index has trigrams, with a blank before each word, so
+    shorter texts are searched at the beginnings of words.
     """
     if len(text) >= SHORTEST_PIECE:
         return Q(words__contains=Upper(Value(text)))
@@ -164,7 +164,7 @@ def _holds(text: str) -> Q:
 
 
 def any_of(runs: Collection[int]) -> RawSQL:
-    """The ids as one parameter: ten thousand parameters take longer to write and parse than to look
-    up.
+    """The ids as one parameter, since ten thousand parameters take longer to write and parse than
+    to look up.
     """
     return RawSQL("SELECT unnest(%s::bigint[])", [list(runs)])

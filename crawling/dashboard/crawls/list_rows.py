@@ -19,9 +19,9 @@ from crawling.runs.endings import ALL_DONE
 from crawling.runs.transitions import FETCHING, possible
 from crawling.runs.verbs import Verb, offered
 
-#: the seeds of a crawl that its row names
+#: the number of a crawl's seeds that its row shows
 SEEDS_TOLD = 10
-#: reasons that say no more than the state beside them
+#: reasons that say no more than the state next to them
 TOLD_BY_STATE = frozenset({NOT_STARTED, FETCHING, ALL_DONE})
 
 
@@ -30,11 +30,11 @@ class CrawlListRow(NamedTuple):
     view: CrawlView
     verbs: dict[str, Verb]
     rate: float | None
-    #: whether the rate is that of the last minutes (of a crawl at work) or the average
+    #: whether the rate is that of the last minutes (for an active crawl) or the average
     is_now: bool
-    #: whether the user may act on it, as far as the role permits
+    #: whether the user may act on the crawl, as far as the role permits
     may_act: bool
-    #: when its schedule starts it next
+    #: the next time when the schedule starts the crawl
     next_at: datetime | None
 
     @property
@@ -44,7 +44,7 @@ class CrawlListRow(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The reason of the state; empty if the state is enough."""
+        """The reason for the state; empty if the state says enough."""
         return "" if self.view.reason in TOLD_BY_STATE else self.view.reason
 
     @property
@@ -64,7 +64,7 @@ class CrawlListRow(NamedTuple):
 
 
 def list_rows(listing: Listing, user: User) -> list[CrawlListRow]:
-    """The rows of a page of the list, with what the user may do. At most five queries."""
+    """The rows of a page of the list, with the actions of the user. Takes at most five queries."""
     now = rates_now(
         [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
     )
@@ -84,13 +84,14 @@ def _row(
     may_act: bool,
     next_at: datetime | None,
 ) -> CrawlListRow:
-    """The rate of a run at work is its present one, the rate of an ended run its average; a waiting
-    run has none.
+    """A row of the list. An active run has its current rate, an ended run its average, and a
+    waiting run none.
     """
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
     verbs = possible(view.state, queued=view.counts.queued)
-    if "stop" in verbs:  # the harsher action next to the gentler one would only crowd the row
+    # to show the harsher action next to the gentler one would only crowd the row
+    if "stop" in verbs:
         verbs.remove("abort")
     return CrawlListRow(
         crawl,
@@ -105,7 +106,7 @@ def _row(
 
 class CrawlColumn(NamedTuple):
     label: str
-    #: numbers are best seen with the largest first
+    #: numbers are most useful with the largest first
     is_number: bool = True
     is_sortable: bool = True
 
@@ -131,8 +132,8 @@ HIDEABLE = {
 
 
 def heads(wanted: CrawlFilter, listing: Listing, shown: Collection[str]) -> list[ColumnHead]:
-    """The heads of the columns. If too many crawls are found to add up the counts of each, those
-    columns do not sort.
+    """The heads of the columns. If the counts of all found crawls are too many to be added up,
+    columns of counts cannot be sorted by.
     """
     return [
         column(

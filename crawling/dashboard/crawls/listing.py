@@ -24,10 +24,10 @@ from crawling.runs.wait_reason import waiting_runs
 from serving.downloads import Download, row_file
 from serving.paging import cut
 
-#: crawls of a file that are read at a time
+#: the number of crawls that are read at a time for a file
 CHUNK = 200
 CRAWLS_PER_PAGE = 25
-#: the most crawls that are sorted by counts, since this adds up the counts of every found crawl
+#: the most crawls that can be sorted by counts, since this adds up the counts of every found crawl
 MOST_SUMMED = 5000
 
 
@@ -46,15 +46,15 @@ class CrawlTotals:
 @dataclass(frozen=True)
 class Listing:
     crawls: Sequence[tuple[CrawlJob, CrawlView]]
-    #: id of the crawl after which the next page begins; None at the end
+    #: id of the crawl after which the next page begins; None if there is none
     following: int | None
-    #: how many crawls the search, the tag and the span find, by state; without empty states; None
-    #: for a state in which too many are found to be counted
+    #: by state, the number of crawls that match the search, the tag and the span. Empty states are
+    #: left out; None for a state with too many to be counted
     states: dict[str, CrawlCount | None]
     found: CrawlCount
-    #: how many of the found crawls are in the wanted state
+    #: the number of the found crawls that are in the wanted state
     matching: CrawlCount
-    #: whether few enough are found to sort them by counts
+    #: whether the found crawls are few enough to be sorted by counts
     sums: bool
     any_at_all: bool
     #: the totals of all crawls that match; None if they are too many, or at most one
@@ -89,13 +89,13 @@ def page_of(
     most: int,
     among: Collection[int] | None = None,
 ) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
-    """Up to `most` wanted crawls, and the id to continue after; None at the end.
+    """Up to `most` wanted crawls, and the id to continue after (None at the end).
 
-    waiting: the runs that wait; among: all found ids, if they are known.
+    waiting: the waiting runs. among: all found ids, if they are known.
     """
     rows = _sorted(found_crawls(wanted, waiting, among), wanted.sort)
-    # The ids are read first: the sorted rows are then narrow, whatever the length of the lists of
-    # seeds.
+    # The ids are read first, so that the sorted rows are narrow, however long the lists of seeds
+    # are.
     ids, following = cut(_first_ids(_parts(rows, wanted), most + 1), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
     crawls = [shown[pk] for pk in ids if pk in shown]
@@ -103,7 +103,7 @@ def page_of(
 
 
 def _first_ids(parts: Iterable[QuerySet[Any]], most: int) -> list[int]:
-    """The ids of the first rows; a part is read only if those before it are too few."""
+    """The ids of the first rows. A part is read only if those before it have too few."""
     ids: list[int] = []
     for part in parts:
         ids += part.values_list("pk", flat=True)[: most - len(ids)]
@@ -113,8 +113,8 @@ def _first_ids(parts: Iterable[QuerySet[Any]], most: int) -> list[int]:
 
 
 def _parts(rows: QuerySet[Any], wanted: CrawlFilter) -> Iterator[QuerySet[Any]]:
-    """The wanted rows, in parts that an index has in order: by state, one part a state; by start,
-    crawls with a start, then those without.
+    """The wanted rows in parts, each of which an index has in order. By state, each state is a
+    part. By start, crawls with a start come before crawls without one.
     """
     key, is_falling = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
     last = _last_shown(rows, wanted)
@@ -145,9 +145,10 @@ def _totals(
 
 
 def _in_process(found: QuerySet[Any]) -> int:
-    """How many URLs of these crawls' latest runs are being fetched.
+    """The number of URLs of these crawls' latest runs that are being fetched.
 
-    An index has just those URLs, of few runs; run by run, the database might read all runs.
+    An index has exactly these URLs, which belong to few runs; run by run, the database might read
+    all runs.
     """
     urls = Url.objects.filter(shift__isnull=False, state=UrlState.IN_PROCESS)
     fetching = dict(urls.values_list("run").annotate(n=Count("*")))
@@ -158,7 +159,9 @@ def _in_process(found: QuerySet[Any]) -> int:
 
 
 def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
-    """The filter, by age if the crawls found are too many for the counts of each to be added up."""
+    """The filter. It sorts by age if so many crawls are found that their counts cannot be added
+    up.
+    """
     if (
         wanted.sort.removeprefix("-") not in BY_COUNTS
         or found_crawls(wanted, waiting).count() <= MOST_SUMMED
@@ -168,11 +171,13 @@ def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
 
 
 def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
-    """The crawls sorted by `sort`, then the newest first; crawls without a value come last."""
+    """The crawls sorted by `sort`, and equal ones by age, newest first. Crawls without a value come
+    last.
+    """
     key, is_falling = sort.removeprefix("-"), sort.startswith("-")
     if key == "made":
         return crawls.annotate(by=Value(0)).order_by("-pk" if is_falling else "pk")
-    if key == "name":  # no two crawls have the same
+    if key == "name":  # no two crawls have the same name
         return crawls.annotate(by=F("name")).order_by("-name" if is_falling else "name")
     by: Any = {
         "state": F("last__state"),
@@ -187,11 +192,11 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
         by = Coalesce(Subquery(waiting.values("total")), Value(0))
     elif key in COUNTED:
         by = Coalesce(F(f"last__total__{COUNTED[key]}"), Value(0))
-    if key == "started":  # those without one are read apart
+    if key == "started":  # crawls without a start are read separately
         return crawls.annotate(by=by).order_by(
             F("by").desc() if is_falling else F("by").asc(), "-pk"
         )
-    if key == "state":  # each state is read apart
+    if key == "state":  # each state is read separately
         return crawls.annotate(by=by).order_by("-pk")
     return crawls.annotate(by=by).order_by(
         F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk"
@@ -199,7 +204,7 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
 
 
 def _last_shown(rows: QuerySet[Any], wanted: CrawlFilter) -> tuple[int, Any] | None:
-    """The last crawl of the previous page, in its present place, with its sort key."""
+    """The last crawl of the previous page, in its current state, with its sort key."""
     if wanted.after is None:
         return None
     return rows.filter(pk=wanted.after).values_list("pk", "by").first()
@@ -224,7 +229,7 @@ def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
 
 
 def _crawls(wanted: CrawlFilter) -> Iterator[dict[str, Any]]:
-    """The crawls, read by keys, so that a slow client keeps neither a transaction nor a cursor
+    """The crawls, read by keys, so that a slow client does not keep a transaction or a cursor
     open.
     """
     waiting = waiting_runs()

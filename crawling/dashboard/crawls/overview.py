@@ -1,5 +1,5 @@
-"""Crawls at a glance: the number in each state, working crawls, waiting ones with the reason, and
-crawls that need an operator.
+"""All crawls at a glance: the number in each state, working crawls, waiting crawls with the reason,
+and crawls that need an operator.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class IdleCrawl:
 
 @dataclass(frozen=True)
 class CrawlProblem:
-    """A crawl that needs attention: it failed, was paused automatically, or has fallen silent."""
+    """A crawl that needs attention because it failed, was paused automatically, or has stopped
+    responding.
+    """
 
     #: the crawl's id and name
     crawl: int
@@ -51,24 +53,24 @@ class CrawlProblem:
 
 @dataclass(frozen=True)
 class CrawlsOverview:
-    """All crawls: the numbers count all, the lists have the first few of each kind.
+    """All crawls. The numbers count all crawls, and the lists have the first few of each kind.
 
     working + resting = queued + running.
     """
 
-    #: the runs that wait, each with its state
+    #: the waiting runs, each with its state
     waits: Mapping[int, str]
     at_work: Sequence[ActiveCrawl]
     #: crawls with a live shift
     working: int
     idle: Sequence[IdleCrawl]
-    #: crawls that the state *waiting* counts
+    #: crawls in the state *waiting*
     waiting: int
     #: how many of these wait for resources: as many as `allocation` calls waiting
     for_resources: int
     #: all others that should work, such as those between two shifts
     resting: int
-    #: the latest that have ended, where none is at work
+    #: the crawls that ended last, if no crawl is working
     ended: Sequence[CrawlView]
     worries: Sequence[CrawlProblem]
     worried: int
@@ -87,7 +89,8 @@ class CrawlsOverview:
 def crawls_now() -> CrawlsOverview:
     """Read the overview in a fixed number of queries.
 
-    All rates of crawls at work are read; of waiting or resting crawls only the shown ones.
+    The rates of all working crawls are read; of waiting or resting crawls only those of the shown
+    ones.
     """
     waiting = waiting_runs()
     states, first = live_counts(waiting), list(islice(waiting, SOME))
@@ -124,14 +127,14 @@ def crawls_now() -> CrawlsOverview:
 
 
 def _ended() -> Sequence[CrawlView]:
-    """The latest that have ended, in two queries."""
+    """The crawls that ended last, in two queries."""
     latest = Run.objects.filter(is_latest=True, finished_at__isnull=False)
     runs = list(latest.select_related("crawl").order_by("-finished_at", "-pk")[:MOST_ENDED])
     return crawl_views([run.crawl for run in runs], latest=runs)
 
 
 def _resting(others: Collection[int], most: int) -> list[Run]:
-    """The first runs that have no shift and do not wait. others: all that have one or wait."""
+    """The first runs that have no shift and do not wait. others: all runs that have one or wait."""
     if not most:
         return []
     return list(
@@ -143,8 +146,8 @@ def _resting(others: Collection[int], most: int) -> list[Run]:
 
 
 def crawl_problems() -> list[CrawlProblem]:
-    """Crawls with troubles first, then those that failed within a day. At most a hundred of each
-    are read.
+    """Crawls with troubles first, then crawls that failed within a day. At most a hundred of each
+    kind are read.
     """
     now = timezone.now()
     quiet_since = now - timedelta(seconds=QUIET_SECONDS)

@@ -1,4 +1,4 @@
-"""Counts crawls by the state that is shown for them."""
+"""Counts crawls by the state that pages show."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from crawling.dashboard.crawls.filter import (
 from crawling.models import CrawlJob, Run, RunState
 from crawling.models.jobs import ENDED_STATES
 
-#: Results of a search are counted up to this: each count reads all that it counts.
+#: the number to which results of a search are counted, since each count reads all rows that it
+#: counts
 MOST_COUNTED = 10_000
 
 
 @dataclass(frozen=True)
 class CrawlCount:
-    """How many crawls there are: this number, or more if they are too many to count."""
+    """A number of crawls: exactly this number, or more if there are too many to count."""
 
     number: int
     is_more: bool = False
@@ -42,7 +43,8 @@ def found_counts(
 ) -> tuple[dict[str, CrawlCount | None], CrawlCount]:
     """The number of crawls that match search, tag and span, by state and in total."""
     if wanted.narrows:
-        if not wanted.span and _are_many(wanted):  # seen before the run of each is looked up
+        # checked before the run of each crawl is looked up
+        if not wanted.span and _are_many(wanted):
             return dict.fromkeys(STATES), CrawlCount(MOST_COUNTED, is_more=True)
         counts = _narrowed_counts(wanted, waiting)
         found = CrawlCount.of(sum(counts.values()))
@@ -69,7 +71,7 @@ def _are_many(wanted: CrawlFilter) -> bool:
 
 
 def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
-    """The counts by state, of at most MOST_COUNTED + 1 crawls that a search finds."""
+    """The counts by state of the crawls that a search finds, of at most MOST_COUNTED + 1 crawls."""
     found = found_crawls(replace(wanted, state=""), waiting)
     shown = Case(
         When(last=None, then=Value("draft")),
@@ -84,12 +86,12 @@ def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[st
 
 
 def state_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
-    """The counts of all crawls by the state that is shown for them, up to MOST_COUNTED + 1 for a
-    state of ended ones; `waiting` has the waiting runs with their states: each is the latest of its
+    """The counts of all crawls by the state that pages show, up to MOST_COUNTED + 1 for each state
+    of ended crawls. `waiting` has the waiting runs with their states; each is the latest run of its
     crawl.
 
-    If a count reaches that bound, drafts are not counted (None), since their number is the
-    remainder of all. No crawl's row is read.
+    If a count reaches that bound, drafts are not counted (None), since their number is the rest of
+    all crawls. No crawl's row is read.
     """
     counts: dict[str, CrawlCount | None] = {
         state: CrawlCount(count) for state, count in live_counts(waiting).items()
@@ -111,11 +113,11 @@ def state_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
 
 
 def live_counts(waiting: Mapping[int, str]) -> dict[str, int]:
-    """The counts of crawls whose latest run has not ended, by the state that is shown for them."""
+    """The counts of crawls whose latest run has not ended, by the state that pages show."""
     live = _latest_runs().filter(state__in=set(RunState) - set(ENDED_STATES))
     counts = dict(live.values_list("state").annotate(n=Count("*")))
     for state, count in Counter(waiting.values()).items():
-        counted = min(count, counts.get(state, 0))  # some may have ended after they were read
+        counted = min(count, counts.get(state, 0))  # some runs may have ended after they were read
         counts[state] = counts.get(state, 0) - counted
         counts["waiting"] = counts.get("waiting", 0) + counted
     return counts

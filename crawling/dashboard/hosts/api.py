@@ -2,8 +2,8 @@
 `/api/v1/pages`: pages of all crawls.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -26,11 +26,11 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class HostFilter:
-    #: part of the name
+    #: a part of the name
     text: str = ""
-    #: one of STATES; empty: any
+    #: one of STATES; empty for any
     state: str = ""
-    #: the name that the page before ended with
+    #: the last name of the previous page
     after: str = ""
 
     @classmethod
@@ -45,7 +45,7 @@ class HostFilter:
         return bool(self.text or self.state)
 
     def found(self) -> QuerySet[Host]:
-        """The hosts found, in no order."""
+        """The found hosts, in no order."""
         hosts = Host.objects.all()
         if self.text:
             hosts = hosts.filter(name__contains=self.text.lower())
@@ -55,8 +55,8 @@ class HostFilter:
 
 
 def host_counts(wanted: HostFilter) -> dict[str, int]:
-    """How many hosts of each state, "" for all, the filter's text finds; a BoundedCount if very
-    many.
+    """The number of hosts in each state ("" for all) that match the filter's text; a BoundedCount
+    if there are very many.
     """
     every = replace(wanted, after="")
     return {state: bounded_count(replace(every, state=state).found()) for state in WORDS}
@@ -80,8 +80,6 @@ def blocks() -> QuerySet[BlocklistEntry]:
 
 
 def _without_robots() -> QuerySet[Any]:
-    """The hosts whose robots.txt could not be fetched, so that nothing may be fetched from
-    there.
-    """
+    """The hosts whose robots.txt could not be fetched, so that nothing may be fetched from them."""
     name = Func("origin", Value("://"), Value(2), function="split_part", output_field=CharField())
     return RobotsFile.objects.filter(Q(status__lt=0) | Q(status__gte=500)).values_list(name)

@@ -1,5 +1,5 @@
 """Every host that any crawl has met: addresses, robots.txt, the crawl that fetches from it, and
-blocks; and pages of all crawls by a part of their address or title.
+blocks. Also pages of all crawls by a part of their address or title.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from serving.paging import cut
 HOSTS = 100
 CRAWLS = 100
 PAGES = 100
-#: the index has trigrams
+#: the index has trigrams, which need this many characters
 SHORTEST = 3
-#: the most matches that are read, in any order, for a text that very many pages contain
+#: the most matches that are read, in any order, of a text that very many pages contain
 LOOKED_AT = 2_000
 
 
@@ -40,7 +40,7 @@ class HostSummary:
     crawls: int
     queued: int
     done: int
-    #: the name of the crawl that is fetching from it
+    #: the name of the crawl that is fetching from the host
     leased_by: str
     block: BlocklistEntry | None
 
@@ -138,7 +138,9 @@ def bare(name: str) -> str:
 
 
 def visitors_of(host: Host) -> list[VisitingCrawl]:
-    """The crawls whose latest run has met the host, those with the most waiting URLs first."""
+    """The crawls whose latest run has met the host, beginning with those that have the most waiting
+    URLs.
+    """
     queues = (
         HostQueue.objects.filter(host=host, run__is_latest=True)
         .select_related("run__crawl")
@@ -186,27 +188,27 @@ def host_row(row: HostSummary) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PageSearchResult:
-    """The pages found, the latest first."""
+    """The found pages, the latest first."""
 
     pages: Sequence[Page]
-    #: there are others
+    #: whether there are more pages
     is_more: bool
-    #: whether there are so many matches that these may not be the latest
+    #: whether there are so many matches that these are perhaps not the latest
     is_common: bool = False
 
 
 def holds(text: str) -> Q:
-    """The condition as the index `pages_by_words` is written."""
+    """The condition, in the form that the index `pages_by_words` has."""
     return Q(final_url__icontains=text) | Q(title__icontains=text)
 
 
 def search_pages(text: str) -> PageSearchResult:
-    """Pages whose address or title contains the text, ignoring case.
+    """Pages with the text in their address or title, ignoring case.
 
     Two queries. Raises SearchTookTooLong.
     """
     with time_limit():
-        # In no order: sorting all pages that contain "html" would read them all.
+        # In no order, since sorting all pages that contain "html" would read them all.
         ids = list(
             Page.objects.filter(holds(text))
             .order_by()

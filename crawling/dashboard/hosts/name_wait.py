@@ -22,14 +22,14 @@ class NameWaitReason:
     host: str
     name: str
     entry: DnsEntry | None
-    #: all true sentences about its name; the first is the answer
+    #: all true sentences about the name; the first is the answer
     sentences: list[str] = field(default_factory=list)
     queues: list[HostQueue] = field(default_factory=list)
     is_pinned: bool = False
 
     @property
     def rests(self) -> bool:
-        """Whether the name is not looked up now, because it failed."""
+        """Whether the name is not looked up now because an earlier look-up failed."""
         return bool(
             self.entry and self.entry.retry_at and self.entry.retry_at.timestamp() > time.time()
         )
@@ -38,7 +38,7 @@ class NameWaitReason:
 def why_waits(host: str) -> NameWaitReason:
     name = dns_name(host)
     wait = NameWaitReason(host, name, DnsEntry.objects.filter(name=name).first() if name else None)
-    # the hosts of one name differ by their ports
+    # the hosts of one name differ by port
     which = {"host__dns_name": name} if name else {"host__name": host}
     wait.queues = list(
         HostQueue.objects.filter(

@@ -1,5 +1,5 @@
-"""The pages of hosts and the search of pages, which span all crawls, and the pages about names that
-need crawls.
+"""The routes of pages about hosts, of the search of pages in all crawls, and of pages about names
+that need crawls.
 """
 
 from django.urls import path, re_path
@@ -14,7 +14,7 @@ urlpatterns = [
     path("hosts/<int:pk>/block/", hosts.block, name="block"),
     path("search/", hosts.search, name="search"),
 ]
-#: beside those of the cache of names
+#: in addition to the routes of the cache of names
 names = (
     [
         path("why/", hosts.why, name="why"),

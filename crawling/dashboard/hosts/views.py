@@ -1,5 +1,5 @@
-"""Hosts and pages of all crawls: a list with a search of each, and the page of one host, where it
-can be blocked; and why a host waits for its name.
+"""Hosts and pages of all crawls: a list of each with a search, the page of one host, where it can
+be blocked, and the reason why a host waits for its name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from serving.requests import asked_text
 
 @authenticated(needs="crawling.view_crawljob")
 def hosts(request: AuthenticatedRequest) -> HttpResponse:
-    """List hosts by name: hosts that contain `?q=`, in `?state=`, after `?after=`."""
+    """List hosts by name: those that contain `?q=`, are in `?state=` and follow `?after=`."""
     wanted = HostFilter.read(request.GET)
     rows, following = list_hosts(wanted)
     counts = host_counts(wanted)
@@ -61,8 +61,8 @@ def host(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.add_blocklistentry", methods=("POST",))
 def block(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Block the host for all crawls, with a reason, or unblock it, which is for administrators,
-    like everything on the blocklist.
+    """Block the host for all crawls, with a reason, or unblock it. Only administrators may, as for
+    the whole blocklist.
     """
     found = get_object_or_404(Host, pk=pk)
     with errors_told(request, CrawlError):

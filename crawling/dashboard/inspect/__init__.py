@@ -1,1 +1,1 @@
-"""Why a URL was fetched or not."""
+"""The reasons why a URL was fetched or not."""

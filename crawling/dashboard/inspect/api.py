@@ -1,7 +1,7 @@
 """`/api/v1/url-history`: the outcome of a URL."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -119,7 +119,7 @@ def _why(answer: UrlDecision) -> WhyOut:
 
 
 def _met(row: Url, referrer: str | None) -> UrlFetchOut:
-    page = getattr(row, "page", None)  # not there if nothing answered
+    page = getattr(row, "page", None)  # missing if the URL has no answer
     return UrlFetchOut(
         crawl=row.run.crawl_id,
         name=row.run.crawl.name,

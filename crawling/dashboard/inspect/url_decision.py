@@ -1,5 +1,5 @@
-"""Why, and why not, a URL was fetched: the present rules, frontier and findings of each crawl about
-it.
+"""The reasons why a URL was fetched or not: the current rules, the frontier and the findings of
+each crawl about it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from crawling.web.addresses import Address, canonical_address, fingerprints, rea
 from crawling.web.outages import read_outages
 from crawling.web.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect
 
-#: the most crawls that are considered, the newest first
+#: the most crawls that are considered, beginning with the newest
 MOST_CRAWLS = 50
 
 
@@ -44,7 +44,7 @@ MOST_CRAWLS = 50
 class DecisionFact:
     #: rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget
     about: str
-    #: continues with the address or the moment, if there is one
+    #: followed by the address or the moment, if there is one
     sentence: str
     url: str = ""
     at: datetime | None = None
@@ -58,11 +58,11 @@ class UrlDecision:
     run: Run | None
     #: its state in the latest run; `kept out`, `never met` or `not started` if it has none
     met: str
-    #: the present rule that decides
+    #: the rule that decides now
     rule: str
     #: the rule's place
     number: int
-    #: whether the present rules admit it
+    #: whether the rules admit the URL now
     admits: bool
     facts: Sequence[DecisionFact]
 
@@ -85,7 +85,7 @@ class UrlDecisionFacts:
     verdicts: Mapping[int, Verdict]
     #: the seeds of each run, and their redirect targets
     seeds: Mapping[int, RunSeeds]
-    #: crawls that robots.txt does not bind on the host
+    #: crawls that the host's robots.txt does not bind
     excepted: frozenset[int]
 
 
@@ -207,7 +207,7 @@ def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
 
 
 def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
-    """The facts in the frontier and the findings about a URL that the run has taken up."""
+    """The facts about a URL that is in the run's frontier, from there and from the findings."""
     yield from _of_frontier(run, row)
     if via := _url(row.via):
         yield DecisionFact(
@@ -266,7 +266,7 @@ def _of_frontier(run: Run, row: Url) -> Iterator[DecisionFact]:
 
 
 def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
-    """The targets of its redirect, hop by hop, as far as the run has fetched them."""
+    """The targets of the URL's redirect, hop by hop, as far as the run has fetched them."""
     seen = {page.url.url}
     for _ in range(MOST_REDIRECTS):
         target = page.final_url

@@ -14,7 +14,7 @@ from crawling.models import CrawlJob, Url
 from crawling.web.addresses import dns_name, fingerprints, read_address
 from dnscache.models import DnsEntry
 
-#: run by run, so that each look is one step down the index of a run's fingerprints
+#: run by run, so that each look is one descent of the index of a run's fingerprints
 FIND = """
 SELECT u.id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)
@@ -23,7 +23,7 @@ WHERE u.url = %s AND r.id < %s AND (%s::bigint IS NULL OR r.crawl_id = %s)
     AND r.removal_asked_at IS NULL ORDER BY r.id DESC LIMIT %s
 """
 LARGEST = 2**63 - 1
-#: runs whose fetches are shown
+#: the most runs whose fetches are shown
 MOST_RUNS = 20
 
 
@@ -31,9 +31,9 @@ def history_of(
     text: str, *, crawl: CrawlJob | None = None, before: int | None = None, limit: int
 ) -> tuple[str, list[Url], int | None]:
     """The URL in its canonical form, its row in each run that has met it, the latest first, and the
-    run's id before which to continue.
+    id of the run before which to continue.
 
-    crawl: only its runs. Raises BadUrl.
+    crawl: read only its runs. Raises BadUrl.
     """
     url = read_address(text).url
     with connection.cursor() as cursor:
@@ -52,7 +52,7 @@ def history_of(
 
 
 def referrers_of(rows: Sequence[Url]) -> dict[int, str]:
-    """The URL on whose page, or by whose redirect, a URL was found, by the row's id; seeds have
+    """By row id, the URL on whose page, or by whose redirect, the row's URL was found. Seeds have
     none.
     """
     urls = dict(
@@ -90,7 +90,7 @@ class Inspection:
 
 
 def inspect(text: str, *, crawl: CrawlJob | None = None) -> Inspection:
-    """Inspect an address in any spelling; crawl: only facts from this one. Raises BadUrl."""
+    """Inspect an address in any spelling. crawl: only facts from this crawl. Raises BadUrl."""
     address = read_address(text)
     name = dns_name(address.host_key)
     _, rows, older = history_of(text, crawl=crawl, limit=MOST_RUNS)

@@ -1,7 +1,7 @@
 """`/api/v1/jobs`: background jobs of all kinds."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -29,7 +29,7 @@ from serving.schemas import Schema
 
 jobs = Router()
 JobId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of the list")]
-#: all are registered as the process starts
+#: all kinds are registered when the process starts
 KINDS = tuple(job_kinds())
 JobKindName = Annotated[
     Literal["", *KINDS],  # type: ignore[valid-type]

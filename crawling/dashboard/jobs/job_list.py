@@ -1,4 +1,4 @@
-"""Background jobs as a list: filtered, with what a user may do about each."""
+"""Background jobs as a list with filters, and with the actions that a user may take on each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crawling.models import BackgroundJob
 
 BEGUN = Q(began_at__isnull=False, waits="")
 ENDED_WELL = Q(trouble="", cancelled_at=None)
-#: which rows have the states of `BackgroundJob.state`
+#: the conditions on rows for the states of `BackgroundJob.state`
 STATES: Mapping[str, Q] = {
     "waiting": Q(ended_at=None) & ~BEGUN,
     "working": Q(ended_at=None) & BEGUN,
@@ -27,7 +27,7 @@ STATES: Mapping[str, Q] = {
     "failed": Q(ended_at__isnull=False, cancelled_at=None) & ~Q(trouble=""),
     "cancelled": Q(cancelled_at__isnull=False),
 }
-#: a worker notes every ten seconds that it works on a job
+#: longer than the ten seconds after which a worker reports again that it works on a job
 SILENT = timedelta(seconds=60)
 
 
@@ -44,7 +44,7 @@ class JobRow:
 
     @property
     def trouble(self) -> str:
-        """The job's error; for a question of a page, only to users who may cancel it."""
+        """The job's error. That of an inquiry is shown only to users who may cancel it."""
         hides = kind_of(self.job).is_of_asker and not self.may_act
         return "" if hides else self.job.trouble
 
@@ -54,7 +54,9 @@ class JobRow:
 
     @property
     def silent_since(self) -> timedelta | None:
-        """How long no worker at the job has given a sign of life; None if one has."""
+        """The time since the job's worker last gave a sign of life; None if it has given one
+        recently.
+        """
         heard = self.job.heartbeat_at
         silence = timezone.now() - heard if heard and self.job.state == "working" else SILENT
         return silence if silence > SILENT else None
@@ -63,10 +65,10 @@ class JobRow:
 def listed_jobs(
     *, kind: str = "", state: str = "", crawl: int | None = None
 ) -> QuerySet[BackgroundJob]:
-    """The jobs of a kind, in a state, of a crawl, the latest first; "" and None stand for all.
+    """The jobs of a kind, in a state, of a crawl, the latest first. "" and None mean all.
 
     Without kind and state, jobs of kinds that are kept only for a while are left out: jobs that the
-    scheduler requests again and again, and questions of pages.
+    scheduler requests again and again, and inquiries of pages.
     """
     kinds = [one.name for one in job_kinds().values() if state or one.kept is None]
     found = seen_jobs().filter(kind__in=[kind] if kind else kinds)
@@ -76,7 +78,7 @@ def listed_jobs(
 
 
 def rows_for(user: User | None, jobs: Sequence[BackgroundJob]) -> list[JobRow]:
-    """The jobs with what the user may do; None for the command line. At most one query."""
+    """The jobs with the actions of the user; None for the command line. Takes at most one query."""
     crawls = acted_on(user, {job.run.crawl_id for job in jobs if job.run})
     steers = user is None or user.has_perm(STEER)
 

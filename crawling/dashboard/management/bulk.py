@@ -23,7 +23,7 @@ from crawling.runs.transitions import ENDING
 
 WORDS = "start, steer, schedule, tag, delete, restore or export many crawls"
 EXPORT = "export"
-#: options of a schedule, by its fields
+#: the options of a schedule, by its fields
 TIMING = {"cron": "--cron", "every_minutes": "--every-minutes", "time_zone": "--time-zone"}
 
 

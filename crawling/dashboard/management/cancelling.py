@@ -1,4 +1,4 @@
-"""`crawl cancel-job` and `cancel-inquiry`: end background jobs that users asked for."""
+"""`crawl cancel-job` and `cancel-inquiry`: end background jobs that users requested."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from crawling.models import Inquiry
 
 
 def cancel_command(noun: str, words: str, shown: str, cancel: Callable[[int], str]) -> Subcommand:
-    """The command `cancel-NOUN ID`. shown: where a user finds the number. cancel: returns the
-    cancelled job; raises CrawlError.
+    """The command `cancel-NOUN ID`. shown: the place where a user finds the number. cancel: returns
+    the cancelled job; raises CrawlError.
     """
 
     def add_arguments(parser: ArgumentParser) -> None:

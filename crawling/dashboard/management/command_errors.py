@@ -1,4 +1,4 @@
-"""Errors of every command: one clear sentence and an exit status, never a traceback."""
+"""The errors of all commands: one clear sentence and an exit status, never a traceback."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def refused(what: str, error: BadOrder) -> CommandError:
-    """The message that something was not done, with a line for each field that is wrong."""
+    """The message that an action was refused, with a line for each wrong field."""
     return CommandError("\n  ".join([what, *map(": ".join, error.errors.items())]))
 
 

@@ -1,4 +1,4 @@
-"""How the words of `crawl` become a command and its options."""
+"""Turns the words of `crawl` into a command and its options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Subcommand:
     name: str
     words: str
     add_arguments: Callable[[ArgumentParser], None]
-    #: prints to the stream. Raises CrawlError and CommandError.
+    #: prints to the stream; raises CrawlError and CommandError
     do: Callable[[dict[str, Any], OutputWrapper], None]
     #: whether its first argument is a crawl
     has_crawl: bool = True
@@ -32,8 +32,8 @@ class Subcommand:
 def command_first(parser: ArgumentParser, args: Sequence[str]) -> list[str]:
     """The words, reordered as `[options of the parser] COMMAND [options of the command] …`.
 
-    The command is the first word that is neither an option nor an option's value. If it is none of
-    the parser's commands, the words are seeds of a new crawl.
+    The command is the first word that is neither an option nor an option's value. If this word is
+    no command of the parser, the words are seeds of a new crawl.
     """
     commands = next(action for action in parser._actions if isinstance(action, _SubParsersAction))
     common = _options(parser)

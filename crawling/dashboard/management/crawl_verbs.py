@@ -1,4 +1,4 @@
-"""The verbs of `crawl VERB CRAWL`, for a crawl that exists."""
+"""The verbs of `crawl VERB CRAWL`, for an existing crawl."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _steer(crawl: CrawlJob, options: Options) -> None:
 
 
 def confirm(consequence: str, question: str, options: Options) -> None:
-    """Ask on a terminal if there is a consequence; a program, or `--yes`, is not asked. Raises
-    CommandError for a no.
+    """If there is a consequence, ask for confirmation on a terminal. A program, or `--yes`, is not
+    asked. Raises CommandError if the answer is no.
     """
     if not consequence or options["yes"] or not sys.stdin.isatty():
         return
@@ -59,8 +59,8 @@ def _tag(crawl: CrawlJob, options: Options) -> None:
     set_tags(crawl, options["tags"].split(",") if options["tags"] else [])
 
 
-#: the help of each verb, and its function, which may raise CrawlError; afterwards the crawl is
-#: shown
+#: the help of each verb, and its function, which may raise CrawlError; the crawl is shown
+#: afterwards
 COMMANDS: dict[str, tuple[str, Callable[[CrawlJob, Options], object]]] = {
     "show": ("print the state of a crawl", lambda crawl, options: None),
     **{word: (verb.help, _steer) for word, verb in VERBS.items()},
@@ -99,9 +99,9 @@ def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
 
 
 def delete(crawl: CrawlJob, typed: str, *, for_good: bool) -> None:
-    """Delete a crawl with all that it has found.
+    """Delete a crawl with all its data.
 
-    Permanent deletion needs the name, since a number is too easily mistyped.
+    Permanent deletion requires the name, since a number is too easily mistyped.
     """
     if for_good and typed != crawl.name:
         raise CommandError(
@@ -112,7 +112,7 @@ def delete(crawl: CrawlJob, typed: str, *, for_good: bool) -> None:
 
 
 def restore_by_name(typed: str) -> str:
-    """Restore the crawl with this number or name, the last deleted if there are several. Return its
+    """Restore the crawl with this number or name; of several, the one deleted last. Return its
     name.
     """
     for row in deleted_rows(None):
@@ -134,7 +134,7 @@ def add_seeds_arguments(parser: ArgumentParser) -> None:
 def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:
     """Run the verb and return the text to print.
 
-    Raises CommandError with every mistake on a line of its own.
+    Raises CommandError with each mistake on a separate line.
     """
     try:
         wanted = {name: options[name] for name in ("widen", "resume")}

@@ -14,11 +14,11 @@ from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES, RunState
 
 POLL_SECONDS = 0.5
-#: how often the wait is printed if no progress bar can be drawn
+#: the interval at which the wait is printed if no progress bar can be drawn
 SAY_SECONDS = 30.0
 #: the extra time for a run that should have ended by its time limit
 LATE_SECONDS = 60.0
-#: a restarted database answers long before
+#: the longest outage of the database that is waited out; a restarted database answers long before
 OUTAGE_SECONDS = 60.0
 NO_DATABASE = "The database does not answer; it is asked again."
 COLUMNS = (
@@ -36,7 +36,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
     """Return the crawl once its run has ended or is paused, with False, or with True if it exceeds
     its time limit. No total is shown, since an open frontier has none.
 
-    Ctrl-C ends the following, not the crawl. Raises OperationalError once the database has not
+    Ctrl-C ends this command, not the crawl. Raises OperationalError once the database has not
     answered for OUTAGE_SECONDS.
     """
     view = crawl_view(crawl)
@@ -63,7 +63,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
 
 
 def _next_view(crawl: CrawlJob, say: _ProgressLine) -> CrawlView:
-    """The crawl half a second later, or as soon as a restarted database answers."""
+    """The crawl half a second later, or as soon as a restarted database answers again."""
     until = time.monotonic() + OUTAGE_SECONDS
     while True:
         time.sleep(POLL_SECONDS)  # a poll, since any process may write these rows
@@ -77,7 +77,7 @@ def _next_view(crawl: CrawlJob, say: _ProgressLine) -> CrawlView:
 
 
 class _ProgressLine:
-    """Prints now and then what the run waits for, if no line of progress shows it."""
+    """Prints from time to time what the run waits for, if no progress bar shows it."""
 
     def __init__(self, console: Console, *, is_wanted: bool) -> None:
         self._console, self._next, self._said = console, 0.0, ""
@@ -92,8 +92,8 @@ class _ProgressLine:
 
 
 def exit_status(view: CrawlView, *, is_late: bool = False) -> int:
-    """0: finished, or paused, and something succeeded; 1: it failed, was stopped, or fetched
-    nothing that succeeded; 3: it should have ended by its time limit, but goes on.
+    """0: the run finished or is paused, and some fetch succeeded. 1: it failed, was stopped, or no
+    fetch succeeded. 3: it exceeds its time limit.
     """
     if is_late:
         return 3

@@ -1,4 +1,4 @@
-"""`crawl log`: the log of a run on the terminal, at once or as it grows."""
+"""`crawl log`: the log of a run on the terminal, at once or continuously."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def add_log_arguments(parser: ArgumentParser) -> None:
 
 
 def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]) -> None:
-    """Print the end of a run's log, the oldest line first; with --json one object a line.
+    """Print the end of a run's log, the oldest line first. With --json, print one object a line.
 
-    Raises CommandError, CrawlError.
+    Raises CommandError or CrawlError.
     """
     if options["last"] < 1:
         raise CommandError("--last must be 1 or more")
@@ -92,17 +92,17 @@ def _span(options: dict[str, Any]) -> TimeRange:
 
 
 def _follow(run: Run, wanted: LogFilter, after: int, shown: set[int], show: Show) -> None:
-    """Print new lines, each once, until no more can come."""
+    """Print new lines, each once, until no more lines can be written."""
     try:
         while True:
-            # read first: its last line is written by then
+            # read first, since all lines are written by then
             is_over = Run.objects.filter(pk=run.pk, state__in=ENDED_STATES).exists()
             at: int | None = after
             while at is not None:
                 tail = log_after(run, wanted, after=at, now=timezone.now(), most=CHUNK)
                 new = [line for line in tail.lines if line.pk not in shown]
                 show(new)
-                # otherwise there are unsettled lines before it, with which the next look begins
+                # otherwise unsettled lines come before it, with which the next look begins
                 if at == after:
                     after = tail.following
                 shown = {pk for pk in shown if pk > after} | {line.pk for line in new}

@@ -15,7 +15,7 @@ OPTIONS = tuple(one for one in FIELDS if one.question.option)
 
 
 def add_order_arguments(parser: ArgumentParser) -> None:
-    """The fields of an order that have an option of their own; a file has them all."""
+    """Add the fields of an order that have a separate option; a file may contain all fields."""
     parser.add_argument(
         "--file",
         type=Path,
@@ -26,7 +26,9 @@ def add_order_arguments(parser: ArgumentParser) -> None:
 
 
 def option_of(one: OrderField) -> dict[str, Any]:
-    """The argparse arguments of a field's option. Numbers stay text: the order checks them."""
+    """The argparse arguments for a field's option. Numbers remain text, since the order checks
+    them.
+    """
     question = one.question
     if one.kind is bool:
         return {
@@ -52,9 +54,7 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
 
 
 def given_fields(options: dict[str, Any]) -> dict[str, Any]:
-    """The order's fields from file and options, unchecked; fields that were not given are left
-    out.
-    """
+    """The order's fields from file and options, unchecked. Missing fields are left out."""
     fields = read_json_object(options["file"], "--file") if options["file"] else {}
     for one in OPTIONS:
         given = options[one.name]

@@ -1,5 +1,5 @@
-"""Commands about a run: the option that names it, and the tables that a job makes from it, which a
-command may make itself.
+"""Options of commands about a run: the run's number, and whether the command makes a job's tables
+of the run itself.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def add_run_option(parser: ArgumentParser) -> None:
 
 
 def add_tables_options(parser: ArgumentParser, what: str) -> None:
-    """Add the options for the run, and for computing its tables. what: as in *compute the graph
-    now*.
+    """Add the options for the run, and for computing its tables. what: the object in the help, as
+    in *compute the graph now*.
     """
     add_run_option(parser)
     words = f"compute {what} now, in this process"
@@ -33,12 +33,12 @@ def add_tables_options(parser: ArgumentParser, what: str) -> None:
 
 
 def run_of(options: Mapping[str, Any]) -> Run:
-    """Raises UnknownCrawl, UnknownRun."""
+    """The run that the options name. Raises UnknownCrawl or UnknownRun."""
     return get_run(find_crawl(options["crawl"]).pk, options["run"])
 
 
 def tables_of(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
-    """The tables of the run, computed now if `--compute` says so.
+    """The tables of the run, computed now if `--compute` is given.
 
     Raises CommandError, CrawlError.
     """
@@ -54,6 +54,6 @@ def _compute(run: Run, of: TablesOfRun) -> None:
         work_here(job)
     except CrawlError as error:
         job.refresh_from_db()
-        if not job.trouble:  # a background job is at it
+        if not job.trouble:  # a background job is working on them
             raise
         raise CommandError(f"The {of.kind.label} could not be computed. {job.trouble}") from error

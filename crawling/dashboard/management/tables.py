@@ -10,13 +10,13 @@ from rich.table import Table
 from crawling.dashboard.base.crawl_views import CrawlView
 from crawling.runs.failure_causes import FailureCause
 
-#: line ends and tabs, and joiners of letters or pictures in some scripts
+#: line ends and tabs, and the joiners of letters or pictures in some scripts
 HARMLESS = "\n\t\u200c\u200d"
 
 
 def harmless(text: str) -> str:
-    """The text without control characters, which a terminal would obey: page titles may have
-    some.
+    """The text without control characters, which a terminal would obey, since page titles may
+    contain some.
     """
     return "".join(
         sign if sign.isprintable() or sign in HARMLESS else "\N{REPLACEMENT CHARACTER}"
@@ -41,7 +41,7 @@ def crawl_table(views: Sequence[CrawlView]) -> Table:
 
 
 def crawl_lines(view: CrawlView, causes: Sequence[FailureCause]) -> str:
-    """A crawl in a few lines, with the commonest causes of what it could not fetch."""
+    """A crawl in a few lines, with the commonest causes of failed and excluded URLs."""
     counts = view.counts
     size = filesizeformat(counts.bytes).replace("\xa0", " ")
     lines = [

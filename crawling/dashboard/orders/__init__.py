@@ -1,1 +1,1 @@
-"""Creating a crawl, editing its order, its schedule, its rules."""
+"""Creating a crawl, and editing its order, its schedule and its rules."""

@@ -2,8 +2,8 @@
 revisions, exceptions from robots.txt.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal

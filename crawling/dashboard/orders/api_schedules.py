@@ -1,7 +1,7 @@
 """`/api/v1/crawls/{id}/schedule`: when a crawl starts automatically."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -24,9 +24,9 @@ TIMING = ScheduleTiming.model_json_schema(ref_template="#/components/schemas/{mo
 TIMING["properties"]["catch_up"] = {"type": "string", "enum": ["once", "skip"], "default": "once"}
 TIMING.pop("$defs", None)
 EXAMPLE = {"cron": "30 2 * * 1-5", "time_zone": "Europe/Berlin", "catch_up": "once"}
-#: how many come before
+#: the number of schedules before this place
 ListPlace = Annotated[int, Query(ge=0, le=1_000_000, description="`next` of the previous page")]
-#: read by `crawling.orders.schedules`, as every door does
+#: read by `crawling.orders.schedules`, as on pages and on the command line
 Wish = Annotated[dict[str, Any], WithJsonSchema({**TIMING, "examples": [EXAMPLE]})]
 
 

@@ -1,9 +1,7 @@
-"""`/api/v1/templates` and `/api/v1/crawls/{id}/templates`: orders that are kept as templates of
-crawls.
-"""
+"""`/api/v1/templates` and `/api/v1/crawls/{id}/templates`: orders kept as templates for crawls."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""The blocklist of all crawls, and the page that says why a URL was fetched or not."""
+"""The blocklist of all crawls, and the page with the reasons why a URL was fetched or not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.requests import asked_text
 
 ENTRIES = 100
-#: kind, its words, and an example
+#: a kind of entry, its words, and an example
 KINDS = (
     (BlocklistKind.HOST, "one host", "www.example.org"),
     (BlocklistKind.DOMAIN, "a domain with all names below it", "example.org"),
@@ -50,7 +50,7 @@ def blocklist(request: AuthenticatedRequest) -> HttpResponse:
 
 @needs("crawling.add_blocklistentry")
 def _add(request: AuthenticatedRequest) -> dict[str, str]:
-    """Add the entry of the form. Return its mistakes by field."""
+    """Add the entry in the form. Return its mistakes by field."""
     asked = [request.POST.get(name, "") for name in ("kind", "text", "reason")]
     errors: dict[str, str] = {}
     with mistakes_kept(errors):
@@ -69,7 +69,7 @@ def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def url(request: AuthenticatedRequest) -> HttpResponse:
-    """The facts of the address `?u=`, and the verdict of each crawl, or of `?crawl=`."""
+    """Show the facts about the address `?u=`, and the verdict of each crawl, or of `?crawl=`."""
     text, number = (
         asked_text(request.GET, "u", most=MAX_URL_LENGTH),
         asked_number(request, "crawl"),

@@ -1,4 +1,4 @@
-"""The form for a new crawl, and the facts that it shows before the crawl is made."""
+"""The form for a new crawl, and the facts that it shows before the crawl is created."""
 
 from __future__ import annotations
 
@@ -54,12 +54,14 @@ from crawling.runs.start import start_run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 
-#: the templates that are offered
+#: the number of templates that are offered
 TEMPLATES = 50
 
 
 def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Guard the form, which needs a pool: without one, the list of crawls says what to do."""
+    """Guard the form, which requires a pool: without one, the list of crawls tells the user what to
+    do.
+    """
 
     @wraps(view)
     def told(request: HttpRequest, **named: Any) -> HttpResponse:
@@ -73,13 +75,14 @@ def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
 @authenticated(needs="crawling.add_crawljob", methods=("GET", "HEAD", "POST"))
 @needs_pool
 def new(request: AuthenticatedRequest) -> HttpResponse:
-    """Ask for a crawl's order, with the mistakes beside the fields; make it, and start it if asked
-    to.
+    """Ask for a crawl's order, with the mistakes beside the fields. Create the crawl, and start it
+    if requested.
     """
     if request.method != "POST":
         answers = to_begin_with(request)
         form = CrawlForm(initial=answers, capacity=capacity_of(default_pool()))
-        # a crawl like another starts by hand: the other may have no schedule, or one at that time
+        # a copy of a crawl is started by hand, since the original may have no schedule, or one for
+        # that time
         schedule = ScheduleForm(initial=schedule_for(request.GET.get("for", "")))
         opens = "reading" if answers.get("extractor") else ""
         return form_page(request, form, schedule=schedule, opens=opens)
@@ -120,8 +123,8 @@ def _until_when(crawl: CrawlJob) -> str:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
-    """The form as filled in, with the suggestions of the purpose `for` instead of the earlier
-    one's.
+    """Show the form as filled in, with the suggestions for the purpose `for` in place of those for
+    the earlier purpose.
     """
     form = form_of(request)
     old = read_purpose(request.POST.get("purpose", ""))
@@ -136,8 +139,8 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.add_allowednetwork", methods=("POST",))
 @needs_pool
 def allow_address(request: AuthenticatedRequest) -> HttpResponse:
-    """Allow crawls the addresses and ports of seeds, `127.0.0.1 80` each. Then the crawl is saved
-    and started if the button said so; otherwise the form comes back as filled in.
+    """Allow crawls to fetch from the addresses and ports of seeds, each as `127.0.0.1 80`. Then
+    save and start the crawl if the button says so; otherwise show the form as filled in.
     """
     form = form_of(request)
     asked = request.GET.getlist("allow") or [request.POST.get("allow", "")]
@@ -157,7 +160,7 @@ def allow_address(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
-    """Try the first seeds of the form in the background; `tested` shows the answers."""
+    """Try the first seeds of the form in the background. `tested` shows the answers."""
     form = form_of(request)
     mistakes = _say_who(form, request.user)
     inquiry = None
@@ -189,7 +192,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     inquiry = get_object_or_404(asked, pk=inquiry_id)
     try:
         question = question_of(inquiry)
-    except SealBroken:  # the job has told it; the form begins anew
+    except SealBroken:  # the job has reported it, and the form begins anew
         question = {"order": {"seeds": []}, "answers": to_begin_with(request)}
     facts: dict[str, Any] = {
         "inquiry": inquiry,
@@ -209,8 +212,9 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def check(request: AuthenticatedRequest) -> JsonResponse:
-    """The mistakes in the form, the settings of its sections, and the estimate of the crawl's
-    requests. `is_resolving`: names of seeds are being looked up, and may turn out to be closed.
+    """The mistakes in the form, the summaries of its sections, and the estimate of the crawl's
+    requests. `is_resolving`: whether names of seeds are being looked up, whose addresses may turn
+    out to be closed.
     """
     form, schedule = form_of(request), ScheduleForm(request.POST)
     figures = _judge(form, request.user)
@@ -224,7 +228,7 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
 
 def _judge(form: CrawlForm, by: User) -> list[Figure]:
     """Add the mistakes to the form. Return the estimate if there are none."""
-    with transaction.atomic():  # a contact counts as it is typed, and is not saved yet
+    with transaction.atomic():  # a contact counts while it is typed, and is not saved yet
         mistakes = _say_who(form, by)
         try:
             order, claim = check_order(form.as_order(), by=by)
@@ -252,7 +256,7 @@ def checked(
     schedule: ScheduleForm | None = None,
     **more: str | bool,
 ) -> JsonResponse:
-    """The answer that order.js shows."""
+    """The answer for order.js to show."""
     told = {key: folded.told for key, folded in sections_of(form).items()}
     wrong = form.errors | (schedule.errors if schedule else {})
     errors = {name: str(sentences[0]) for name, sentences in wrong.items()}
@@ -262,8 +266,8 @@ def checked(
 
 
 def labels_of_mistakes(form: CrawlForm | EditForm) -> str:
-    """The fields to correct before there is an estimate; empty for a form without seeds, whose
-    other fields may be right.
+    """The labels of fields to correct before there is an estimate. Empty for a form without seeds,
+    whose other fields may be right.
     """
     if isinstance(form, CrawlForm) and not form.all_seeds():
         return ""
@@ -278,7 +282,7 @@ def form_of(request: HttpRequest) -> CrawlForm:
 
 
 def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
-    """The capacity of the chosen pool, or of the default pool if there is none of that name."""
+    """The capacity of the chosen pool, or of the default pool if there is none with this name."""
     try:
         return capacity_of(pool_named(str(answers.get("pool", ""))))
     except BadOrder:
@@ -286,7 +290,7 @@ def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
 
 
 def schedule_typed(request: HttpRequest) -> dict[str, Any]:
-    """The unparsed answers about a schedule with which the form was sent."""
+    """The answers about a schedule as the form sent them, unparsed."""
     many = {"weekdays": request.POST.getlist("weekdays")} if "repeat" in request.POST else {}
     one = {name: request.POST[name] for name in ScheduleForm.base_fields if name in request.POST}
     return one | many
@@ -295,7 +299,7 @@ def schedule_typed(request: HttpRequest) -> dict[str, Any]:
 def form_page(
     request: HttpRequest, form: CrawlForm, *, opens: str = "", **facts: Any
 ) -> HttpResponse:
-    """The form; opens: the key of a section that is not folded."""
+    """The page with the form. opens: the key of a section that is shown open."""
     who = identity()
     key = request.POST.get("key") or uuid4().hex
     schedule = facts.setdefault("schedule", ScheduleForm(initial=schedule_typed(request)))
@@ -318,15 +322,15 @@ def form_page(
 
 
 def _made_before(by: User, key: str) -> CrawlJob | None:
-    """The crawl that an earlier press of the same button has made."""
+    """The crawl that was created by an earlier press of the same button."""
     return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
 
 
 def _make(
     form: CrawlForm, schedule: ScheduleForm, by: User, key: str, known: Mapping[str, str]
 ) -> CrawlJob | None:
-    """Create the crawl. Return None, with the errors in the form, if it is invalid. With `known`
-    mistakes it is not created, and all other mistakes are shown as well.
+    """Create the crawl. If the form is invalid, return None, with the errors in the form. With
+    `known` mistakes the crawl is not created, and all other mistakes are shown as well.
 
     The identity is saved together with the crawl or not at all.
     """
@@ -345,7 +349,7 @@ def _make(
 
 
 def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
-    """Set the schedule of the form, if it is valid and the user may."""
+    """Set the schedule in the form, if it is valid and the user may set it."""
     if not form.is_valid() or form.is_never or not by.has_perm("crawling.change_crawljob"):
         return
     try:

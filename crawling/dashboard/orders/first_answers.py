@@ -1,4 +1,4 @@
-"""The answers that the form for a new crawl begins with."""
+"""The initial answers in the form for a new crawl."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from serving.access import AuthenticatedRequest
 
 
 def to_begin_with(request: AuthenticatedRequest) -> dict[str, Any]:
-    """The first contents of the form: those of another crawl, of a template, or the usual ones."""
+    """The initial contents of the form: those of another crawl, of a template, or the usual
+    ones.
+    """
     purpose = read_purpose(request.GET.get("for", ""))
     answers = {"product_token": identity().product_token, **answers_for(purpose)}
     if clone := request.GET.get("clone", ""):

@@ -1,4 +1,4 @@
-"""The page of a crawl's schedule, the list of all, and the dates that a form predicts."""
+"""The page of a crawl's schedule, the list of all schedules, and the dates that a form predicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crawling.models import CrawlJob
 from crawling.runs.crawls.schedules import LONGEST_SPREAD, remove_schedule, set_schedule
 from serving.access import AuthenticatedRequest, authenticated, needs
 
-#: schedules on a page, and the furthest that the list goes
+#: the number of schedules on a page, and the farthest place in the list
 SHOWN, MOST_SCHEDULES = 100, 1_000_000
 
 
@@ -36,7 +36,7 @@ def schedule(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.change_crawljob")
 def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) -> bool:
-    """Set the schedule. Return whether it succeeded; otherwise the form says why not."""
+    """Set the schedule. Return whether it succeeded; otherwise the form says why it did not."""
     if not form.is_valid():
         return False
     if form.is_never:
@@ -54,13 +54,13 @@ def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) 
 
 @authenticated(needs="crawling.view_crawljob")
 def dates(request: AuthenticatedRequest) -> HttpResponse:
-    """The part of a form that shows when its answers would start a crawl."""
+    """Show the part of a form with the starts that its answers would cause."""
     form = ScheduleForm(request.GET)
     return render(request, "crawling/_next_starts.html", {"foreseen": foreseen(form)})
 
 
 def foreseen(form: ScheduleForm) -> dict[str, Any] | None:
-    """The starts of a crawl by a form's answers; None if the form asks for no schedule, or has
+    """The starts that a form's answers would cause. None if the form asks for no schedule, or has
     mistakes.
     """
     if not form.is_bound:

@@ -1,5 +1,5 @@
-"""A crawl's rules: edited while it runs, tested before and after, with who has edited them; and its
-exceptions from robots.txt.
+"""A crawl's rules, which users edit while it runs, and test before and after, with the users who
+have edited them. Also its exceptions from robots.txt.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.requests import wants_fragment
 
 REVISIONS = 20
-#: the latest exceptions from robots.txt that are shown; older ones follow as these end
+#: the number of latest exceptions from robots.txt that are shown; older ones follow when these end
 EXCEPTIONS = 50
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def scope(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show a crawl's rules; with POST test addresses by the form's rules, preview what they would
-    remove, or save them.
+    """Show a crawl's rules. On POST, test addresses by the rules in the form, preview the URLs that
+    they would remove, or save them.
     """
     crawl = get_object_or_404(CrawlJob.objects.select_related("created_by"), pk=pk)
     if request.method != "POST":
@@ -102,7 +102,7 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def revert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Revert an edit: the fields that it changed get their old values again."""
+    """Revert an edit: the fields that it changed get their old values back."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     number = whole_number(request.POST.get("number"))
     with errors_told(request, CrawlError):
@@ -157,7 +157,7 @@ def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 def test_scope(request: AuthenticatedRequest) -> HttpResponse:
-    """Test addresses by the rules of a crawl that is not yet created: in the page, or, without
+    """Test addresses by the rules of a crawl that is not created yet: in the page or, without
     scripts, on a separate page.
     """
     form = form_of(request)
@@ -170,7 +170,7 @@ def test_scope(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.add_robotsexception", methods=("POST",))
 def robots(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Except a host from robots.txt, or end the exception with this number."""
+    """Make an exception from a host's robots.txt, or end the exception with this number."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     number, hours = request.POST.get("end", ""), request.POST.get("hours", "")
     try:

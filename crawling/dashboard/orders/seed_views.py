@@ -16,7 +16,7 @@ from crawling.models import CrawlJob
 from crawling.runs.crawls.added_seeds import AddedSeedsResult, add_to_seeds
 from serving.access import AuthenticatedRequest, authenticated
 
-#: known addresses that one message names
+#: the number of known addresses that a message names
 NAMED = 5
 
 

@@ -1,5 +1,5 @@
-"""Orders kept as templates: the page of all, and the buttons that keep and delete one; and the
-button that keeps rules of the form as an extractor.
+"""Orders kept as templates: the page of all templates, the buttons that keep and delete one, and
+the button that saves the form's rules as an extractor.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def delete_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def keep_rules(request: AuthenticatedRequest) -> HttpResponse:
-    """Keep the rules of the form for a new crawl as an extractor, of the name that it gives; the
-    form comes back and uses it.
+    """Save the rules in the form for a new crawl as an extractor with the given name. The form is
+    shown again and uses it.
     """
     form = form_of(request)
     answers, taken = form.answers, named_rules(str(form.cleaned_data.get("extractor", "")))

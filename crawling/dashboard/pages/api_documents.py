@@ -1,7 +1,7 @@
 """`/api/v1/crawls/{id}/…`: extracted data, similar pages, and addresses that look like a trap."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -34,7 +34,7 @@ Kind = Annotated[
     SimilarityKind,
     Query(description="exact copies, near copies, or pages with another canonical URL"),
 ]
-#: keys have 64 bits, but many programs that read JSON have 53: so they are sent as text
+#: keys have 64 bits, and many programs that read JSON have only 53, so keys are sent as text
 Key = Annotated[str, Path(pattern=r"^-?[0-9]{1,19}$", description="`key` of a pattern")]
 
 
@@ -75,7 +75,9 @@ class TrapRulingOut(Schema):
 def list_extracted_rows(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, name: Text = ""
 ) -> ListAnswer:
-    """`name` is the name of a rule. Not complete: pages have fields by earlier rules."""
+    """`name` is the name of a rule. Not complete means that pages have fields made by earlier
+    rules.
+    """
     one = get_run(crawl_id, run)
     return ListAnswer(extracted_of(one, name), lambda: lag_facts(one, Derived.FIELDS))
 

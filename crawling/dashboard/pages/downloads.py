@@ -1,7 +1,7 @@
-"""Pages as rows of facts, the values that extraction rules found in them, and the files that are
-made from a run: its rows, and its pages' records in the archive.
+"""Pages as rows of facts, the values that extraction rules found in them, and the files made from a
+run: its rows, and the records of its pages in the archive.
 
-All files are made while they are sent.
+Each file is made while it is sent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from serving.downloads import Download, row_file
 from serving.listing.columns import Column
 from serving.listing.sources import QueryList
 
-#: the facts of an answered fetch (SEEDS B6), in the order of the columns
+#: the facts about an answered fetch (SEEDS B6), in the order of the columns
 FACTS: dict[str, Callable[[Page], Any]] = {
     "id": attrgetter("pk"),
     "url": attrgetter("url.url"),
@@ -62,9 +62,9 @@ FACTS: dict[str, Callable[[Page], Any]] = {
 }
 COLUMNS = ("url", "name", "value")
 WARC = "application/warc"
-#: the prefix of the names of columns of extracted fields
+#: the prefix of the names of columns with extracted fields
 FIELD = "field."
-#: whose fields are read at once
+#: the number of pages whose fields are read at once
 PAGES_AT_A_TIME = 500
 
 
@@ -76,7 +76,7 @@ class ExtractedValue:
     value: str
 
 
-#: in the order in which they were found
+#: in the order of finding
 EXTRACTED = QueryList(ExtractedValue, is_oldest_first=True)
 
 
@@ -92,7 +92,7 @@ def row_of(page: Page) -> dict[str, Any]:
 
 
 def extracted_of(run: Run, name: str = "") -> QuerySet[ExtractedRow]:
-    """The rows of all rules, or of one."""
+    """The rows of all rules, or of one rule."""
     found = ExtractedRow.objects.filter(run=run).select_related("url")
     return found.filter(name=name) if name else found
 
@@ -104,7 +104,9 @@ def extracted_rows_file(run: Run, kind: str) -> Download:
 
 
 def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
-    """Facts of pages, and the values of extraction rules on them, a column for each rule."""
+    """A file with facts about pages, and the values of extraction rules on them, with a column for
+    each rule.
+    """
     told = as_cell if kind == "csv" else as_json
     columns, rows = rows_with_fields(run, in_time(wanted.of(run)), told)
     return row_file(_stem(run, wanted), kind, rows, columns)
@@ -132,13 +134,15 @@ def _with_fields(
 
 
 def field_names(run: Run) -> list[str]:
-    """The names of rules that found something."""
+    """The names of the rules that found something."""
     found = ExtractedRow.objects.filter(run=run).order_by("name")
     return list(found.values_list("name", flat=True).distinct())
 
 
 def fields_of(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
-    """The values of each rule on each of these pages, by their ids, in the order of finding."""
+    """The values of each rule on each of these pages, by the pages' ids, in the order of
+    finding.
+    """
     found: dict[int, dict[str, list[str]]] = {}
     rows = ExtractedRow.objects.filter(run=run, url__in=pages).order_by("pk")
     for url, name, value in rows.values_list("url", "name", "value"):
@@ -147,7 +151,7 @@ def fields_of(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
 
 
 def as_json(values: list[str]) -> list[str] | str | None:
-    """None without a value, the only value, or several."""
+    """None if there is no value, a single value, or a list of several."""
     return values if len(values) > 1 else next(iter(values), None)
 
 
@@ -158,10 +162,10 @@ def as_cell(values: list[str]) -> str | None:
 
 
 def warc_file(run: Run, wanted: PageFilter) -> Download:
-    """The records of the pages that match the filter; without a filter all that the run has
-    archived, failures included. Payloads from other runs are included.
+    """The records of the pages that match the filter. Without a filter the whole archive of the
+    run, including failures. Payloads from other runs are included.
 
-    Raises ArchiveTrouble if there are none, or not on this machine.
+    Raises ArchiveTrouble if there are no records, or if they are not on this machine.
     """
     files, name = files_here(run), f"{_stem(run, wanted)}.warc.gz"
     if not wanted:
@@ -176,7 +180,7 @@ def warc_file(run: Run, wanted: PageFilter) -> Download:
 
 
 def page_file(page: Page) -> Download:
-    """The records of one page, with the one that has its payload. Raises ArchiveTrouble."""
+    """The records of one page, with the record that has its payload. Raises ArchiveTrouble."""
     files_here(page.run)
     name = f"page-{page.pk}.warc.gz"
     return Download(name, WARC, warc_of([page], name=name, facts=_facts(page.run, PageFilter())))

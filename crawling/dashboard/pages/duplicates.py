@@ -1,5 +1,5 @@
 """Duplicate pages of a run, as a page and as files: copies, near copies, and pages that name
-another address as their own. One query for each page of a list.
+another address as their own. Each page of a list takes one query.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from serving.list_choices import choices_of
 from serving.listing.columns import Column
 from serving.paging import cut
 
-#: a run of many near copies needs many comparisons
+#: the time limit, since a run with many near copies needs many comparisons
 LONGEST_SECONDS = 10
 SIMHASH_BITS = 64
-#: rows of a file that are read at a time
+#: the number of rows that are read at a time for a file
 CHUNK = 1000
 
 
@@ -47,7 +47,7 @@ class SimilarityKind(TextChoices):
 
 @dataclass(frozen=True)
 class SimilarPage:
-    """A page and the first similar page."""
+    """A page, and the first page that is similar to it."""
 
     id: Annotated[int, Column("of the page, as in the list of changes")]
     url: str
@@ -70,8 +70,8 @@ WHERE p.run_id = %(run)s AND p.duplicate_of IS NOT NULL AND p.url_id > %(after)s
 LIMIT %(limit)s
 """
 
-#: Where the pages of the list begin: a run finds its seeds first. Otherwise the primary key is read
-#: from the first page of all runs.
+#: The place where the list continues, which is a run's seeds at first. Without this condition the
+#: primary key would be read from the first page of all runs.
 BEHIND = """p.url_id > %(after)s AND p.url_id >= coalesce(
     (SELECT min(id) FROM crawling_url WHERE run_id = %(run)s AND depth = 0), 0)"""
 CANONICAL = f"""
@@ -85,7 +85,8 @@ BAND = """SELECT url_id, simhash FROM crawling_page
 WHERE run_id = p.run_id AND simhash IS NOT NULL AND duplicate_of IS NULL
     AND (simhash >> {0}) & 65535 = (p.simhash >> {0}) & 65535"""
 
-#: two simhashes that differ in at most three bits share one of four bands; each band has its index
+#: two simhashes that differ in at most three bits have one of four bands in common; each band has
+#: an index
 NEAR = f"""
 SELECT found.url_id, u.url, o.id, o.url, distance, title, bytes FROM (
 SELECT p.url_id, p.title, p.bytes, other.url_id AS other, other.distance FROM crawling_page p
@@ -111,7 +112,7 @@ QUERIES = {
 def list_alike(
     run: Run, kind: SimilarityKind, *, after: int = 0, most: int
 ) -> tuple[list[SimilarPage], int | None]:
-    """Pages in the order in which they were found, each with the first similar one.
+    """Pages in the order in which they were found, each with the first page similar to it.
 
     Raises DuplicateSearchTookTooLong.
     """
@@ -138,7 +139,7 @@ def _rows(run: Run, kind: SimilarityKind) -> Iterator[dict[str, Any]]:
         yield from map(asdict, found)
 
 
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no duplicates
 HAS_NO_PAGES = "it has no pages yet"
 ROWS = 50
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines"}
@@ -170,11 +171,11 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run(HAS_NO_PAGES)
 def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """A file with all duplicates of `?kind=`; kind: the file's."""
+    """A file with all duplicates of `?kind=`. kind: the format of the file."""
     return send(duplicates_file(run, _kind(request), kind))
 
 
 def _kind(request: AuthenticatedRequest) -> SimilarityKind:
-    """The kind asked for; an invalid one is ignored."""
+    """The kind in the address. An invalid kind is ignored."""
     asked = request.GET.get("kind", "")
     return SimilarityKind(asked) if asked in SimilarityKind.values else SimilarityKind.EXACT

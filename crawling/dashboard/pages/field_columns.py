@@ -1,4 +1,4 @@
-"""Extracted fields as columns of a list of pages: a query for all pages that it shows."""
+"""Extracted fields as columns of a list of pages, with one query for all pages that it shows."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from django.http import HttpRequest
 from crawling.models import CrawlJob, ExtractedRow, Page, Run
 from crawling.orders.purposes import Purpose
 
-#: columns that are shown at once in the list of pages; those of a crawl that collects data, until a
-#: user chooses
+#: the most columns that the list of pages shows at once, and the number that it shows for a crawl
+#: that collects data, until a user chooses
 MOST_CHOSEN, USUALLY = 8, 3
-#: the characters of a value that are shown
+#: the number of characters of a value that are shown
 SHOWN = 200
 
 
 class FieldCell(NamedTuple):
     #: the beginning of the first value
     text: str
-    #: further values of the page
+    #: the number of further values on the page
     more: int
 
 
 def asked_fields(request: HttpRequest, crawl: CrawlJob, names: Sequence[str]) -> list[str]:
-    """The fields of these that `?fields=` names, once for each; none of it: those that the purpose
-    of the crawl suggests.
+    """Those fields among `names` that `?fields=` contains, each once. Without it, the fields that
+    the purpose of the crawl suggests.
     """
     if "fields" in request.GET:
         asked = set(request.GET.getlist("fields"))

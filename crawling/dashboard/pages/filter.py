@@ -1,4 +1,4 @@
-"""The filter of a run's pages, for its page, its lists and its downloads."""
+"""The filter of a run's pages, for their page, their lists and their downloads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crawling.dashboard.pages.page_kinds import PageKind, kind_of_page
 from crawling.models import ExtractedRow, Page, Run
 from serving.requests import asked_text
 
-#: pages read at a time; the first are few, so that a file begins soon
+#: the number of pages read at a time; the first read is small, so that a file begins soon
 CHUNK, FIRST_CHUNK = 500, 100
 REDIRECTS = (300, 399)
 STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
@@ -31,9 +31,9 @@ class PageFilter:
     span: TimeRange = ALWAYS
     #: only pages that were not completely read
     is_unread: bool = False
-    #: a PageKind; empty: any
+    #: a PageKind; empty for any
     kind: str = ""
-    #: only those on which a rule of extraction found something
+    #: only pages on which an extraction rule found something
     has_fields: bool = False
 
     def __bool__(self) -> bool:
@@ -50,10 +50,10 @@ class PageFilter:
         )
 
     def parts(self, run: Run) -> list[QuerySet[Page]]:
-        """The matching pages in disjoint parts, each of which an index finds.
+        """The matching pages in disjoint parts, for each of which there is an index.
 
-        The index `pages_by_words` has the address of all pages but redirects; redirects are few,
-        and searched one by one.
+        The index `pages_by_words` has the addresses of all pages except redirects, which are few,
+        and are searched one by one.
         """
         found = self._narrowed(run)
         if not self.text:
@@ -80,7 +80,7 @@ class PageFilter:
 
 
 def asked_pages(request: HttpRequest) -> PageFilter:
-    """Return the filter by `?q=`, `?status=`, `?type=`, `?since=`, `?until=` and `?unread=1`.
+    """Return the filter given by `?q=`, `?status=`, `?type=`, `?since=`, `?until=` and `?unread=1`.
 
     Invalid values are ignored.
     """
@@ -95,11 +95,11 @@ def asked_pages(request: HttpRequest) -> PageFilter:
 
 
 def in_time(pages: QuerySet[Page], *, after: tuple[datetime, int] | None = None) -> Iterator[Page]:
-    """All of them in the order of their fetches, so many at a time in memory, each with its URL and
-    archive file. after: when a page was fetched, and its id, behind which they begin, whether it is
-    still there or not.
+    """All found pages in the order of their fetches, each with its URL and archive file. A bounded
+    number is in memory. after: the time of a fetch and the id of its page, after which they begin,
+    even if that page no longer exists.
 
-    They are read by keys, so that a slow client keeps neither a transaction nor a cursor open.
+    They are read by keys, so that a slow client does not keep a transaction or a cursor open.
     """
     ordered = pages.select_related("url", "run__crawl", "archive_file").order_by(
         "fetched_at", "url_id"
@@ -111,5 +111,5 @@ def in_time(pages: QuerySet[Page], *, after: tuple[datetime, int] | None = None)
 
 
 def _behind(fetched_at: datetime, url_id: int) -> Q:
-    """The first condition is what the index can begin at."""
+    """The condition for pages after a place. Its first part is where the index begins."""
     return Q(fetched_at__gte=fetched_at) & (Q(fetched_at__gt=fetched_at) | Q(url_id__gt=url_id))

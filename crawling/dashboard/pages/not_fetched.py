@@ -33,12 +33,12 @@ HELD, COPY = "held", "copy"
 
 @dataclass(frozen=True, slots=True)
 class NotFetchedReason:
-    #: its name in addresses
+    #: its name in the address of the page
     key: str
     kind: str
     words: str
     urls: int
-    #: how many of its addresses were only counted
+    #: the number of its addresses that were only counted
     unlisted: int = 0
     #: the status of URLs that another try may change
     status: int | None = None
@@ -67,7 +67,9 @@ class _Row(NamedTuple):
 
 
 def reasons_of(run: Run) -> list[NotFetchedReason]:
-    """The reasons that occur: the rules in their order, then the others, the commonest first."""
+    """The reasons that occur: the rules in their order, then the other reasons, the commonest
+    first.
+    """
     counts = VerdictCount.objects.filter(run=run).exclude(kept=0, more=0)
     rules = sorted(((Rule(row.rule), row) for row in counts), key=lambda one: one[0].number)
     found = [
@@ -98,7 +100,7 @@ def _by_status(run: Run) -> list[NotFetchedReason]:
 
 
 def _by_counts(run: Run) -> list[NotFetchedReason]:
-    """The reasons for URLs that are held as a trap, and for copies."""
+    """The reasons for copies, and for URLs that are held as a trap."""
     found, sums = list[NotFetchedReason](), counts_of([run.pk])[run.pk]
     if sums.quarantined:
         found.append(
@@ -121,8 +123,8 @@ def _by_counts(run: Run) -> list[NotFetchedReason]:
 def not_fetched_urls(
     run: Run, key: str, *, after: int = 0, most: int
 ) -> tuple[list[NotFetched], int | None]:
-    """A page of the addresses of one reason, in the order of finding, and the id to continue
-    after.
+    """A page of the addresses with one reason, in the order of finding, and the id after which to
+    continue.
     """
     rows, following = cut(_read(run, key, after, most + 1), most, lambda row: row.id)
     urls = dict(
@@ -138,7 +140,7 @@ def not_fetched_urls(
 
 
 def each_not_fetched_url(run: Run, reasons: Sequence[NotFetchedReason]) -> Iterator[dict[str, Any]]:
-    """All addresses of these reasons, a bounded number at a time in memory."""
+    """All addresses with these reasons; a bounded number is in memory at a time."""
     for reason in reasons:
         after: int | None = 0
         while after is not None:

@@ -38,7 +38,7 @@ class PageCache:
 
     crawls: int
     answers: int
-    #: answers taken from other crawls; each is a request that was not made
+    #: answers taken from other crawls, each of which saved a request
     saved: int
     hot: Sequence[PopularPage]
 
@@ -48,7 +48,7 @@ class PageCache:
 
 
 def page_cache(*, most: int) -> PageCache:
-    """Read the cache's figures and its `most` hottest pages, most requested first."""
+    """The figures of the cache, and its `most` hottest pages, the most requested first."""
     reusing = Run.objects.filter(crawl__reuse__reuse_seconds__gt=0)
     sums = RunTotal.objects.filter(run__in=reusing).aggregate(
         answers=Sum("fetched"), saved=Sum("reused")

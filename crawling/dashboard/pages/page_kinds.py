@@ -25,7 +25,7 @@ PageType = Annotated[
     Literal["", *PageKind.values],  # type: ignore[valid-type]
     Query(description="only pages of a kind of document, by their sniffed content types"),
 ]
-#: The index `pages_by_kind` has the same, so a change needs a migration.
+#: the index `pages_by_kind` has the same expression, so a change requires a migration
 SQL = """CASE
 WHEN {type} IN ('text/html', 'application/xhtml+xml') THEN 'html'
 WHEN {type} = 'application/pdf' THEN 'pdf'

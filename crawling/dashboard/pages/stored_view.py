@@ -1,7 +1,7 @@
-"""Stored pages in a frame without any rights: the one that a page of ours shows, and those to which
-its links lead.
+"""Stored pages in a frame without any rights: the page that is opened, and the pages to which its
+links lead.
 
-Browsers send no log-in cookies with the requests of such a frame. So links have a token for one
+Browsers send no login cookies with the requests of such a frame. So links have a token for one
 user, one crawl and one viewer, which is a frame on a page. The viewer's latest page is remembered
 for the line above the frame.
 """
@@ -30,7 +30,7 @@ from crawling.dashboard.base.requests import get_page, wanted_page
 from crawling.models import CrawlJob, Page
 from serving.access import AuthenticatedRequest, authenticated
 
-#: No scripts, no forms, no requests, an origin of its own: the page's author is not trusted.
+#: No scripts, no forms, no requests, and a separate origin, since the page's author is not trusted.
 #: Images, styles and fonts are in the document itself.
 SAFE = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline' data:; font-src data:; "
@@ -63,10 +63,9 @@ class ViewToken:
 @xframe_options_sameorigin
 @authenticated(needs=PERMISSION)
 def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The document, with a type that a browser only shows; HTML with the files that it loads, as
-    archived.
+    """The document, with a type that a browser only displays; HTML with its archived files.
 
-    ?viewer= is the name of its frame.
+    ?viewer= is the name of the frame.
     """
     token = ViewToken(request.user.pk, pk, _viewer(request))
     try:
@@ -99,7 +98,7 @@ def shown(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     token = ViewToken(request.user.pk, pk, _viewer(request))
     seen = cache.get(token.key)
     if seen is None:
-        return HttpResponse(status=204)  # its page is being put together
+        return HttpResponse(status=204)  # the page is still being put together
     here = {"crawl": crawl, "shown": get_page(pk, seen["page"]), "told": seen}
     return render(request, "crawling/_shown.html", here)
 
@@ -153,7 +152,7 @@ def _safe(answer: HttpResponse) -> HttpResponse:
 
 
 def shown_as(found: Page) -> str:
-    """The type under which a browser may get the document; empty if under none."""
+    """The type with which a browser may get the document; empty if there is none."""
     if found.content_type in HTML:
         return f"text/html; charset={charset_of(found)}"
     if found.content_type.startswith("text/"):

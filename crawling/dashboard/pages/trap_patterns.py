@@ -1,6 +1,6 @@
 """The patterns of a run that look like traps, with samples for the operator who judges them.
 
-Two queries a list.
+A list takes two queries.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TrapView:
     pattern: str
     state: str
     rule: str
-    #: why it is suspicious
+    #: the reason why the pattern is suspicious
     reason: str
     fetched: int
     fresh: int
@@ -47,7 +47,7 @@ class TrapView:
 
 
 def list_traps(run: Run, *, after: int = 0, most: int) -> tuple[list[TrapView], int | None]:
-    """The run's suspicious patterns and those already judged, in the order of finding."""
+    """The run's suspicious and judged patterns, in the order of finding."""
     found = (
         TrapPattern.objects.filter(run=run, pk__gt=after)
         .exclude(state=TrapState.WATCHED)

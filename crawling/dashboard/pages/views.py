@@ -1,6 +1,6 @@
-"""Pages that a run has fetched and URLs that it has not: decisions on possible traps, stored pages
-as they were (without anything that could act in the reader's browser), the archive's files,
-downloads, two runs or two texts side by side, and missing URLs, by reason.
+"""Pages that a run has fetched, and URLs that it has not. These are the pages about possible traps,
+stored pages as they were (without anything that could act in the reader's browser), the archive's
+files, downloads, two runs or two texts side by side, and missing URLs by reason.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live
 
-#: files of an archive on a page
+#: the number of an archive's files on a page
 FILES_SHOWN = 200
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no pages
 HAS_NO_PAGES = "it has no pages yet"
 ROWS_OF_CHANGES = 100
 RUNS = 50
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has left nothing out
 HAS_LEFT_NOTHING_OUT = "it has left nothing out"
 ROWS_NOT_FETCHED = 100
 
@@ -173,7 +173,9 @@ def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob")
 def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBase:
-    """A file of the archive up to its committed length, even while it is written."""
+    """Send a file of the archive up to its committed length, even while the file is being
+    written.
+    """
     row = get_object_or_404(ArchiveFile, pk=number, run__crawl=pk)
     with errors_told(request, ArchiveTrouble):
         return send(Download(row.name, WARC, packed_pieces(row), row.committed_length))
@@ -182,8 +184,8 @@ def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBas
 
 @of_run("there are no runs to compare")
 def compare(request: AuthenticatedRequest, new: Run) -> HttpResponse:
-    """The differences of `?run=` (the latest) from `?against=` (the one before): of a `?kind=`, on
-    a `?host=`, after an address.
+    """Show the differences of `?run=` (by default the latest) from `?against=` (by default the one
+    before it): those of a `?kind=`, on a `?host=`, after an address.
     """
     old = _against(request, new.crawl, new)
     kind = request.GET.get("kind", "")
@@ -216,7 +218,7 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 
 @authenticated(needs="crawling.view_crawljob")
 def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
-    """The texts of a page of the crawl and of one before it, or of another crawl."""
+    """Show the texts of a page of the crawl and of an earlier page, or of one of another crawl."""
     job = get_object_or_404(CrawlJob, pk=pk)
     pages = [wanted_page_of_any(old), wanted_page(pk, new)]
     question, run = {"old": old, "new": new}, pages[1].run
@@ -228,8 +230,8 @@ def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> 
 
 @of_run(HAS_LEFT_NOTHING_OUT)
 def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Count the URLs that the run has not fetched, by reason, and list those of `?why=`, or of the
-    most frequent reason, after the id `?after=`.
+    """Count the URLs that the run has not fetched, by reason, and list those with the reason
+    `?why=` (by default the most frequent one), after the id `?after=`.
     """
     reasons = sorted(reasons_of(run), key=attrgetter("urls"), reverse=True)
     asked = _asked(request, reasons) or next(iter(reasons), None)
@@ -252,7 +254,7 @@ def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run(HAS_LEFT_NOTHING_OUT)
 def not_fetched_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """All addresses of the reason `?why=`, or of all reasons."""
+    """Send all addresses with the reason `?why=`, or with any reason."""
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     rows = each_not_fetched_url(run, [asked] if asked else reasons)

@@ -1,4 +1,4 @@
 """The pages of a run.
 
-Each function makes a fixed number of queries, and none counts URLs or pages.
+Each function makes a fixed number of queries, none of which counts URLs or pages.
 """

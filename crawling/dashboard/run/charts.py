@@ -1,6 +1,6 @@
-"""A run's numbers over time: for charts, in few enough points to read, and by minute.
+"""A run's numbers over time: as charts with few enough points to read, and by minute.
 
-One query for each chart or list.
+Each chart or list takes one query.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawling.models import HostQueue, Run, RunCount
 from serving.downloads import Download, row_file
 from serving.paging import cut
 
-#: hours that the chart of everything reaches back, and the minutes that each of its points sums
+#: for the chart of all crawls, the hours that it covers -> the minutes of each point
 SPANS = {1: 1, 24: 15}
 #: the most points of a chart of a run
 POINTS = 240
@@ -31,7 +31,7 @@ FROM {{rows}} AS counts WHERE minute >= %(since)s AND minute <= %(until)s
 GROUP BY 1
 """  # noqa: S608  # constants
 OF_A_RUN = "(SELECT * FROM crawling_runcount WHERE run_id = %(run)s)"
-#: minutes that were summed up, and the counts of those since then
+#: minutes that were summed up, and the counts since then
 OF_ALL = f"""(
     SELECT minute, {_COLUMNS} FROM crawling_minutetotal
     UNION ALL
@@ -40,7 +40,7 @@ OF_ALL = f"""(
 )"""  # noqa: S608  # constants
 
 
-#: the most pages of a run, the latest first, that the chart of one of its hosts reads
+#: the most pages of a run, the latest first, that are read for the chart of one of its hosts
 LOOKED_AT = 50_000
 OF_A_HOST = """
 SELECT date_bin(%(step)s::interval, page.fetched_at, %(origin)s), count(*), sum(page.bytes)::bigint
@@ -56,12 +56,12 @@ WHERE url.queue_id = %(queue)s GROUP BY 1
 class TimeSeriesPoint(ChartCounts):
     """The counts of one interval.
 
-    A retry subtracts failures, so they may be negative.
+    A retry subtracts failures, so a count may be negative.
     """
 
-    #: when the interval begins
+    #: the beginning of the interval
     at: datetime
-    #: the interval is not over yet, so its sums are lower than they will be
+    #: whether the interval is not over yet, so that its sums will still rise
     is_open: bool = False
 
     @property
@@ -88,7 +88,7 @@ class RunMinute(FetchCounts):
 
 @dataclass(frozen=True)
 class TimeSeries:
-    """Points without gaps, the oldest first; the last interval may not be over yet."""
+    """Points without gaps, the oldest first. The last interval may not be over yet."""
 
     #: the length of an interval
     minutes: int
@@ -104,7 +104,7 @@ class TimeSeries:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing can be drawn: no interval is over yet, or nothing was done in any."""
+        """Whether there is nothing to draw: no interval is over yet, or nothing was done in any."""
         return not any(point.is_busy for point in self.points if not point.is_open)
 
     @property
@@ -124,8 +124,8 @@ class TimeSeries:
 
     @property
     def failed_percent(self) -> float:
-        """The failed part of the URLs that were fetched or failed; a URL may fail without an
-        answer.
+        """The percentage of failures among the URLs that were fetched or failed; a URL may fail
+        without an answer.
         """
         return 100 * self.failed / (max(self.fetched, self.failed) or 1)
 
@@ -135,8 +135,8 @@ class TimeSeries:
 
     @property
     def size_unit(self) -> str:
-        """The largest unit that the largest point reaches: a smaller unit has long numbers, and a
-        larger one only fractions.
+        """The largest unit that the largest point reaches, since smaller units give long numbers
+        and larger ones only fractions.
         """
         most = max((point.bytes for point in self.points), default=0)
         return next((unit for unit, size in SIZES.items() if most >= size), "bytes")
@@ -148,8 +148,8 @@ def chart_of_all(hours: int) -> TimeSeries:
 
 
 def from_first_page(chart: TimeSeries) -> TimeSeries:
-    """The points from the first interval with any work on, but at least the last hour: on a new
-    machine a day would be one bar at the end of an empty chart.
+    """The points from the first interval with any work on, but at least the last hour. On a new
+    machine, a day would be an empty chart with one bar at its end.
     """
     last_hour = timezone.now() - timedelta(hours=1, minutes=chart.minutes)
     shown = (n for n, point in enumerate(chart.points) if point.is_busy or point.at >= last_hour)
@@ -165,7 +165,9 @@ def chart_of_run(run: Run) -> TimeSeries:
 
 
 def chart_of_host(queue: HostQueue) -> tuple[TimeSeries, bool]:
-    """The answers that a run had from one of its hosts, and whether earlier ones were not read."""
+    """The answers that a run had from one of its hosts, and whether earlier answers were not
+    read.
+    """
     run = queue.run
     until = run.finished_at or timezone.now()
     since = run.started_at or until
@@ -211,7 +213,7 @@ def _series(
     *,
     goes_on: bool,
 ) -> TimeSeries:
-    """Whole intervals from the minute of `since` on; those without sums have zeros."""
+    """Whole intervals from the minute of `since` on. Intervals without sums have zeros."""
     step = timedelta(minutes=minutes)
     first = since.replace(second=0, microsecond=0)
     length = int((until - first) / step) + 1

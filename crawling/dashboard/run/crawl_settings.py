@@ -1,4 +1,4 @@
-"""A crawl's order, in words: what its page of settings shows."""
+"""A crawl's order in words, for its page of settings."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from crawling.orders.ranking import Order
 from crawling.orders.scope.scope import Reach
 from crawling.orders.sections.reading import in_revision
 
-#: units by the last word of a field's name
+#: the unit, by the last word of a field's name
 UNITS = {"pages": " pages", "seconds": " s", "minutes": " minutes", "percent": " %"}
 
 
 @dataclass(frozen=True)
 class CrawlSettings:
     crawl: CrawlJob
-    #: the latest; None before the first
+    #: the latest run; None before the first
     run: Run | None
-    #: Max of each resource class
+    #: the Max of each resource class, in words
     claim: Sequence[str]
 
     @property
@@ -84,7 +84,7 @@ class CrawlSettings:
 
     @property
     def weights(self) -> str:
-        """The weights of best-first; empty for the other orders, which have none."""
+        """The weights of best-first; empty for other orders of visits, which have none."""
         part = self.crawl.order.ordering
         return (
             f"links {part.links_weight:g}, address {part.url_weight:g}"
@@ -98,8 +98,8 @@ class CrawlSettings:
 
 
 def set_fields(part: BaseModel, *, always: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Heading and value in words of each field that differs from its default, or is `always`
-    shown.
+    """Heading and value, in words, of each field that differs from its default or is in
+    `always`.
     """
     told: dict[str, list[str]] = {}
     for one in fields_of(type(part)):
@@ -131,5 +131,5 @@ def settings_of(crawl: CrawlJob) -> CrawlSettings:
 
 
 def importance_of(crawl: CrawlJob) -> list[tuple[str, str]]:
-    """Patterns of URLs that count more or less than others, with their weights."""
+    """Patterns of URLs that count more or less than other URLs, with their weights."""
     return [(text, f"{weight:g}") for text, weight in crawl.order.ordering.importance.items()]

@@ -1,6 +1,6 @@
-"""Gathers the facts of a run that should be fetching, and finds why it is not.
+"""Gathers the facts about a run that should be fetching, and finds the reason why it is not.
 
-A fixed number of queries.
+Takes a fixed number of queries.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ MINUTE = timedelta(minutes=1)
 
 
 def stall_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Stall | None:
-    """The verdict on a run; None if it has ended. wait: why it waits for resources, if it does.
+    """The verdict on a run; None if it has ended. wait: the reason why it waits for resources, if
+    it does.
 
-    rows: if the caller has already read them.
+    rows: the rows of its processes, if the caller has already read them.
     """
     return None if run.state in ENDED_STATES else verdict(facts_of(run, wait, rows))
 
@@ -49,7 +50,8 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
         wait=wait.reason if wait else "",
         wait_ends=wait.what_ends_it if wait else "",
         granted_seconds=_since_grant(unclaimed) if unclaimed else None,
-        # counts are kept by the minute, so the last may have been written at its end
+        # counts are stored by minute, so the last one may have been written at the end of its
+        # minute
         quiet_seconds=(
             now - max(shift.started_at, (_last_minute(run) or shift.started_at) + MINUTE)
         ).total_seconds()
@@ -65,7 +67,7 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
 
 
 def _last_minute(run: Run) -> datetime | None:
-    """When anything was last counted: one index look-up for each process, for any number of
+    """The minute with the latest count. Takes one index look-up for each process, for any number of
     minutes.
     """
     latest = (
@@ -108,7 +110,9 @@ def _next_host(hosts: Iterable[NextHostQueue]) -> NextHost | None:
 
 
 def _paused(run: Run) -> str:
-    """The user who paused the run and the moment, or the reason for an automatic pause."""
+    """A sentence with the user who paused the run and the time, or with the reason for an automatic
+    pause.
+    """
     if run.trouble:
         return run.trouble
     crawls = ContentType.objects.get_for_model(CrawlJob)

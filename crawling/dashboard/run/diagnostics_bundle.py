@@ -1,5 +1,5 @@
-"""The evidence for finding out why a run is not fetching: a ZIP file with the contents of its pages
-and the rows behind them.
+"""The evidence for finding the reason why a run is not fetching: a ZIP file with the contents of
+its pages and the rows behind them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MINUTE = tuple(field.name for field in fields(RunMinute))
 
 
 def evidence_of(run: Run) -> bytes:
-    """The bundle, each part of it bounded for any size of the run."""
+    """The bundle. Each part is bounded, whatever the size of the run."""
     content = BytesIO()
     with ZipFile(content, "w", ZIP_DEFLATED) as bundle:
         for name, text in _parts(run).items():
@@ -57,7 +57,7 @@ def _parts(run: Run) -> dict[str, str]:
         .order_by("-pk")
         .values("pk", "process__number", "epoch", "worker", "started_at", "ended_at", "ending")
     )
-    # From the hosts with the most waiting URLs: sorting all waiting URLs would read them.
+    # from the hosts with the most waiting URLs, since sorting all waiting URLs would read them all
     waiting = Url.objects.filter(queue__in=queues, state=UrlState.QUEUED).order_by("queue", "rank")
     at_work = Url.objects.filter(
         shift__process__run=run, shift__ended_at=None, state=UrlState.IN_PROCESS
@@ -90,8 +90,8 @@ def _resources(run: Run, dealings: Sequence[ProcessHoldings]) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    # data classes as they are: `asdict` copies each, and `json` writes lines in Python, which takes
-    # ten times as long
+    # data classes are written directly: `asdict` copies each, and `json` writes lines in Python,
+    # which takes ten times as long
     return to_json(value, indent=1, fallback=str).decode()
 
 

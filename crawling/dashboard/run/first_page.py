@@ -1,4 +1,4 @@
-"""The page that a crawl shows first, by its purpose."""
+"""The page that is shown first for a crawl, by its purpose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.orders.purposes import Purpose
 
-#: routes; the latter two belong to a use of crawls
+#: routes; the last two belong to a use of crawls
 FIRST: Mapping[str, str] = {
     Purpose.ARCHIVE: "pages",
     Purpose.DATA: "extracted",
@@ -19,8 +19,9 @@ FIRST: Mapping[str, str] = {
 
 
 def first_page(crawl: CrawlJob, run: Run | None) -> str:
-    """The address of the page with the results that a crawl with this latest run is for; empty if
-    its overview says more, since it works, has failed or has no purpose.
+    """The address of the page with the results that are the purpose of a crawl with this latest
+    run. Empty if its overview says more, since the run works or has failed, or the crawl has no
+    purpose.
     """
     if run is None or run.state != RunState.FINISHED or crawl.purpose not in FIRST:
         return ""

@@ -1,4 +1,6 @@
-"""A run's hosts: waiting and done URLs of each, and the reason why the next fetch is not now."""
+"""A run's hosts: the number of waiting and done URLs of each, and the reason why the next fetch has
+to wait.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from serving.paging import cut
 SOME = 20
 SORTS = {"host": "host__name", "queued": "queued", "done": "done", "found": "pk"}
 MOST_TO_DO, FOUND_FIRST = "-queued", "found"
-#: the fields of a row: a third of the columns, of up to 200 queues
+#: the fields that are read of a row: a third of the columns, for up to 200 queues
 READ = (
     *("run", "process_number", "queued", "done", "due_at", "outage", "origin_outages"),
     *("host__name", "host__delay_seconds", "host__due_at", "host__lease_until", "host__shift"),
@@ -51,27 +53,27 @@ class HostRow:
     """A host of a run, as pages, JSON and diagnostics show it."""
 
     name: str
-    #: the number of the run's process that serves it
+    #: the number of the run's process that serves the host
     process: int
     queued: int
     done: int
     #: when the next fetch may begin; None if nothing is queued or the run has ended
     due_at: datetime | None
     delay_seconds: float
-    #: the crawl with a running fetch; empty: none
+    #: the crawl with a running fetch; empty if there is none
     leased_by: str
     is_leased_here: bool
     robots: str
-    #: its name is not settled yet
+    #: whether the host's name is not settled yet
     is_at_gate: bool
-    #: why nothing can be fetched from it, in a sentence
+    #: the reason why nothing can be fetched from the host, as a sentence
     outage: str
-    #: whether the run is paused or waits, so that nothing is fetched even if it is due
+    #: whether the run is paused or waits, so that nothing is fetched even if the host is due
     is_resting: bool
 
     @property
     def due_in(self) -> float | None:
-        """Seconds until the next fetch may begin (0: now)."""
+        """Seconds until the next fetch may begin (0 if it may begin now)."""
         if self.due_at is None:
             return None
         return max(0.0, (self.due_at - timezone.now()).total_seconds())
@@ -114,7 +116,7 @@ def hosts_of(
         queues = queues.filter(own if which is WhichHosts.OF_CRAWL else ~own)
     queues = queues.annotate(**{name: _of_robots(field) for name, field in ROBOTS.items()})
     if text:
-        queues = queues.filter(host__name__contains=text.lower())  # names are in small letters
+        queues = queues.filter(host__name__contains=text.lower())  # names are in lower case
     key, sign = sort.removeprefix("-"), "-" if sort.startswith("-") else ""
     return queues.order_by(sign + SORTS[key], "-done", "pk")
 
@@ -145,10 +147,11 @@ def hosts_page(
     most: int,
     which: WhichHosts = WhichHosts.ALL,
 ) -> tuple[list[HostQueue], int | None]:
-    """Up to `most` of these, from the present place of the queue with the id `after` on, and the
-    id to continue after. Their ids are read first, as above.
+    """Up to `most` of these host queues, from the current place of the queue with the id `after`
+    on, and the id to continue after. Ids are read first, as above.
 
-    In the order of finding, ids alone show where to continue, so that queue need not exist.
+    In the order of finding, the id alone shows where to continue, so the queue with this id need
+    not exist.
     """
     queues = hosts_of(run, text=text, sort=sort, which=which)
     if after is not None:
@@ -158,8 +161,8 @@ def hosts_page(
 
 
 def _beyond(run: Run, after: int, sort: str) -> Q:
-    """The rows after one in the order of `hosts_of`: by the key, then by done URLs, then by first
-    discovery.
+    """The rows after a given one, in the order of `hosts_of`: by the sort key, then by done URLs,
+    then by first discovery.
     """
     if sort == FOUND_FIRST:
         return Q(pk__gt=after)
@@ -231,8 +234,8 @@ def _free_at(queue: HostQueue) -> datetime:
     host = queue.host
     if host.shift_id is None or host.lease_until is None:
         return max(queue.due_at, host.due_at)
-    # The host's shift may hand it on at any moment; only a lost shift keeps it until the end of the
-    # lease and a delay after that.
+    # The host's shift may give it up at any moment. Only a lost shift keeps it until the end of the
+    # lease, and for a delay after that.
     is_lost = host.shift is None or host.shift.ended_at is not None
     return (
         max(queue.due_at, host.lease_until + timedelta(seconds=host.delay_seconds))

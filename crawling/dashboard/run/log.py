@@ -25,17 +25,19 @@ from serving.row_lines import lines_of
 
 CHUNK = 1_000
 LONGEST_TEXT = 200
-#: the most lines that are searched one by one at a time, so that a search never reads the whole log
+#: the most lines that are searched one by one at a time, so that a search never reads a whole log
 SEARCHED = 10_000
-#: Numbers are given when lines are written, and lines are seen when their transactions end, so a
-#: later number may be seen first. No transaction that writes lines takes this long.
+#: Lines get their numbers when they are written, but are visible only after their transactions end,
+#: so a line with a later number may be visible first. No transaction that writes lines takes this
+#: long.
 SETTLED_AFTER = timedelta(seconds=10)
-#: how `crawling.runs.shift_lifecycle` names the worker of a shift, now and up to 0.2.0
+#: the texts with which `crawling.runs.shift_lifecycle` names the worker of a shift, now and up to
+#: 0.2.0
 WORKER = re.compile("((?:Work session|Shift) (?:began|ended) on )([0-9a-f]{32})")
-#: the digits that are shown, of 32
+#: the number of digits that are shown, of 32
 SHOWN = 8
 MONTHS = tuple(month_abbr)
-#: Django looks up the labels of a field's choices for each row
+#: read once, since Django looks up the labels of a field's choices for each row
 LABELS = {level.value: level.label for level in Level}
 LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
 
@@ -63,14 +65,14 @@ class LogFilter:
 
     @property
     def is_looking(self) -> bool:
-        """Whether no index has the lines, so that all must be read."""
+        """Whether no index has the lines, so that all lines must be read."""
         return bool(self.text) or self.level == Level.WARNING
 
     def of(self, run: Run) -> QuerySet[LogLine]:
-        """The run's lines that match, in no order."""
+        """The run's matching lines, in no order."""
         lines = LogLine.objects.filter(self.span.of("at"), run=run)
         if self.level >= Level.ERROR:
-            lines = lines.filter(level=Level.ERROR)  # as its index is written
+            lines = lines.filter(level=Level.ERROR)  # the condition in the form of the index
         elif self.level > Level.INFO:
             lines = lines.filter(level__gte=self.level)
         return (
@@ -81,7 +83,7 @@ class LogFilter:
 
 
 def _within(run: Run, span: TimeRange) -> Q:
-    """The ids between which the span's lines lie: numbers rise with time, except within
+    """The condition on ids for the lines of the span. Numbers rise with time, except within
     SETTLED_AFTER, so no index of times is needed.
     """
     place = Q()
@@ -93,8 +95,8 @@ def _within(run: Run, span: TimeRange) -> Q:
 
 
 def _first_id(run: Run, moment: datetime) -> int:
-    """An id before which no line is of this time or later, except within SETTLED_AFTER: found by
-    bisection, with an index look-up each.
+    """An id before which no line is from this time or later, except within SETTLED_AFTER. It is
+    found by bisection, with an index look-up in each step.
     """
     lines = LogLine.objects.filter(run=run).order_by("pk").values_list("pk", "at")
     ends = lines.first(), lines.last()
@@ -120,8 +122,8 @@ class LogRow(NamedTuple):
 
 
 def brief_message(message: str) -> str:
-    """The message as a page shows it: with only the beginning of a worker's name of 32 digits, and
-    all of it on hover.
+    """The message as a page shows it: only the beginning of a worker's name of 32 digits, and the
+    whole name on hover.
     """
     found = WORKER.match(message)
     if found is None:
@@ -137,8 +139,8 @@ def log_rows(lines: Iterable[LogLine]) -> list[LogRow]:
 
 
 def _row(line: LogLine, at: datetime) -> LogRow:
-    """The time of day, cut out of the ISO form: for a thousand lines, `strftime` takes half of all
-    time.
+    """A row with the time of day, cut out of the ISO form: for a thousand lines, `strftime` would
+    take half of the whole time.
     """
     iso = at.isoformat()
     clock = iso[11:19]
@@ -159,7 +161,7 @@ class LogWindow:
     """Lines of the log, the latest first."""
 
     lines: Sequence[LogLine]
-    #: where to continue before them; None if nothing is older
+    #: the id from which older lines continue; None if there are none
     older: int | None
 
 
@@ -167,20 +169,20 @@ class LogWindow:
 class LogTail:
     """Lines of the log, the oldest first.
 
-    A reader reads all pages of one look, then looks again from the place that the first of them
-    names: others may have appeared after lines that had not settled.
+    A reader reads all pages of one look, then looks again from the place that the first page names,
+    since lines may have appeared among those that were not settled.
     """
 
     lines: Sequence[LogLine]
-    #: where to look again for what is new
+    #: the id from which to look again for new lines
     following: int
-    #: where to continue after these lines; None if nothing is left
+    #: the id from which to continue after these lines; None if there are no more
     newer: int | None
 
 
 def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: int) -> LogWindow:
-    """The latest lines before the line with this id; fewer than there are if nothing is found in
-    SEARCHED lines.
+    """The latest lines before the line with this id. There are fewer than `most` if none is found
+    in SEARCHED lines.
     """
     place = _within(run, wanted.span) & (Q() if before is None else Q(pk__lt=before))
     found, end = wanted.of(run).filter(place).order_by("-pk"), None
@@ -199,8 +201,8 @@ def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: 
 def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: int) -> LogTail:
     """The first lines after the line with this id, for clients that follow the log.
 
-    Lines younger than SETTLED_AFTER come again with the next look, so that one that was written
-    before them and seen after them is not missed; their ids distinguish them.
+    Lines younger than SETTLED_AFTER are repeated at the next look, so that no line is missed that
+    was written before them and becomes visible after them. Their ids identify repeated lines.
     """
     lines, newer = _look(run, wanted, after, most)
     settled = max(after, settled_id(run, now))
@@ -208,8 +210,8 @@ def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: i
 
 
 def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
-    """All lines, the oldest first, a bounded number at a time in memory; a slow client keeps no
-    cursor open.
+    """All lines, the oldest first. A bounded number is in memory at a time, and a slow client keeps
+    no cursor open.
     """
     after: int | None = 0
     while after is not None:
@@ -218,8 +220,8 @@ def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
 
 
 def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogLine], int | None]:
-    """The first lines after the line with this id, and the id to continue after; None if nothing is
-    left.
+    """The first lines after the line with this id, and the id to continue after; None if there are
+    no more.
     """
     place = _within(run, wanted.span) & Q(pk__gt=after)
     found, end = wanted.of(run).filter(place).order_by("pk"), None
@@ -232,8 +234,8 @@ def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogL
 
 
 def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
-    """The lines around the one with this id, the oldest first, half of them before it; empty if the
-    run has no such line.
+    """The lines around the line with this id, the oldest first, half of them before it; empty if
+    the run has no such line.
     """
     lines = LogLine.objects.filter(run=run)
     before = list(lines.filter(pk__lte=line).order_by("-pk")[: most // 2])
@@ -243,14 +245,14 @@ def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
 
 
 def following(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
-    """Where to continue after these lines, which are the end of the log with the oldest first: no
-    line before them comes again.
+    """The id from which to continue after these lines, which are the end of the log, the oldest
+    first. No line before that id can still appear.
     """
     return max(settled_id(run, now), lines[0].pk - 1 if lines else 0)
 
 
 def settled_id(run: Run, now: datetime) -> int:
-    """The latest line before which no other can appear; 0 if there is none."""
+    """The id of the latest line before which no other line can appear; 0 if there is none."""
     settled = LogLine.objects.filter(run=run, at__lte=now - SETTLED_AFTER)
     return settled.order_by("-pk").values_list("pk", flat=True).first() or 0
 
@@ -266,20 +268,20 @@ def row_of(line: LogLine) -> dict[str, Any]:
 
 
 def as_text(lines: Iterable[LogLine]) -> Iterator[str]:
-    """Each entry as one line, even if its message has line breaks."""
+    """Each entry as one line, even if its message contains line breaks."""
     return (_text(line.at, line.level, line.message, line.url) for line in lines)
 
 
 def latest_as_text(run: Run, most: int) -> Iterator[str]:
-    """The latest lines, the latest first, read without objects, which take longer to make than to
-    read.
+    """The latest lines, the latest first. No model objects are made, which would take longer than
+    reading.
     """
     lines = LogLine.objects.filter(run=run).order_by("-pk")
     return (_text(*line) for line in lines.values_list("at", "level", "message", "url")[:most])
 
 
 def _text(at: datetime, level: int, message: str, url: str) -> str:
-    moment = at.astimezone(UTC).isoformat(timespec="microseconds")[:-6]  # without its +00:00
+    moment = at.astimezone(UTC).isoformat(timespec="microseconds")[:-6]  # without the suffix +00:00
     return " ".join(f"{moment}Z {LABELS[level]} {message} {url}".split()) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Seeds that redirect to another site, from which a crawl takes only that page."""
+"""Seeds that redirect to another site, of which a crawl fetches only the target page."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from crawling.models import CrawlJob, Run, Url
 from crawling.orders.scope.scope import Reach, site_of
 from crawling.web.addresses import canonical_address
 
-#: rows looked at
+#: the most rows that are read
 MOST = 20
-#: With more seeds, each view of the crawl's page would read them all.
+#: the most seeds of a crawl for which this is done, since each view of the crawl's page reads them
+#: all
 MOST_SEEDS = 5_000
 
 

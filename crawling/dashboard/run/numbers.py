@@ -1,5 +1,5 @@
-"""Rows of a run for many parts of its page, each read once; and its numbers besides its counts,
-read together in one query.
+"""Rows of a run that many parts of its page need, each read once. Also the run's numbers besides
+its counts, read together in one query.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from crawling.orders.scope.trap_patterns import ONE_TEXT
 from crawling.runs.wait_reason import NextHostQueue, next_hosts
 from serving.paging import MOST_NUMBERED, bounded
 
-#: the shifts that are listed
+#: the number of shifts that are listed
 SOME = 10
-#: the most copies that are added up; the page of a crawl is requested every two seconds
+#: the most copies that are added up, since the page of a crawl is requested every two seconds
 MOST_COPIES = 20_000
 #: Each count uses a partial index rather than every queue, of which there may be 100,000. A blocked
-#: host has no waiting URLs. Large numbers are counted only as far as they are shown: for waiting
-#: hosts, plus as many as are leased or blocked, which do not count.
+#: host has no waiting URLs. Large numbers are counted only as far as they are shown. The bound for
+#: waiting hosts is raised by the number of leased and blocked hosts, which do not count.
 NUMBERS = """
 WITH leased AS MATERIALIZED (
     SELECT h.id FROM crawling_host h JOIN crawling_shift s ON s.id = h.shift_id
@@ -71,9 +71,9 @@ SELECT
 @dataclass(frozen=True)
 class RunRows:
     run: Run
-    #: by number, each with its process of the pool, if it has one there
+    #: the processes by number, each with its process in the pool, if it has one
     processes: Sequence[RunProcess]
-    #: all that live, then the latest
+    #: all live shifts, then the latest ones
     shifts: Sequence[Shift]
     counts: RunCounts
 
@@ -83,7 +83,7 @@ class RunRows:
 
     @cached_property
     def next_hosts(self) -> list[NextHostQueue]:
-        """The host queue that is free first, read when it is first asked for."""
+        """The host queue that is free first. It is read on the first call."""
         return next_hosts([self.run.pk])
 
 
@@ -103,7 +103,7 @@ def rows_of(run: Run) -> RunRows:
 @dataclass(frozen=True)
 class HostNumbers:
     """Counts of a run's hosts: those leased to it now, those with waiting URLs, and those blocked
-    for all crawls. A count is a BoundedCount if it is very large.
+    for all crawls. A very large count is a BoundedCount.
     """
 
     every: int
@@ -114,10 +114,10 @@ class HostNumbers:
 
 @dataclass(frozen=True)
 class ContentCopies:
-    """Pages of a run with the same content as another."""
+    """Pages of a run with the same content as another page."""
 
     pages: int
-    #: the bytes of the first MOST_COPIES copies
+    #: the total size of the first MOST_COPIES copies
     bytes: int
 
     @property
@@ -129,7 +129,8 @@ class ContentCopies:
 class RunNumbers:
     hosts: HostNumbers
     copies: ContentCopies
-    #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them
+    #: the number of links that a rule excludes; they never entered the frontier, so no count of
+    #: URLs includes them
     out_of_scope: int
     #: state, status and number of URLs
     statuses: Sequence[tuple[str, int, int]]

@@ -1,4 +1,4 @@
-"""Everything that the page of a crawl shows about one run."""
+"""All facts that the page of a crawl shows about one run."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.verbs import Verb, offered
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
-#: two estimates with at most this ratio are shown as one
+#: two estimates are shown as one if their ratio is at most this
 CLOSE = 1.25
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 CAUSES = 10
 RUNS = SHIFTS = TRAPS = 10
-#: the lines of the log's tail
+#: the number of lines in the log's tail
 LINES = 50
 
 
@@ -52,11 +52,11 @@ class StatusRow:
     state: str
     status: int
     urls: int
-    #: where the row begins on a bar of 100
+    #: the place where the row begins on a bar of length 100
     start: float
     #: its length on that bar
     width: float
-    #: with one decimal, so rounded that the rows add up to 100.0
+    #: with one decimal, rounded so that the rows add up to 100.0
     percent: float
 
     @property
@@ -91,8 +91,8 @@ def status_rows_of(found: Iterable[tuple[str, int, int]]) -> list[StatusRow]:
 
 
 def shares(parts: Sequence[int], whole: int) -> list[int]:
-    """`whole` units in proportion to the parts, by largest remainder; equal remainders in the order
-    of the parts.
+    """Divide `whole` units in proportion to the parts, by largest remainder. Of equal remainders,
+    the earlier part comes first.
     """
     total = sum(parts)
     rounded = [whole * part // total for part in parts]
@@ -105,11 +105,11 @@ def shares(parts: Sequence[int], whole: int) -> list[int]:
 def remaining(
     *, known: int, fetched: int, most: int | None, rates: tuple[float | None, ...]
 ) -> str:
-    """How long the remaining URLs take at the slowest and at the fastest of some rates, in pages a
-    second, as a sentence; empty if nothing is left or nothing moves.
+    """A sentence with the time that the remaining URLs take at the slowest and at the fastest of
+    some rates, in pages a second; empty if no URL is left, or no page is fetched.
 
-    known: URLs that wait or are in hand. most: the limit on pages, which counts if it comes before
-    the end of the known URLs.
+    known: the number of URLs that wait or are in hand. most: the limit on pages, which counts if it
+    is reached before the end of the known URLs.
     """
     moving = [rate for rate in rates if rate]
     to_limit = max(0, most - fetched) if most is not None else None
@@ -131,8 +131,8 @@ def remaining(
 
 
 def duration(seconds: float, *, to: int = 1) -> str:
-    """A time in the largest unit that gives at least one and a half, rounded: `90 seconds`, `2
-    minutes`, `36 hours`; beyond ten to multiples of `to`.
+    """A time, rounded, in the largest unit of which it has at least one and a half: `90 seconds`,
+    `2 minutes`, `36 hours`. Above ten units, rounded to multiples of `to`.
     """
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 1.5 * size), UNITS[-1])
     count = max(1, round(seconds / size))
@@ -144,7 +144,7 @@ def duration(seconds: float, *, to: int = 1) -> str:
 class RunOverview:
     crawl: CrawlJob
     view: CrawlView
-    #: the verbs that fit the crawl now; empty for a run that is not the latest
+    #: the verbs that the crawl's state allows; empty for a run that is not the latest
     verbs: Mapping[str, Verb]
     run: Run | None = None
     runs: Sequence[Run] = ()
@@ -158,11 +158,11 @@ class RunOverview:
     dealings: Sequence[ProcessHoldings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
-    #: patterns with many pages that repeat the text of others
+    #: patterns with many pages that repeat the text of other pages
     alike: Sequence[TrapPattern] = ()
     moved: Sequence[MovedSeed] = ()
     fetch_threads: Sequence[FetchThreadRow] = ()
-    #: the pages that their servers confirmed from an earlier run
+    #: the number of pages that servers confirmed to be unchanged since an earlier run
     not_modified: int = 0
 
     @property
@@ -203,8 +203,8 @@ class RunOverview:
 
     @property
     def is_working(self) -> bool:
-        """Whether the run fetches, or will as soon as a host is due; not while it is paused or
-        waits.
+        """Whether the run fetches, or will fetch as soon as a host is due. False while it is paused
+        or waits.
         """
         return self.view.state in WORKING_STATES
 
@@ -218,7 +218,7 @@ class RunOverview:
 
     @property
     def commands(self) -> list[str]:
-        """The commands that would do the same as the page's buttons."""
+        """The commands with the same effects as the page's buttons."""
         name = shlex.quote(self.crawl.name)
         said = [f"python manage.py crawl {verb} {name}" for verb in (*self.verbs, "show")]
         failed = (
@@ -274,7 +274,7 @@ class RunOverview:
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])
 
     def _numbers_of_parts(self) -> dict[str, int]:
-        """The options of parts of the order that take a number other than the usual one."""
+        """The options for parts of the order that have numbers other than the default ones."""
         return {
             option: value
             for option, column, name, usual in _number_options()
@@ -297,8 +297,8 @@ class RunOverview:
 
 @cache
 def _number_options() -> tuple[tuple[str, str, str, Any], ...]:
-    """Each option that takes a number, with the part and the field of the order that it sets, and
-    its default.
+    """Each option with a number, the part and the field of the order that it sets, and its
+    default.
     """
     return tuple(
         (one.question.option, column, one.name, one.default)
@@ -313,18 +313,18 @@ def empty_page(crawl: CrawlJob) -> RunOverview:
 
 
 def latest_runs(crawl: CrawlJob) -> list[Run]:
-    """The runs that the page of a crawl names, the latest first."""
+    """The runs that the page of a crawl lists, the latest first."""
     return list(crawl.runs.all()[:RUNS])
 
 
 def run_page(
     run: Run, runs: Sequence[Run], lines: LogFilter, *, before: int | None
 ) -> tuple[RunOverview, Stall | None]:
-    """The page of a run, with the wanted lines of its log, before the one with an id, and why it
-    does not fetch.
+    """The page of a run, with the wanted lines of its log (before the line with an id), and the
+    reason why it does not fetch.
 
-    runs: from `latest_runs`. A bounded number of queries: rows that several parts need are read
-    once.
+    runs: the result of `latest_runs`. Takes a bounded number of queries, since rows that several
+    parts need are read once.
     """
     rows, numbers = rows_of(run), numbers_of(run)
     statuses = status_rows_of(numbers.statuses)

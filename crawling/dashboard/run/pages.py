@@ -1,4 +1,4 @@
-"""A run's pages, with a filter and sorted by a column, a page of the list at a time."""
+"""A run's pages, with a filter and a sort column, one page of the list at a time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from crawling.frontier import counts_of
 from crawling.models import Page, Run, WithdrawnPage
 from serving.paging import BoundedCount, bounded_count
 
-#: key and head of the columns that a user may hide; title, address and status always show
+#: key and head of the columns that a user may hide; title, address and status are always shown
 HIDEABLE = {"type": "Type", "size": "Size", "fetched": "Fetched"}
-#: sort keys of pages, unique for each page; each has its index
+#: sort keys of pages, each unique for each page and with an index
 SORTS: dict[str, tuple[str, ...]] = {
     "fetched": ("fetched_at", "url_id"),
     "status": ("status", "fetched_at", "url_id"),
@@ -28,7 +28,7 @@ SORTS: dict[str, tuple[str, ...]] = {
     "size": ("bytes", "url_id"),
 }
 LATEST_FIRST = "-fetched"
-#: words for each, of which the first is usual
+#: the words for ascending and descending order by each key; the usual order comes first
 SORT_WORDS = {
     LATEST_FIRST: "latest first",
     "fetched": "oldest first",
@@ -59,7 +59,7 @@ def pages_of(
     after: int | None = None,
     before: int | None = None,
 ) -> PageWindow:
-    """The pages that match the filter after the page with the id `after`, or just before the one
+    """The pages that match the filter, after the page with the id `after` or just before the page
     with the id `before`. Unknown ids are ignored.
 
     Raises SearchTookTooLong.
@@ -70,7 +70,7 @@ def pages_of(
     falls = sort.startswith("-") != is_backward
     order = [F(name).desc() if falls else F(name).asc() for name in columns]
     found: list[Page] = []
-    # without a filter the index has them in order
+    # without a filter an index has the pages in order
     with time_limit() if wanted else nullcontext():
         for part in wanted.parts(run):
             part = part.annotate(kind=kind_of_page()).select_related("url")
@@ -93,8 +93,8 @@ def _sortable(run: Run) -> QuerySet[Page]:
 
 
 def _behind(end: Page, columns: Sequence[str], *, falls: bool) -> GreaterThan | LessThan:
-    """The condition compares rows, so that an index can begin there however many pages have the
-    same status.
+    """The condition for rows after `end`. It compares rows, so that an index can begin there
+    however many pages have the same status.
     """
     ends = [Value(getattr(end, name)) for name in columns]
     return (LessThan if falls else GreaterThan)(_row(*map(F, columns)), _row(*ends))
@@ -105,7 +105,7 @@ def _row(*parts: Combinable) -> Func:
 
 
 def page_count(run: Run, wanted: PageFilter) -> int:
-    """How many pages there are; with a filter a BoundedCount if they are very many. Raises
+    """The number of pages. With a filter, a BoundedCount if there are very many. Raises
     SearchTookTooLong.
     """
     if not wanted:

@@ -1,4 +1,4 @@
-"""The present state of a run's processes: their units, their requests, and the steps of their fetch
+"""The current state of a run's processes: their units, their requests, and the steps of their fetch
 threads.
 """
 
@@ -20,7 +20,7 @@ from serving.listing.columns import Column
 @dataclass(frozen=True)
 class ResourceHolder:
     label: str
-    #: id of its crawl; None without a crawl, such as the DNS resolver
+    #: id of its crawl; None for a process without a crawl, such as the pre-resolver
     crawl: int | None
 
 
@@ -28,26 +28,28 @@ class ResourceHolder:
 class ProcessHoldings:
     number: int
     process: int
-    #: id of the pool, which its page's address has
+    #: id of the pool, for the address of the pool's page
     pool: int
     bypass_limit: int
     holdings: list[Holding]
     wait: WaitRow | None
-    #: units by class that its shift used when it last measured them
+    #: units by class that its shift used at its latest measurement
     used: Mapping[str, int]
-    #: the holders of the units for which it waits, each once
+    #: the holders of the units for which the process waits, each once
     holders: tuple[ResourceHolder, ...] = ()
 
     @property
     def uses(self) -> list[tuple[Holding, int | None]]:
-        """The held units of each class, and how many are in use; None if not measured."""
+        """The held units of each class, with the number that is in use (None if it is not
+        measured).
+        """
         return [(held, self.used.get(held.key)) for held in self.holdings]
 
 
 def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
-    """The run's processes that hold or wait for something.
+    """The run's processes that hold units or wait for some.
 
-    rows: if the caller has already read them.
+    rows: the rows, if the caller has already read them.
     """
     processes = rows.processes if rows else run.processes.select_related("bank_process__pool")
     enrolled = [(one.number, one.bank_process) for one in processes if one.bank_process]
@@ -75,7 +77,7 @@ def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
 
 
 def _holders(waits: Mapping[int, WaitRow]) -> dict[int, tuple[ResourceHolder, ...]]:
-    """The holders by the waiting process. One query, and none if nothing waits."""
+    """For each waiting process, the holders. Takes one query, or none if no process waits."""
     who = {blocker.process for wait in waits.values() for blocker in wait.blockers}
     if not who:
         return {}
@@ -103,7 +105,7 @@ class FetchThreadRow:
 
 
 def fetch_threads_of(shifts: Iterable[Shift]) -> list[FetchThreadRow]:
-    """The fetch threads as the live shifts have last written them down: once a second."""
+    """The fetch threads, as the live shifts last stored them; they do so once a second."""
     return [
         FetchThreadRow(shift.process.number, number, step, url, datetime.fromtimestamp(since, UTC))
         for shift in sorted(shifts, key=lambda shift: shift.process.number)
@@ -112,5 +114,5 @@ def fetch_threads_of(shifts: Iterable[Shift]) -> list[FetchThreadRow]:
 
 
 def steps_of(threads: Sequence[FetchThreadRow]) -> list[tuple[str, int]]:
-    """How many fetch threads are at each step, the commonest first."""
+    """The number of fetch threads at each step, the commonest step first."""
     return Counter(thread.step for thread in threads).most_common()

@@ -1,4 +1,6 @@
-"""How fast a run fetches: now, on average, and by minutes, or seconds of a run of minutes."""
+"""The rate at which a run fetches: now, on average, and by minute, or by second for a run of a few
+minutes.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,15 @@ from django.utils import timezone
 
 from crawling.models import Run, RunCount, Shift
 
-#: bars of a drawing at most
+#: the most bars of a drawing
 BARS = 30
-#: the box of the bars, in units of its own
+#: the size of the drawing, in its own units
 WIDTH, HEIGHT = 240, 40
 WIDEST = WIDTH / 20
 MINUTE = timedelta(minutes=1)
-#: seconds that the bars of a run of minutes may sum up; other bars sum up the counted minutes
+#: the seconds that a bar may sum up in a run of a few minutes; other bars sum up counted minutes
 STEPS = (1, 2, 5, 10, 20)
-#: the most pages that are read of a young run
+#: the most pages of a young run that are read
 MOST_PAGES = 20_000
 OF_SECONDS = """
 SELECT floor(extract(epoch FROM fetched_at - %(first)s) / %(step)s)::int, count(*) FROM (
@@ -40,14 +42,14 @@ class MinuteBar(NamedTuple):
 
 @dataclass(frozen=True)
 class FetchRates:
-    """Pages fetched in each of the latest intervals, the oldest first."""
+    """The number of pages fetched in each of the latest intervals, the oldest first."""
 
     counts: Sequence[tuple[datetime, int]]
     #: pages a second over the last minute or two
     now: float | None
-    #: the seconds of an interval; the last may be shorter
+    #: the length of an interval; the last may be shorter
     step: timedelta = MINUTE
-    #: the end of the run, in the last one; None if it goes on
+    #: the end of the run, which is in the last interval; None if the run continues
     until: datetime | None = None
 
     @property
@@ -56,18 +58,18 @@ class FetchRates:
 
     @property
     def interval(self) -> str:
-        """As in: pages by that."""
+        """The interval in words, to follow *pages by*."""
         seconds = round(self.step.total_seconds())
         return "minute" if seconds == 60 else f"{seconds} seconds" if seconds > 1 else "second"
 
     @property
     def in_seconds(self) -> bool:
-        """Whether times are told to the second."""
+        """Whether times are shown with seconds."""
         return bool(self.counts) and self._span < BARS / 2 * MINUTE
 
     @property
     def end(self) -> datetime:
-        """The end of the axis: that of an ended run."""
+        """The end of the axis, which is the run's end if it has ended."""
         return self.until or self.counts[-1][0] + self.step
 
     @property
@@ -76,7 +78,7 @@ class FetchRates:
 
     @property
     def bars(self) -> list[MinuteBar]:
-        """A bar for each interval, for SVG: in the middle of the interval, and never too wide."""
+        """A bar for each interval, for SVG, in the middle of the interval and not too wide."""
         if not self.counts:
             return []
         first, scale = self.counts[0][0], WIDTH / max(1.0, self._span.total_seconds())
@@ -95,8 +97,8 @@ class FetchRates:
 def rates_of(run: Run, *, is_live: bool, fetched: int) -> FetchRates:
     """The intervals that are over, up to now or to the end of an ended run.
 
-    is_live: whether the run has a live shift; without one it fetches nothing now. fetched: its
-    number of pages.
+    is_live: whether the run has a live shift; without one it fetches nothing now. fetched: the
+    run's number of pages.
     """
     until = run.finished_at or timezone.now()
     last = until.replace(second=0, microsecond=0)
@@ -129,8 +131,8 @@ def _minutes(run: Run, first: datetime, last: datetime) -> Sequence[tuple[dateti
 
 
 def _of_seconds(run: Run, first: datetime, until: datetime, counted: int) -> FetchRates | None:
-    """The bars of a run that took minutes, by its pages; None if bars of minutes will do, or if it
-    has too many pages.
+    """The bars of a run that took a few minutes, by its pages. None if bars of minutes suffice, or
+    if the run has too many pages.
     """
     first, span = first.replace(microsecond=0), until - first
     steps = [timedelta(seconds=step) for step in STEPS]
@@ -147,7 +149,7 @@ def _of_seconds(run: Run, first: datetime, until: datetime, counted: int) -> Fet
         cursor.execute(OF_SECONDS, values)
         fetched = dict(cursor.fetchall())
     if run.finished_at and sum(fetched.values()) != counted:
-        return None  # its pages are withdrawn, or gone
+        return None  # its pages are withdrawn or removed
     whole = int((until - first) / step)
     length = whole + bool(run.finished_at and first + whole * step < until)
     counts = [(first + i * step, fetched.get(i, 0)) for i in range(length)]
@@ -155,14 +157,15 @@ def _of_seconds(run: Run, first: datetime, until: datetime, counted: int) -> Fet
 
 
 def rates_now(run_ids: Collection[int]) -> dict[int, float]:
-    """Pages a second over the last minute or two, rounded to a tenth, so that shown rates add up.
+    """Pages a second over the last minute or two, rounded to a tenth, so that the shown rates add
+    up.
 
-    A run without a live shift fetches nothing and has no rate. Nor has a run in its first
-    second.
+    A run without a live shift fetches nothing and has no rate. Nor has a run in its first second.
     """
     now = timezone.now()
     since = now.replace(second=0, microsecond=0) - MINUTE
-    # by the runs' own ids: a join from all live shifts may read all runs that ever existed
+    # by the ids of these runs, since a join from all live shifts may read all runs that ever
+    # existed
     live = Exists(Shift.objects.filter(process__run=OuterRef("pk"), ended_at=None))
     runs = Run.objects.filter(live, pk__in=run_ids, started_at__isnull=False)
     started = dict(runs.values_list("pk", "started_at"))
@@ -181,6 +184,6 @@ def rates_now(run_ids: Collection[int]) -> dict[int, float]:
 
 
 def _rate(pages: int, since: datetime, now: datetime) -> float | None:
-    """Pages a second; None in the first second."""
+    """Pages a second; None within the first second."""
     seconds = (now - since).total_seconds()
     return round(pages / seconds, 1) if seconds >= 1 else None

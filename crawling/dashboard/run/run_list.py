@@ -14,7 +14,7 @@ from serving.paging import cut
 
 @dataclass(frozen=True)
 class RunView:
-    """One run of a crawl, in the same form as `CrawlView` has the latest."""
+    """One run of a crawl, in the same form as the latest run in `CrawlView`."""
 
     number: int
     state: str

@@ -1,5 +1,5 @@
 """A crawl's report for readers without an account: results of the latest run, without data that
-name other crawls, this installation, or a secret.
+would reveal other crawls, this installation, or a secret.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawling.models import CrawlJob, HostQueue, Page, Run, RunState
 from crawling.web.secret_headers import MASK, USER_INFORMATION
 
 SEEDS, HOSTS, PAGES = 10, 20, 50
-#: states whose reason concerns this crawl only; other reasons may name another crawl or a directory
+#: states whose reason is about this crawl only; other reasons may name another crawl or a directory
 TOLD = frozenset({RunState.FINISHED, RunState.STOPPED})
 
 
@@ -41,9 +41,9 @@ class SharedHost:
 @dataclass(frozen=True)
 class SharedReport:
     name: str
-    #: some, without user names and passwords
+    #: some seeds, without user names and passwords
     seeds: Sequence[str]
-    #: how many seeds there are beyond those
+    #: the number of further seeds
     more_seeds: int
     #: the latest run; None if the crawl was never started
     run: Run | None = None
@@ -54,7 +54,7 @@ class SharedReport:
 
     @property
     def reason(self) -> str:
-        """Why the run ended, if the reason concerns only this crawl."""
+        """The reason why the run ended, if it is about this crawl only."""
         return self.run.reason if self.run and self.run.state in TOLD else ""
 
     @property
@@ -68,7 +68,7 @@ class SharedReport:
 
 
 def shared_report(crawl: CrawlJob) -> SharedReport:
-    """Read the report of the latest run, in a fixed number of queries."""
+    """The report of the latest run. Takes a fixed number of queries."""
     seeds = [without_user(seed) for seed in crawl.seeds[:SEEDS]]
     more = max(0, len(crawl.seeds) - SEEDS)
     run = crawl.runs.filter(is_latest=True).first()

@@ -1,7 +1,7 @@
 """The directories of a run's sites: the number of URLs of each, their outcomes and sizes.
 
-One query of a bounded number of URLs. For a larger run it takes those with the lowest fingerprints,
-which are spread evenly over all its sites, and the numbers are estimates.
+One query reads a bounded number of URLs. Of a larger run it reads the URLs with the lowest
+fingerprints, which are spread evenly over all sites, and the numbers are estimates.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from django.db import connection
 from crawling.models import Run, RunTotal, UrlState
 from serving.downloads import Download, row_file
 
-#: a run of at most this many URLs is counted, a larger one estimated from this many
+#: the most URLs of a run that are all counted, and the number of URLs from which a larger run is
+#: estimated
 COUNTED, SAMPLED = 10_000, 5_000
-#: the most directories shown, and shown inside each of them
+#: the most directories that are shown, and that are shown inside each of them
 SHOWN, SHOWN_INSIDE = 50, 12
 URLS = """
 SELECT found.url, found.state, page.bytes FROM (
@@ -28,15 +29,15 @@ SELECT found.url, found.state, page.bytes FROM (
 
 @dataclass
 class SiteDirectory:
-    """A directory of a host, or a host, with all its contents at any depth."""
+    """A directory of a host, or a whole host, with all its contents at any depth."""
 
-    #: with its host, and a slash at the end: `example.org/manual/`
+    #: with its host, and with a slash at the end: `example.org/manual/`
     path: str
     name: str
     urls: int = 0
     fetched: int = 0
     failed: int = 0
-    #: the bytes of the documents fetched
+    #: the total size of the fetched documents
     bytes: int = 0
     inside: dict[str, SiteDirectory] = field(default_factory=dict)
 
@@ -52,7 +53,7 @@ class SiteDirectory:
         return self.inside[name]
 
     def grow(self, factor: float) -> None:
-        """Extrapolate to the URLs that were not read."""
+        """Extrapolate from the URLs that were read to all."""
         for name in ("urls", "fetched", "failed", "bytes"):
             setattr(self, name, round(getattr(self, name) * factor))
         for each in self.inside.values():
@@ -60,7 +61,7 @@ class SiteDirectory:
 
     @property
     def largest(self) -> Sequence[SiteDirectory]:
-        """The directories in it, the most URLs first."""
+        """The directories in it, beginning with the one that has the most URLs."""
         return sorted(self.inside.values(), key=lambda one: (-one.urls, one.name))
 
     @property
@@ -78,9 +79,9 @@ class SiteTree:
 
     #: the requested directory; its path is "" for all hosts
     root: SiteDirectory
-    #: URLs that were counted
+    #: the number of URLs that were counted
     looked_at: int
-    #: the run has more than that
+    #: whether the run has more URLs than that
     is_estimate: bool
 
     @property
@@ -93,7 +94,7 @@ class SiteTree:
 
     @property
     def ways_up(self) -> Sequence[tuple[str, str]]:
-        """Name and path of the directory and of each above it, the host first."""
+        """Name and path of the directory and of each directory above it, the host first."""
         parts = self.root.path.split("/")[:-1]
         return [(part, "/".join(parts[: i + 1]) + "/") for i, part in enumerate(parts)]
 

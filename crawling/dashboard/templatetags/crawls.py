@@ -1,4 +1,4 @@
-"""Tags that several pages of a crawl share."""
+"""Template tags that several pages of a crawl share."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from crawling.runs.week import CrawlWeek, week_of
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
 register = template.Library()
-#: the most characters of a help that is not folded
+#: the most characters of a help text that is not folded
 LONGEST_HELP = 120
 WINDOW = mark_safe(' target="_blank" rel="noopener"')
 register.filter("may_end", permissions.may_end)
-#: states in which nothing happens before an operator acts; every page of the crawl shows them
+#: states in which nothing happens until an operator acts; every page of the crawl shows them
 RESTING = (RunState.PAUSING, RunState.PAUSED)
-#: the tabs of a crawl, in order; uses put theirs among them
+#: the tabs of a crawl, in order; uses insert theirs among them
 OWN_TABS = (
     ("Overview", "crawl"),
     ("Pages", "pages"),
@@ -47,8 +47,8 @@ OWN_TABS = (
     ("Runs", "runs"),
     ("Settings", "settings"),
 )
-#: the tabs of the crawl itself; the others belong to a run, and a crawl that was never started has
-#: none
+#: the tabs about the crawl itself; other tabs are about a run, so a crawl that was never started
+#: lacks them
 OF_THE_CRAWL = frozenset({"crawl", "runs", "settings"})
 
 
@@ -69,7 +69,9 @@ def shell(text: str) -> str:
 
 @register.filter
 def digits(number: float, most: int) -> str:
-    """A number of unknown size with at most `most` digits, written out: 1,000 and 0.000012."""
+    """A number of unknown size with at most `most` digits, without an exponent: 1,000 and
+    0.000012.
+    """
     size = math.floor(math.log10(abs(number))) if number else 0
     places = max(0, most - 1 - size)
     return f"{number:,.{places}f}"
@@ -82,7 +84,7 @@ def example(crawl: CrawlJob) -> bool:
 
 @register.filter
 def status_words(status: int) -> str:
-    """An HTTP status; a 304 confirms a page that was fetched before with status 200."""
+    """An HTTP status in words; a 304 confirms a page that was fetched before with status 200."""
     return "200 (not modified)" if status == NOT_MODIFIED_STATUS else str(status)
 
 
@@ -94,7 +96,7 @@ def status_meaning(status: int) -> str:
 
 @register.filter
 def seconds(span: float) -> str:
-    """A short time with its unit, never rounded to nothing: `20 s`, `1.25 s`, `50 ms`, `< 1 ms`."""
+    """A short time with its unit, never rounded to zero: `20 s`, `1.25 s`, `50 ms`, `< 1 ms`."""
     if span == 0 or span >= 1:
         return f"{round(span, 2):g} s"
     return f"{1000 * span:.0f} ms" if span >= 0.001 else "< 1 ms"
@@ -102,7 +104,7 @@ def seconds(span: float) -> str:
 
 @register.simple_tag
 def field_help(field: BoundField) -> SafeString:
-    """The help of a form's field; a long one is folded after its first sentence."""
+    """The help text of a form's field. A long text is folded after its first sentence."""
     text, described = str(field.help_text), f"{field.auto_id}_helptext"
     first, dot, rest = text.partition(". ")
     if len(text) <= LONGEST_HELP or not rest:
@@ -118,19 +120,19 @@ def field_help(field: BoundField) -> SafeString:
 
 @register.filter
 def moment(at: datetime) -> str:
-    """A time by the clock of its own zone, to the minute, with the day of the week."""
+    """A time by the clock of its own zone, with minutes and the day of the week."""
     return f"{at:%a %Y-%m-%d %H:%M}"
 
 
 @register.filter
 def clock_from(at: datetime, earlier: datetime) -> str:
-    """The time behind an earlier one: of the same day the clock alone."""
+    """A time after an earlier one: if both are on the same day, only the clock time."""
     return f"{at:%H:%M}" if at.date() == earlier.date() else moment(at)
 
 
 @register.filter
 def ahead(at: datetime) -> str:
-    """How far ahead a time is, next to its date: `in 7 days`; days are rounded."""
+    """The time until a moment, to be shown next to its date: `in 7 days`. Days are rounded."""
     hours = max(0, round((at - timezone.now()).total_seconds() / 3600))
     count, unit = (hours, "hour") if hours < 48 else (round(hours / 24), "day")
     return f"in {count} {unit}{'s' * (count != 1)}" if hours else "within the hour"
@@ -138,7 +140,9 @@ def ahead(at: datetime) -> str:
 
 @register.filter
 def period(span: float) -> str:
-    """A time as it was set, in the largest unit of which it is a whole number: `1 day`, `90 s`."""
+    """A time in the largest unit of which it is a whole number, as it was probably set: `1 day`,
+    `90 s`.
+    """
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if span and span % size == 0:
             count = round(span / size)
@@ -148,8 +152,8 @@ def period(span: float) -> str:
 
 @register.simple_tag
 def log_lines(lines: Iterable[LogRow], number: int, marked: str | None) -> SafeString:
-    """Lines of the log of the run with this number; a template's loop would take a tenth of a
-    second for a thousand.
+    """Lines of the log of the run with this number. A template's loop would take a tenth of a
+    second for a thousand lines.
 
     marked: the id of a highlighted line.
     """
@@ -157,7 +161,7 @@ def log_lines(lines: Iterable[LogRow], number: int, marked: str | None) -> SafeS
 
 
 def _log_line(line: LogRow, number: int, marked: str | None) -> str:
-    """A line of the log. Only the message and the URL have strangers' words."""
+    """A line of the log. Only the message and the URL contain strangers' words."""
     here = ' aria-current="true"' if line.pk == marked else ""
     level = f"<strong>{line.level}</strong>\n" if line.is_marked else ""
     url = f' <span class="url">{escape(line.url)}</span>' if line.url else ""
@@ -171,7 +175,9 @@ def _log_line(line: LogRow, number: int, marked: str | None) -> str:
 
 @register.simple_tag
 def crawl_link(crawl: CrawlJob) -> SafeString:
-    """The crawl's name, leading to its page, with its state while it is paused. One query."""
+    """The crawl's name as a link to its page, with its state while it is paused. Takes one
+    query.
+    """
     link = format_html(
         '<a href="{}">{}</a>', reverse("crawling:crawl", args=[crawl.pk]), crawl.name
     )
@@ -195,7 +201,7 @@ def week(crawl: CrawlJob, runs: Sequence[Run]) -> CrawlWeek | None:
 def crawl_head(
     context: Context, crawl: CrawlJob, here: str, run: Run | None = None
 ) -> dict[str, object]:
-    """The top of a crawl's pages other than its overview; the state is the latest run's."""
+    """The top of all pages of a crawl but its overview. The state is that of the latest run."""
     latest = run if run and run.is_latest else crawl.runs.filter(is_latest=True).first()
     view = run_view(latest, explains=False) if latest else crawl_view(crawl)  # no reason is shown
     shown = run or latest
@@ -213,8 +219,8 @@ def crawl_head(
 
 @register.inclusion_tag("crawling/_tabs.html")
 def crawl_tabs(crawl: CrawlJob, here: str, run: Run | None = None) -> dict[str, object]:
-    """The tabs of a crawl; `here` is the route of the current one. An earlier run stays chosen;
-    without one the latest counts, at the cost of a query.
+    """The tabs of a crawl. `here` is the route of the current tab. An earlier run stays selected;
+    without a run the latest is used, which takes a query.
     """
     run = run or crawl.runs.filter(is_latest=True).first()
     asked = f"?run={run.number}" if run and not run.is_latest else ""
@@ -237,7 +243,7 @@ def crawl_tabs(crawl: CrawlJob, here: str, run: Run | None = None) -> dict[str, 
 
 @register.simple_tag(takes_context=True)
 def use_links(context: Context, place: str, subject: object, crawl: int) -> SafeString:
-    """The links of uses of crawls at a place, for this user."""
+    """The links that uses of crawls offer at a place, for this user."""
     shown = [
         format_html(
             '<a href="{}"{}>{}</a>', address, WINDOW if link.opens_window else "", link.label
@@ -251,7 +257,7 @@ def use_links(context: Context, place: str, subject: object, crawl: int) -> Safe
 
 @register.simple_tag(takes_context=True)
 def use_panels(context: Context, place: str, subject: object) -> SafeString:
-    """The panels of uses of crawls at a place. A view gives invalid input of one of them back as
+    """The panels that uses of crawls offer at a place. A view returns invalid input of a panel as
     `typed_in_panel`.
     """
     known: dict[str, Any] = {str(name): value for name, value in context.flatten().items()}

@@ -1,4 +1,4 @@
-"""The tabs below *Pages*, the menu of files beside them, and lists at the side of pages."""
+"""The tabs below *Pages*, the menu of files beside them, and the lists at the side of pages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pages_head(
 ) -> dict[str, Any]:
     """The top of a page below *Pages*; `here` is the label of the current tab.
 
-    has_files: whether it has the menu of files; a page with downloads of its own has not.
+    has_files: whether the page has the menu of files; a page with its own downloads has not.
     """
     top = crawl_head(context, crawl, "pages", run)
     shown = top["page"]["run"]  # type: ignore[index]  # a dict of ours
@@ -48,7 +48,7 @@ def pages_head(
 
 @register.inclusion_tag("crawling/_downloads.html", takes_context=True)
 def downloads_menu(context: Context, crawl: CrawlJob, run: Run, shown: str = "") -> dict[str, Any]:
-    """The menu of the files of a run's pages; `shown` is the label of the current tab."""
+    """The menu with the files of a run's pages. `shown` is the label of the current tab."""
     return {
         "crawl": crawl,
         "run": run,
@@ -61,7 +61,7 @@ def downloads_menu(context: Context, crawl: CrawlJob, run: Run, shown: str = "")
 
 
 def _tabs(context: Context, crawl: CrawlJob, run: Run | None, here: str) -> Iterator[SideLink]:
-    """The tabs, in which *Data* leads to the first of its pages."""
+    """The tabs. *Data* leads to the first of its pages."""
     data = next(_shown(context, Place.DATA, run, crawl.pk), None)
     found = [
         SideLink("List", _own("pages", crawl, run)),
@@ -82,8 +82,8 @@ def _own(route: str, crawl: CrawlJob, run: Run | None) -> str:
 def side_links(
     context: Context, place: str, crawl: CrawlJob, run: Run | None = None, here: str = ""
 ) -> dict[str, Any]:
-    """The links of uses of crawls at a place, one below the other; `here` is the label of the
-    current one. Without a run the latest counts.
+    """The links that uses of crawls offer at a place, one below the other. `here` is the label of
+    the current one. Without a run the latest is used.
     """
     run = run or crawl.runs.filter(is_latest=True).first()
     found = _shown(context, Place[place], run, crawl.pk)

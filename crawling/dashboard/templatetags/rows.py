@@ -1,4 +1,4 @@
-"""Rows of long lists, written in Python: for hundreds of them a template's loop takes a tenth of a
+"""Rows of long lists, rendered in Python: for hundreds of rows a template's loop takes a tenth of a
 second.
 
 Strangers' text is escaped; everything else is numbers, times and words of ours.
@@ -40,8 +40,8 @@ def _latest_line(line: LogRow) -> str:
 
 @register.simple_tag
 def chart_rows(chart: TimeSeries, kind: str) -> SafeString:
-    """The numbers of a chart. kind: as in the template of charts. Known URLs are cumulative: most
-    are found in a burst, next to which later ones would not be seen.
+    """The numbers of a chart. kind: as in the template of charts. The number of known URLs is
+    cumulative: most URLs are found in a burst, beside which later ones would not be visible.
     """
     known, unit = accumulate(point.discovered for point in chart.points), chart.size_unit
     rows = (_chart_row(*one, kind, unit) for one in zip(chart.points, known, strict=True))
@@ -68,7 +68,7 @@ def _chart_row(point: TimeSeriesPoint, known: int, kind: str, unit: str) -> str:
 
 @register.simple_tag
 def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
-    """The state and the numbers of a crawl in the list, in the shown columns."""
+    """The cells with the state and the numbers of a crawl in the list, in the shown columns."""
     view, counts, most = row.view, row.view.counts, row.crawl.max_pages
     name = escape(view.name)
     done = most if view.is_complete else counts.pages if row.crawl.requisites else counts.fetched

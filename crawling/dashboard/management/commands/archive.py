@@ -1,4 +1,4 @@
-"""`manage.py archive`: list, index and check what a crawl has archived."""
+"""`manage.py archive`: list, index and check the archive of a crawl."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _check(self, crawl: CrawlJob) -> None:
-        """Check every record's digests, and that each row with a place points to a record of its
-        URL.
+        """Check the digests of every record, and that each row with a place refers to a record of
+        its URL.
         """
         wrong, records = [], 0
         for row in _files(crawl):
@@ -82,7 +82,7 @@ class Command(BaseCommand):
 
 
 def _records_told(row: ArchiveFile) -> Iterator[tuple[int, str]]:
-    """The place of a record by its row, and its URL."""
+    """The place of each record according to its row, with its URL."""
     pages = Page.objects.filter(archive_file=row).values_list("archive_offset", "url__url")
     for rows in (
         pages,

@@ -68,7 +68,7 @@ EPILOG = """examples:
 `./crawl COMMAND --help` lists the options of a command.
 All else that the dashboard does: manage.py api --help
 """
-#: causes of failures that a report names
+#: the number of failure causes that a report names
 CAUSES = 5
 
 
@@ -86,8 +86,8 @@ class Command(BaseCommand):
         return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.prog = PROGRAM  # commands take it over as they are added
-        # in the order in which the help lists them
+        parser.prog = PROGRAM  # commands inherit this name as they are added
+        # in the order of the command's help
         add = Commands(parser.add_subparsers(metavar="COMMAND", title="commands"))
         self._add_new_and_lists(add)
         self._add_steering(add)
@@ -157,7 +157,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps([view.as_dict() for view in views], indent=2))
         elif views:
-            # names are text, whatever brackets and colons they have
+            # prints names as plain text, whatever brackets and colons they contain
             Console(markup=False, emoji=False).print(crawl_table(views))
             self.stdout.write(page_of("crawling:crawls"))
         else:
@@ -235,7 +235,9 @@ class Command(BaseCommand):
             self.stdout.write("Nothing that was deleted can be restored.")
 
     def _report(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
-        """Print the state of the crawl; with --wait follow it first, and exit with its status."""
+        """Print the state of the crawl. With --wait, follow the crawl first, and exit with its
+        status.
+        """
         wait, as_json = options["wait"], options["json"]
         crawl.refresh_from_db()
         view, is_late = follow(crawl, show=not as_json) if wait else (crawl_view(crawl), False)

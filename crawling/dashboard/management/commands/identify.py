@@ -1,4 +1,4 @@
-"""`manage.py identify PRODUCT CONTACT-URL`: say who crawls."""
+"""`manage.py identify PRODUCT CONTACT-URL`: set the crawler's identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py runs`: list the runs of a crawl, delete one, and say which are kept."""
+"""`manage.py runs`: list the runs of a crawl, delete one, and set which are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py statuses`: the treatment of a URL by the status of its fetch."""
+"""`manage.py statuses`: what the crawler does with a URL for each status of its fetch."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The forms of an order, one module a section."""
+"""The forms of an order, with a module for each section."""

@@ -1,6 +1,7 @@
 """The forms for a new crawl, and for editing a crawl's rules at any time.
 
-They keep the input and word the questions; `create_crawl` and `edit_crawl` decide what is valid.
+The forms keep the input and have the words of the questions. `create_crawl` and `edit_crawl` decide
+which answers are valid.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from crawling.runs.crawls.creation import free_name, name_for, order_of
 from crawling.runs.crawls.extractor_rules import own_rules
 from crawling.runs.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
 
-#: MAX_SEEDS addresses of ordinary length
+#: as large as MAX_SEEDS addresses of usual length
 MAX_FILE_BYTES = MIB
 BANDWIDTH = UnitWords("bandwidth", "KiB/s")
-#: seeds, name and Max have questions of their own
+#: seeds, name and Max have separate questions
 ASKED_OF_NEW = tuple(one for one in FIELDS if one.question.label)
 EDITED = ("filters", "budget", "thresholds", "politeness", "reuse")
-#: an order's fields that the form asks for; weights are edited by the command line or the API, and
-#: a team is changed by a hand-over
+#: the fields of an order in the form; weights are edited by the command line or the API, and a team
+#: is changed by a hand-over
 ASKED = tuple(
     one
     for one in ASKED_OF_NEW
@@ -123,7 +124,7 @@ class CrawlForm(OrderForm):
             raise forms.ValidationError(str(error)) from error
 
     def all_seeds(self) -> list[str]:
-        """The seeds of the box and of the file, in this order."""
+        """The seeds in the box, followed by those in the file."""
         return [
             *lines(self.cleaned_data.get("seeds", "")),
             *self.cleaned_data.get("seeds_file", []),
@@ -134,10 +135,10 @@ class CrawlForm(OrderForm):
         return [address.url for address in read_seeds(self.all_seeds())[0]]
 
     def as_order(self) -> dict[str, Any]:
-        """The order's fields, unchecked; empty ones are left out."""
+        """The order's fields, unchecked. Empty fields are left out."""
         answers = self.cleaned_data
         seeds = self.all_seeds()
-        # unticked boxes are explicit: a purpose sets only fields that are not given
+        # unticked boxes are explicit answers, since a purpose sets only missing fields
         fields = {**USUAL, **self.order_answers()}
         fields |= {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         own = {
@@ -156,7 +157,7 @@ class CrawlForm(OrderForm):
         return f"{CLAIM}{entry}" if name == "claim" else super().input_of(key)
 
     def in_words(self, errors: Mapping[str, str]) -> dict[str, str]:
-        """An order's mistakes by the form's own words for the fields."""
+        """An order's mistakes, with the form's own words for the fields."""
         return {
             str(self.fields[field].label)
             if (field := self.input_of(key)) in self.fields
@@ -180,7 +181,7 @@ class CrawlForm(OrderForm):
 
 
 def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
-    """The form's contents for a crawl like this one, under a free name."""
+    """The form's contents for a crawl like this one, with a free name."""
     chosen = next(
         (name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None
     )
@@ -203,7 +204,7 @@ def format_claim(claim: Mapping[str, int]) -> str:
 class EditForm(OrderForm):
     """The questions about an existing crawl.
 
-    `urls` is for testing rules, and not part of the order.
+    `urls` is for testing rules, and not a part of the order.
     """
 
     urls = lines_field(
@@ -216,7 +217,7 @@ class EditForm(OrderForm):
         super().__init__(*args, asked=ASKED, **kwargs)
 
     def as_changes(self) -> dict[str, Any]:
-        """All fields of the form, unchecked; empty ones have their defaults."""
+        """All fields of the form, unchecked. Empty fields have their defaults."""
         return {one.name: one.default for one in self.asked} | self.order_answers()
 
 

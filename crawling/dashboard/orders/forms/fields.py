@@ -1,5 +1,5 @@
-"""An order's fields on a form: made from their questions, read into an order, filled in from
-one.
+"""An order's fields on a form, which are made from their questions, read into an order, and filled
+in from one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from crawling.orders.sections.reading import in_revision
 from crawling.runs.crawls.extractor_rules import newest_rules
 from crawling.web.secret_headers import MASK
 
-#: a browser does not correct what is typed here; with `autocomplete="off"` it would not restore it
-#: either when a user comes back to the page
+#: keeps the browser from correcting the text; with `autocomplete="off"` it would not restore the
+#: text either when a user returns to the page
 PLAIN = {"spellcheck": "false", "autocapitalize": "off"}
 INPUTS = {one.name: one.input for one in FIELDS}
 
 
 def _pools() -> list[tuple[str, str]]:
-    """The pools beside the default one."""
+    """The pools other than the default pool."""
     return [
         (name, name) for name in crawl_pools().order_by("pk").values_list("name", flat=True)[1:]
     ]
@@ -39,7 +39,7 @@ def _extractors() -> list[tuple[str, str]]:
     return [(one.reference, in_revision(one.reference)) for one in newest_rules()]
 
 
-#: fields whose choices are rows, and what stands for none of them
+#: fields whose choices are rows, with the label for choosing none
 NAMED: dict[str, tuple[str, Callable[[], list[tuple[str, str]]]]] = {
     "pool": ("the default pool", _pools),
     "team": ("none", _teams),
@@ -48,7 +48,7 @@ NAMED: dict[str, tuple[str, Callable[[], list[tuple[str, str]]]]] = {
 
 
 class OrderForm(forms.Form):
-    """Asks for fields of an order. The order itself decides which answers are right."""
+    """Asks for fields of an order. The order itself decides which answers are valid."""
 
     def __init__(self, *args: Any, asked: Sequence[OrderField], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -59,7 +59,7 @@ class OrderForm(forms.Form):
                 self._offer(name, usual, names())
 
     def _offer(self, name: str, usual: str, names: list[tuple[str, str]]) -> None:
-        """Let a name be chosen of those that there are; one that is gone stays a choice."""
+        """Let a name be chosen among the existing ones. A deleted name stays a choice."""
         given = str(self.data.get(name) or self.initial.get(name) or "")
         is_gone = given and given not in dict(names)
         gone = [(given, in_revision(given) if name == "extractor" else given)] if is_gone else []
@@ -70,7 +70,7 @@ class OrderForm(forms.Form):
         )
 
     def order_answers(self) -> dict[str, Any]:
-        """The order's fields, unchecked; empty ones are left out."""
+        """The order's fields, unchecked. Empty fields are left out."""
         return {
             one.name: _read(one, answer)
             for one in self.asked
@@ -78,8 +78,8 @@ class OrderForm(forms.Form):
         }
 
     def blame(self, errors: Mapping[str, str]) -> None:
-        """Put each of an order's mistakes beside the field that it is about. The answers stay as
-        they were read, so that later uses of them do not depend on other mistakes.
+        """Put each of an order's mistakes beside the field that it is about. The parsed answers are
+        unchanged, so that their later uses do not depend on other mistakes.
         """
         read = dict(self.cleaned_data)
         for key, message in errors.items():
@@ -91,8 +91,8 @@ class OrderForm(forms.Form):
         self.cleaned_data = read
 
     def _of_entry(self, key: str, name: str) -> str:
-        """The sentence for a line of a table without a separator between name and value; empty if
-        it is another mistake.
+        """The sentence for a line of a table without a separator between name and value; empty for
+        another mistake.
         """
         entry = key.partition(".")[2]
         one = next((one for one in self.asked if one.input == name), None)
@@ -104,13 +104,13 @@ class OrderForm(forms.Form):
         return ""
 
     def input_of(self, key: str) -> str:
-        """The form's name for the subject of a mistake: a field, or an entry of it."""
+        """The form's name for the subject of a mistake: a field, or an entry in a field."""
         name = key.partition(".")[0]
         return INPUTS.get(name, name)
 
     def _no_number(self, name: str) -> str:
-        """The sentence for a limit in the form's own unit that is no number, since the order's
-        sentence names its own unit; empty if it is one.
+        """The sentence for a limit that is no number, in the form's own unit, since the order's
+        sentence names another unit; empty if it is a number.
         """
         unit = next((one.question.unit for one in self.asked if one.input == name), None)
         if unit is None or isinstance(_scaled(self.cleaned_data.get(name, ""), 1), int):
@@ -138,14 +138,14 @@ def form_field(one: OrderField) -> forms.Field:
     if one.kind is str:
         return forms.CharField(max_length=4096, widget=forms.TextInput(attrs=PLAIN), **common)
     is_whole = one.kind is int and question.unit is None
-    # a numeric keypad has no minus
+    # a numeric keypad has no minus sign
     mode = "text" if one.is_signed else "numeric" if is_whole else "decimal"
     return number_field(mode=mode, **common)
 
 
 def number_field(*, mode: str = "numeric", **common: Any) -> forms.CharField:
-    """The form field of a number. The order checks it as text and reports mistakes; a browser would
-    discard invalid text.
+    """The form field of a number. The order checks the number as text and reports mistakes, while a
+    browser would discard invalid text.
     """
     widget = forms.TextInput(attrs={"inputmode": mode})
     return forms.CharField(max_length=40, widget=widget, **{"required": False, **common})
@@ -164,7 +164,7 @@ def _text_area(rows: int) -> forms.Textarea:
 def fill_in(
     asked: Iterable[OrderField], order: Mapping[str, Any], *, masked: bool = False
 ) -> dict[str, Any]:
-    """The form's contents for an order like this one, without its secrets, or with their masks."""
+    """The form's contents for an order like this one, without secrets, or with masked ones."""
     return {one.input: _format(one, order[one.name], masked=masked) for one in asked}
 
 
@@ -185,7 +185,7 @@ def _read(one: OrderField, answer: Any) -> Any:
 def _format(one: OrderField, value: Any, *, masked: bool = False) -> Any:
     question = one.question
     if one.kind is list:
-        # of several choices none is left out
+        # if there are several choices, one is always made
         return "" if question.choices and len(value) > 1 else "\n".join(value)
     if one.kind is dict:
         return "\n".join(_entries(one, value, masked=masked))
@@ -197,19 +197,19 @@ def _format(one: OrderField, value: Any, *, masked: bool = False) -> Any:
 
 
 def _entries(one: OrderField, table: Mapping[str, Any], *, masked: bool) -> Iterator[str]:
-    """A table's lines; an entry with a secret is asked again."""
+    """The lines of a table. The user must enter an entry with a secret again."""
     for name, value in table.items():
         if masked or MASK not in str(value):
             yield f"{name}{one.question.mark}{plain(value)}"
 
 
 def as_sentence(message: str) -> str:
-    """The message with a capital, unless it begins with a URL, which is quoted as it is."""
+    """The message with a capital letter, unless it begins with a URL, which is quoted unchanged."""
     return message if "://" in message.partition(" ")[0] else capfirst(message)
 
 
 def lines(text: str) -> list[str]:
-    """The entries of a typed list; remarks begin with #."""
+    """The entries in a typed list. Comments begin with #."""
     return [line for raw in text.splitlines() if (line := raw.strip()) and not line.startswith("#")]
 
 
@@ -222,7 +222,7 @@ def plain(value: object) -> str:
 
 
 def _scaled(text: str, by: int) -> str | int:
-    """The number in the order's unit; the order refuses invalid ones."""
+    """The number in the order's unit. The order refuses invalid numbers."""
     try:
         return round(float(text) * by)
     except (ValueError, OverflowError):

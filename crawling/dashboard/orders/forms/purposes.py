@@ -1,4 +1,4 @@
-"""The beginning of the form of a new crawl: the choice of a purpose."""
+"""The beginning of the form for a new crawl: the choice of a purpose."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PurposeCard:
     title: str
     icon: str
     sentence: str
-    #: the key of the section that is open, and right under the start URLs
+    #: the key of the section that is open, directly under the start URLs
     opens: str = ""
 
 
@@ -68,13 +68,13 @@ def schedule_for(purpose: str) -> dict[str, Any]:
     return schedule_answers(ScheduleTiming(cron=line).model_dump()) | ANY_ZONE if line else {}
 
 
-#: the account's zone is offered
+#: the account's zone is suggested
 ANY_ZONE = {"time_zone": ""}
 
 
 def switched(answers: Mapping[str, Any], old: Purpose, new: Purpose) -> dict[str, Any]:
-    """The answers with those of the new purpose, except answers that differ from the old purpose's,
-    which a user has given.
+    """The answers with the suggestions of the new purpose. Answers that differ from the old
+    purpose's suggestions are kept, since a user has given them.
     """
     suggested, wanted = answers_for(old), answers_for(new)
     changed = {
@@ -97,5 +97,5 @@ def switched_schedule(
 
 
 def _is_yes(answer: Any) -> bool:
-    """A box that is ticked sends `on`, and one that is not ticked sends nothing."""
+    """Whether the box is ticked: it then sends `on`, and otherwise nothing."""
     return answer in (True, "on", "true")

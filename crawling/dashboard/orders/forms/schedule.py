@@ -1,4 +1,4 @@
-"""The form of a schedule: in words, by an interval or by a cron line."""
+"""The form for a schedule: in words, by an interval or by a cron line."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ COMMON = ("catch_up", "time_zone")
 
 
 class ZoneSelect(forms.Select):
-    """All time zones by region, so that typing the beginning of a city finds it; the chosen one,
-    the account's and UTC come first.
+    """All time zones by region, so that typing the beginning of a city's name finds it. The chosen
+    zone, the account's zone and UTC come first.
     """
 
     def render(
@@ -73,8 +73,8 @@ class ZoneSelect(forms.Select):
 
 @cache
 def _zones_by_region() -> SafeString:
-    """A choice of time zones. With 440 zones, a widget's template for each takes as long as the
-    rest of a page.
+    """The HTML of a choice of time zones. With 440 zones, rendering a widget's template for each
+    takes as long as the rest of the page.
     """
     names = sorted(name for name in zones() if name.partition("/")[0] in REGIONS)
     groups = (
@@ -92,7 +92,7 @@ def _zones_by_region() -> SafeString:
 
 
 class ScheduleForm(forms.Form):
-    """Only has the questions; `set_schedule` decides what is valid."""
+    """The questions about a schedule. `set_schedule` decides which answers are valid."""
 
     repeat = forms.ChoiceField(
         label="Repeat", required=False, choices=REPEATS, initial=NEVER, widget=forms.RadioSelect
@@ -144,7 +144,7 @@ class ScheduleForm(forms.Form):
 
     @property
     def is_never(self) -> bool:
-        """Whether it asks for no schedule."""
+        """Whether the answers ask for no schedule."""
         return not self.cleaned_data.get("repeat")
 
     def clean(self) -> None:
@@ -184,8 +184,8 @@ def schedule_answers(timing: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cron_answers(line: str) -> Iterator[tuple[str, Any]]:
-    """The cron line in words if they mean the same, with the line beside them for users who know
-    cron.
+    """The cron line in words, if these have the same meaning, with the line beside them for users
+    who know cron.
     """
     words = read_words(line) if line else None
     if words is None:

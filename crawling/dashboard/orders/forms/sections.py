@@ -1,4 +1,4 @@
-"""The folded sections of a crawl's form: each shows its settings in a line."""
+"""The folded sections of a crawl's form. Each shows its settings in a line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crawling.orders.sections.thresholds import ThresholdsPart
 
 LONGEST = 40
 CLAIM = "claim_"
-#: the width of a field alone in its row
+#: the width of a field that is alone in its row
 ALONE = "alone"
 QUESTIONS = {one.input: one.question for one in FIELDS}
 
@@ -29,14 +29,14 @@ QUESTIONS = {one.input: one.question for one in FIELDS}
 class FormSection:
     key: str
     title: str
-    #: the summary while nothing is set
+    #: the summary while no field is set
     usual: str
-    #: the form's fields; fields that begin with `prefix` also belong to it
+    #: the form's fields; fields whose names begin with `prefix` belong to the section, too
     names: Sequence[str]
     prefix: str = " "
-    #: a template with a sentence over the questions
+    #: a template with a sentence above the questions
     note: str = ""
-    #: a field, and a template with what stands under it
+    #: a field, and the template that is shown below it
     below: tuple[str, str] = ("", "")
 
 
@@ -89,7 +89,7 @@ SECTIONS = (
         "reading",
         "Content and archive",
         "All links are followed; every answer is stored.",
-        # those first that can be edited
+        # the fields that can be edited come first
         ("extractor", "extract", "archive", "obey_nofollow"),
         below=("extract", "crawling/sections/_save_extractor.html"),
     ),
@@ -97,7 +97,7 @@ SECTIONS = (
         "reuse",
         "Reuse and revisits",
         "Every run requests every page.",
-        # those first that can be edited
+        # the fields that can be edited come first
         (
             *("revisit_days", "visits_a_day", "visit_policy", "reuse_seconds", "deduplicate"),
             "replay_file",
@@ -110,10 +110,10 @@ SECTIONS = (
 class FieldRow:
     #: the class of the page's style
     width: str
-    #: a sentence over them
+    #: a sentence above the fields
     above: str
     fields: list[forms.BoundField]
-    #: a template with what stands under them; empty: nothing
+    #: the template that is shown below the fields; empty if there is none
     below: str = ""
 
 
@@ -121,12 +121,14 @@ class FieldRow:
 class FoldedSection:
     section: FormSection
     fields: Sequence[forms.BoundField]
-    #: the user had it open when the form was sent
+    #: whether the section was open when the user sent the form
     was_open: bool = False
 
     @property
     def rows(self) -> list[FieldRow]:
-        """The rows of fields: fields of one width share a row, until a question begins another."""
+        """The rows of fields. Adjacent fields of one width share a row, until a question starts a
+        new row.
+        """
         rows: list[FieldRow] = []
         for field in self.fields:
             width, question = _width(field), QUESTIONS.get(field.name)
@@ -146,12 +148,12 @@ class FoldedSection:
 
     @property
     def is_open(self) -> bool:
-        """Open a section with a mistake, so that the mistake is seen."""
+        """Whether the section is open: a section with a mistake is, so that the mistake is seen."""
         return self.was_open or any(field.errors for field in self.fields)
 
 
 def sections_of(form: forms.Form, *, unfolded: Collection[str] = ()) -> dict[str, FoldedSection]:
-    """The sections whose first question the form has, by key; `unfolded` has the keys of open
+    """The sections whose first question is in the form, by key. `unfolded` has the keys of open
     ones.
     """
     return {
@@ -171,7 +173,7 @@ def sections_of(form: forms.Form, *, unfolded: Collection[str] = ()) -> dict[str
 def _describe_field(field: forms.BoundField) -> str:
     """Label and answer, if it is not the default.
 
-    For a long field, or one that may contain secrets, only its lines are counted.
+    Of a long field, or one that may contain secrets, only the number of lines is shown.
     """
     value = field.value()
     if value in (None, "", False) or str(value) == str(field.field.initial):
@@ -188,7 +190,7 @@ def _describe_field(field: forms.BoundField) -> str:
 
 
 def _short(text: str) -> str:
-    """A number with two decimals at most; other text cut off."""
+    """A number with at most two decimals, or a text that is cut."""
     try:
         return f"{float(text):,.2f}".removesuffix(".00")
     except ValueError:
@@ -196,7 +198,9 @@ def _short(text: str) -> str:
 
 
 def _width(field: forms.BoundField) -> str:
-    """The number of fields in a row: four short answers, two lines of text, one check box."""
+    """The width of a field in its row: four short answers, two lines of text, or one check box
+    share a row.
+    """
     if isinstance(field.field, forms.BooleanField):
         return ALONE
     is_short = "inputmode" in field.field.widget.attrs or isinstance(field.field, forms.ChoiceField)
@@ -204,5 +208,7 @@ def _width(field: forms.BoundField) -> str:
 
 
 def _choices(field: forms.BoundField) -> list[tuple[str, str]]:
-    """The choices of a field. Ours are plain pairs; a form's may also be groups or callables."""
+    """The choices of a field. Our choices are plain pairs; those of a form may also be groups or
+    callables.
+    """
     return list(cast("Any", field.field).choices)

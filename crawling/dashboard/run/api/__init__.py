@@ -1,1 +1,1 @@
-"""The JSON of one crawl."""
+"""The JSON of a single crawl."""

@@ -2,8 +2,8 @@
 the archive's files; `/api/v1/disk`: their size.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from collections.abc import Iterator
 from datetime import datetime

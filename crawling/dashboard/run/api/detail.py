@@ -1,4 +1,4 @@
-"""A crawl in full, for programs."""
+"""All facts about a crawl, for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of the endpoints of a run's findings."""
+"""Answers of the endpoints about a run's findings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`/api/v1/crawls/{id}/…`: what a run has found."""
+"""`/api/v1/crawls/{id}/…`: the findings of a run."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -2,8 +2,8 @@
 the run's sites as a tree.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from dataclasses import asdict
 from datetime import datetime
@@ -255,7 +255,7 @@ def _url(row: Url) -> dict[str, Any]:
         name: getattr(row, name)
         for name in ("url", "depth", "attempts", "rank", "lane", "due_at", "error")
     }
-    # annotated, which mypy does not see
+    # an annotation, which mypy does not see
     return {"id": row.pk, "host": getattr(row, "host_name"), **kept}  # noqa: B009
 
 

@@ -1,7 +1,7 @@
-"""`/api/v1/crawls/{id}/…`: one run deleted, and which runs are kept."""
+"""`/api/v1/crawls/{id}/…`: the deletion of single runs, and the rules on which runs are kept."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ from serving.schemas import Schema
 
 kept = Router()
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="number of a run of the crawl")]
-#: read by `crawling.orders.retention`, as every door does
+#: read by `crawling.orders.retention`, as on pages and on the command line
 Rules = Annotated[
     dict[str, Any],
     WithJsonSchema(

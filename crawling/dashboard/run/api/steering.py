@@ -1,7 +1,7 @@
-"""`/api/v1/crawls/{id}/VERB`: what an operator does to a crawl."""
+"""`/api/v1/crawls/{id}/VERB`: the actions of an operator on a crawl."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from typing import Annotated, Any
 
@@ -77,7 +77,7 @@ def summary(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def _add_endpoint(word: str, verb: Verb) -> None:
-    """Add an endpoint at the verb's word, under an operation id of it."""
+    """Add an endpoint at the verb's word, with the operation id of the verb."""
 
     def steer_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
         return _steered(request, crawl_id, verb)

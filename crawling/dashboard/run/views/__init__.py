@@ -1,1 +1,1 @@
-"""The pages of one crawl."""
+"""The pages of a single crawl."""

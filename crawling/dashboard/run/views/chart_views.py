@@ -1,4 +1,4 @@
-"""A run's numbers over time, and the evidence for finding out why it does not fetch."""
+"""A run's numbers over time, and the evidence for finding the reason why it does not fetch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.requests import asked_text, render_live
 
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no numbers
 NEVER_STARTED = "there is nothing to tell of it yet"
 
 
@@ -38,13 +38,13 @@ def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @of_run(NEVER_STARTED)
 def numbers(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
-    """The numbers behind a run's charts, or behind those of one of its hosts, as CSV."""
+    """Send the numbers behind a run's charts, or behind those of one of its hosts, as CSV."""
     chart, _ = _chart(run, asked_text(request.GET, "host"))
     return send(chart_file(f"crawl-{run.crawl_id}-run-{run.number}-by-time", chart))
 
 
 def _chart(run: Run, host: str) -> tuple[TimeSeries, bool]:
-    """The chart of the run, or of the host with this name; and whether its earlier pages are
+    """The chart of the run, or of the host with this name, and whether its earlier pages are
     missing.
     """
     if not host:

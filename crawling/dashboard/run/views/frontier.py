@@ -1,5 +1,5 @@
-"""The frontier of a run: list waiting URLs, send them ahead or to the end, take them out, put them
-back, export them; and the run's sites as a tree of directories.
+"""The frontier of a run: list waiting URLs, move them to the front or to the end, take them out,
+put them back, and export them. Also the run's sites as a tree of directories.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from serving.downloads import send, text_file
 from serving.requests import asked_text
 
 SHOWN = 100
-#: the actions for the URLs of each place, and the words on their buttons
+#: the actions on the URLs of each list, and the words on their buttons
 DEEDS = {
     WAITING: {
         UrlAction.FIRST: "Move to front",
@@ -50,8 +50,8 @@ LONGEST_PATH = 2000
 
 @of_run("it has no queue yet", methods=("GET", "HEAD", "POST"))
 def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, containing
-    `?q=`, after the URL `?after=`.
+    """Show the latest run's frontier, or that of `?run=`: the list `?place=`, of `?host=`,
+    containing `?q=`, after the URL `?after=`.
     """
     if request.method == "POST":
         return _handle(request, run)
@@ -75,14 +75,14 @@ def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run("it has no queue yet")
 def text(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
-    """All URLs that the page would list, one a line."""
+    """Send all URLs that the page would list, one a line."""
     lines = as_text(run, FrontierFilter.read(request.GET))
     return send(text_file(f"frontier-{run.crawl_id}-run-{run.number}", lines))
 
 
 @needs("crawling.change_crawljob")
 def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Apply the action to the ticked URLs, or, once confirmed, to all that are found."""
+    """Apply the action to the ticked URLs or, once confirmed, to all found URLs."""
     wanted, name = FrontierFilter.read(request.POST), request.POST.get("deed", "")
     address = f"{reverse('crawling:frontier', args=[run.crawl_id])}?{request.POST.get('query', '')}"
     deed = next((deed for deed in DEEDS.get(wanted.place, {}) if deed == name), None)
@@ -128,7 +128,9 @@ def _message_result(request: HttpRequest, deed: UrlAction, count: int, *, is_mor
 
 @authenticated(needs="crawling.view_crawljob")
 def show_tree(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Directories of the hosts with their counts and sizes; `?path=` shows the contents of one."""
+    """Show directories of the hosts with their counts and sizes. `?path=` shows the contents of
+    one.
+    """
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     tree = site_tree(run, _path(request)) if run else None

@@ -1,4 +1,4 @@
-"""The part of pages that tells the lag of data that they show."""
+"""The part of pages that shows the lag of their data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from serving.access import AuthenticatedRequest
 
 @of_run("nothing is derived of its pages")
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show the lag of the data `?of=`, else of the links; a page that shows it requests it again
-    and again.
+    """Show the lag of the data `?of=`, or by default of the links. A page that shows a lag requests
+    it again and again.
     """
     name = request.GET.get("of", "")
     derived = Derived(name) if name in list(Derived) else Derived.LINKS

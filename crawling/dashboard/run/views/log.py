@@ -1,5 +1,5 @@
-"""The log of a run on a page of its own: its growing end, earlier lines, the lines around one, and
-all of it as a file.
+"""The page with the log of a run: its growing end, earlier lines, the lines around a given one, and
+the whole log as a file.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from serving.access import AuthenticatedRequest
 from serving.downloads import send
 from serving.requests import render_live, wants_fragment
 
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no log
 NEVER_STARTED = "it has no log yet"
-#: lines at a time: few enough for a browser to search and to show at once
+#: the number of lines on a page, few enough for a browser to search and to show at once
 SHOWN = 1_000
 
 

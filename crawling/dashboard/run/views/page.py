@@ -1,5 +1,5 @@
-"""The page of one crawl: its state and the reason, its progress, and what to do about it; with its
-pages and hosts in full.
+"""The page of a crawl: its state with the reason, its progress, and the possible actions. Also the
+full lists of its pages and hosts.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ PAGE_FILTERS = {
     "unread": "Show",
     **SPAN,
 }
-#: words for values of filters
+#: the words for the values of filters
 PAGE_WORDS = {"type": dict(PageKind.choices), "unread": {"1": "incomplete only"}}
-#: the same of pages
+#: sort keys of pages, with their heads
 PAGE_COLUMNS = (
     ("status", "Status", False),
     ("type", "Type", False),
@@ -72,9 +72,9 @@ HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "D
 
 @authenticated(needs="crawling.view_crawljob")
 def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the latest run, or that of `?run=`; its log from `?level=`, containing `?text=`, before
-    the line `?before=`. Without a query (`?overview` asks for this page), a crawl with a purpose
-    leads to its results.
+    """Show the latest run, or that of `?run=`, with its log from `?level=`, containing `?text=`,
+    before the line `?before=`. Without a query, a crawl with a purpose leads to its results;
+    `?overview` asks for this page.
     """
     job = get_object_or_404(CrawlJob.objects.select_related("schedule"), pk=pk)
     schedule = getattr(job, "schedule", None)
@@ -109,8 +109,8 @@ def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the pages of a run that `asked_pages` selects, by `?sort=`, after the page `?after=` or
-    just before `?before=`; `?page=` is the number of that page of the list.
+    """List the pages of a run that `asked_pages` selects, sorted by `?sort=`, after the page
+    `?after=` or just before `?before=`. `?page=` is the number of that page of the list.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     run, wanted, sort = asked_run(request, job), asked_pages(request), request.GET.get("sort", "")
@@ -121,8 +121,8 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         with errors_told(request, SearchTookTooLong):
             window = pages_of(run, wanted, most=most, sort=sort, after=after, before=before)
             count = page_count(run, wanted)
-    # The statuses have no numbers: a count of URLs is not the count of pages, since some pages
-    # failed after their answer (a loop of redirects) and others are withdrawn.
+    # The statuses have no numbers, since the number of URLs with a status is not the number of
+    # pages: some pages failed after their answer (a loop of redirects), and others are withdrawn.
     counted = (
         run.status_counts.filter(urls__gt=0, status__gt=0).values_list("status") if run else []
     )
@@ -191,7 +191,7 @@ def _which(request: AuthenticatedRequest) -> WhichHosts:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Try the failed URLs of the latest run again: those of `status`, the one with the id `url`, or
+    """Try failed URLs of the latest run again: those with `status`, the one with the id `url`, or
     all.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
@@ -212,7 +212,7 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _number(request: AuthenticatedRequest, name: str, *, most_digits: int = 18) -> int | None:
-    """A number from a form, which may be negative; None if not given. Raises CrawlError."""
+    """A number from a form, which may be negative; None if it is missing. Raises CrawlError."""
     text = request.POST.get(name, "")
     if text and whole_number(text.removeprefix("-"), most_digits=most_digits) is None:
         raise CrawlError("A status is a number, like 404.")

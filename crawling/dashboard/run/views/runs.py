@@ -1,5 +1,5 @@
-"""The runs of a crawl: the size of each, its removal and the rules for that; and the pages that
-delete a crawl or a run, which say what is deleted with it, and for how long it can be restored.
+"""The runs of a crawl: the size of each, its removal, and the rules for that. Also the pages that
+delete a crawl or a run, which say what is deleted with it, and how long it can be restored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DELETED = "is deleted. For 24 hours you can restore it from Recently deleted."
 
 
 class RetentionForm(forms.Form):
-    """Only has the questions; `read_retention` decides what is valid."""
+    """The questions about retention. `read_retention` decides which answers are valid."""
 
     keep_runs = forms.CharField(
         label="Keep last N runs",
@@ -58,7 +58,7 @@ class RetentionForm(forms.Form):
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List runs with their fates; a POST sets the rules, or shows their effect."""
+    """List runs with their fates. A POST sets the rules, or shows their effect."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = RetentionForm(request.POST or None, initial=crawl.retention)
     would: Retention | None = None
@@ -82,7 +82,7 @@ def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.delete_crawljob")
 def _preview(request: AuthenticatedRequest, form: RetentionForm) -> Retention | None:
-    """The rules of the form; None if it has errors, which it shows."""
+    """The rules in the form; None if it has errors, which the form then shows."""
     if not form.is_valid():
         return None
     would, errors = read_retention(form.fields_of_retention())
@@ -92,7 +92,7 @@ def _preview(request: AuthenticatedRequest, form: RetentionForm) -> Retention | 
 
 @needs("crawling.delete_crawljob")
 def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -> bool:
-    """Set the rules. Return whether it succeeded; otherwise the form says why not."""
+    """Set the rules. Return whether it succeeded; otherwise the form says why it did not."""
     if not form.is_valid():
         return False
     try:

@@ -1,4 +1,4 @@
-"""The share links of a crawl: list them, create one, revoke one."""
+"""The share links of a crawl: list them, create a link, revoke one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from serving.access import AuthenticatedRequest, authenticated
 @never_cache
 @sensitive_variables("token", "address")
 def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the crawl's links; a POST creates one, and shows its address in this answer only."""
+    """List the crawl's links. A POST creates a link, and shows its address in this answer only."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     address, error = "", ""
     days = request.POST.get("days", str(USUAL_DAYS)).strip()

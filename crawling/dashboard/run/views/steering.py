@@ -1,5 +1,5 @@
-"""Start, pause, resume, stop and abort by a button on any page, then return to that page; hand a
-crawl over.
+"""Start, pause, resume, stop and abort a crawl by a button on any page, then return to that page.
+Also hand a crawl over.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from crawling.runs.verbs import VERBS, Verb, offered
 from serving.access import AuthenticatedRequest, authenticated
 
 _AT_WORK = ("queued", "waiting", "running")
-#: states in which a crawl does what was requested; with other states the message would contradict
-#: them
+#: for each action, the states in which the crawl follows it; in other states the message would
+#: contradict the state
 STATES_AFTER = {
     "start": _AT_WORK,
     "resume": _AT_WORK,
@@ -36,8 +36,8 @@ STATES_AFTER = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
-    """Do the action, or say why it cannot be done. An action that loses something is confirmed
-    first.
+    """Perform the action, or show the reason why it is impossible. An action that loses something
+    is confirmed first.
     """
     job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
     with errors_told(request, CrawlError, BadKeepTime):
@@ -45,7 +45,7 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
         if is_asked and (sentence := consequence(job, verb)):
             return _confirm(request, job, verb, sentence)
         act.do(job, by=request.user, **_wish(act, request.POST.get("keep_minutes", "")))
-        # not its state, which has changed again by the time the page is read
+        # without the state, which may have changed again before the page is read
         tell(
             request,
             f"{verb.capitalize()} of {job.name} requested.",
@@ -83,7 +83,7 @@ def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
 
 
 def _wish(verb: Verb, keep_minutes: str) -> dict[str, float]:
-    """The seconds of a form. Raises CrawlError if they are no number."""
+    """The seconds in a form. Raises CrawlError if they are no number."""
     try:
         return {"keep_seconds": 60 * float(keep_minutes)} if verb.may_keep and keep_minutes else {}
     except ValueError as error:

@@ -2,8 +2,8 @@
 user's own summary.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -86,7 +86,7 @@ ORDER = {
         },
     ],
 }
-#: read by `crawling.uses.alerts.wording`, as every door does
+#: read by `crawling.uses.alerts.wording`, as on pages and on the command line
 Wish = Annotated[dict[str, Any], WithJsonSchema(ORDER)]
 
 

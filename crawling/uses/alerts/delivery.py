@@ -43,18 +43,18 @@ ANSWER_SECONDS = 10.0
 ANSWER_BYTES = 64 * 1024
 logger = logging.getLogger(__name__)
 
-#: the time that a sender has for a delivery; after it another may take the delivery
+#: the time that a sender has for a delivery; after it another sender may take the delivery
 TAKEN_FOR = timedelta(minutes=2)
-#: deliveries that a round sends at most
+#: the most deliveries that a round sends
 ROUND = 50
-#: deliveries that are kept for each listener
+#: the number of deliveries that are kept for each listener
 KEPT = 1000
 
 
 def mail(delivery: Delivery) -> tuple[str, bool]:
-    """Send a delivery by mail. Return a sentence, and whether the mail server has taken it.
+    """Send a delivery by mail. Return a sentence, and whether the mail server has accepted it.
 
-    A second attempt has the same Message-ID, so that readers see one.
+    A second attempt has the same Message-ID, so that readers see only one message.
     """
     if not settings.EMAIL_HOST:
         return "Not sent: no mail server is set (MAIL_URL).", False
@@ -78,7 +78,7 @@ def mail(delivery: Delivery) -> tuple[str, bool]:
             f"used ({error}).",
             False,
         )
-    except ValueError:  # smtplib's own exception; its text would contain a part of the password
+    except ValueError:  # smtplib's own exception, whose text would contain a part of the password
         return (
             f"Not sent: the mail server {settings.EMAIL_HOST} is logged in at in ASCII only; "
             "give MAIL_URL such a user and password.",
@@ -129,7 +129,8 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
             headers=headers,
             method="POST",
             body=body,
-            received=lambda count: time.sleep(line.take(count)),  # keeps to the webhooks' rate
+            # keeps within the rate for webhooks
+            received=lambda count: time.sleep(line.take(count)),
         )
         time.sleep(line.take(len(body)))  # the same for sent bytes; only this delivery waits
         with session.send(request) as response:
@@ -139,8 +140,8 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
 
 
 def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
-    """Send due deliveries, each at least once. Return how many were tried. goes_on: called after
-    each; the rest stays due.
+    """Send due deliveries, each at least once. Return the number of deliveries that were tried.
+    goes_on: called after each; if it returns false, the rest stays due.
 
     After a failure the listener is skipped for the rest of the round, so that its time-outs do not
     delay others.
@@ -163,9 +164,9 @@ def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
 
 @transaction.atomic
 def _take(troubled: Collection[int]) -> Delivery | None:
-    """Take the next delivery, so that no other sender takes it.
+    """Reserve the next delivery, so that no other sender takes it.
 
-    A try counts from here, even if it kills this process; after the last try the delivery is no
+    This counts as a try, even if the try kills this process. After the last try the delivery is no
     longer due.
     """
     now = timezone.now()

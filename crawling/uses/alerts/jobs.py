@@ -1,5 +1,5 @@
-"""The background jobs that send due deliveries, and that sum up weeks that have ended. The
-scheduler requests them, and finds lasting states for alerts.
+"""The background jobs that send due deliveries and write weekly summaries. The scheduler requests
+them, and finds lasting states that listeners must be alerted of.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from crawling.uses.alerts.weekly import due_summaries, leave_summaries
 
 
 def _work(job: RunningJob) -> JobResult:
-    # modules that talk to servers are imported only where they are needed
+    # modules that connect to servers are imported only where they are needed
     from crawling.uses.alerts.delivery import send_due
 
     return {"tried": send_due(goes_on=_is_free)}
 
 
 def _is_free() -> bool:
-    """Whether no user waits for this worker, which slow receivers would delay."""
+    """Whether no user waits for this worker; slow receivers would delay that user."""
     try:
         return not do_users_wait()
     except RedisError:
@@ -45,7 +45,7 @@ SENDING = JobKind(
     label="sending of alerts",
     done="done",
     work=_work,
-    # it has a count; messages are rows of their own
+    # the result is a number; messages are separate rows
     effects=dict.fromkeys(JobEvent, JobEffect.KEEP),
     seconds=15 * 60,
     scope=JobScope.INSTALLATION,
@@ -56,7 +56,7 @@ SUMMING = JobKind(
     label="weekly summaries",
     done="done",
     work=lambda job: {"left": leave_summaries()},
-    effects=dict.fromkeys(JobEvent, JobEffect.KEEP),  # it has a count; deliveries are rows
+    effects=dict.fromkeys(JobEvent, JobEffect.KEEP),  # the result is a number; deliveries are rows
     seconds=15 * 60,
     queue=IDLE,
     scope=JobScope.INSTALLATION,
@@ -66,14 +66,14 @@ KINDS = (SENDING, SUMMING)
 
 
 def wake_courier() -> None:
-    """Ask for one job for all that is due, unless one is open."""
+    """Request one job for all due deliveries, unless one is open."""
     due = Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__in=listening())
     if due.exists():
         request_job(SENDING, None, by=None, subject="due")
 
 
 def sum_up_weeks() -> None:
-    """Ask for one job for all whose week has ended, unless one is open."""
+    """Request one job for all listeners whose week has ended, unless one is open."""
     if next(due_summaries(timezone.now()), None):
         request_job(SUMMING, None, by=None, subject="due")
 

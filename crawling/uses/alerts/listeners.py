@@ -21,16 +21,16 @@ from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.notify import leave_test_delivery
 from crawling.uses.alerts.wording import MAILTO, is_mailbox, read_listener
 
-#: fields whose changes the activity log shows
+#: the fields whose changes are shown in the activity log
 AUDITED = ("url", "events", "crawl_id", "message_format", "is_on")
 
 
 def save_listener(
     fields: Mapping[str, Any], *, by: User, listener: Listener | None = None
 ) -> Listener:
-    """Make a listener with a secret of its own, or change one.
+    """Create a listener with a new secret, or change a listener.
 
-    Raises BadOrder with a sentence by field.
+    Raises BadOrder with a sentence for each field.
     """
     if listener and listener.user:
         raise BadOrder({"listener": f"{listener} is a choice of that user, under Preferences"})
@@ -52,7 +52,7 @@ def save_listener(
             for field, value in {**values, "crawl_id": order.crawl}.items():
                 setattr(row, field, value)
             if AlertEvent.WEEK in order.events and AlertEvent.WEEK not in (before["events"] or ()):
-                row.week_told_at = timezone.now()  # its first week is the one that has begun
+                row.week_told_at = timezone.now()  # its first week is the current one
             row.save()
             changes = {field: (before[field], getattr(row, field)) for field in AUDITED}
             note(by, row, "changed" if listener else "created", changes)
@@ -69,7 +69,7 @@ def _with_secret(row: Listener) -> Listener:
 
 
 def _locked(listener: Listener) -> Listener:
-    """The present row; saving a deleted one would bring it back."""
+    """The listener's current row, locked. To save a deleted listener would restore it."""
     row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
     if row is None:
         raise BadOrder({"listener": f"{listener} has been removed; create it again"})
@@ -77,7 +77,9 @@ def _locked(listener: Listener) -> Listener:
 
 
 def remove_listener(listener: Listener, *, by: User) -> None:
-    """Remove the listener with its deliveries, sent or not. It can be restored for a day."""
+    """Remove the listener with its deliveries, sent or not. The listener can be restored for a
+    day.
+    """
     with transaction.atomic():
         note(by, listener, "deleted", {"url": (listener.address, None)})
         Listener.objects.filter(pk=listener.pk).update(removal_asked_at=timezone.now())
@@ -125,7 +127,7 @@ def _drop(row: Listener, by: User | None) -> None:
 
 
 def why_no_summary(user: User) -> str:
-    """Why no weekly summary can be sent to a user; "" if one can."""
+    """The reason why no weekly summary can be sent to a user; "" if one can be sent."""
     if not settings.EMAIL_HOST:
         return "Off: this installation has no mail server (MAIL_URL)."
     if not user.email:
@@ -134,7 +136,7 @@ def why_no_summary(user: User) -> str:
 
 
 def choose_summary(user: User) -> None:
-    """Let a user get a weekly summary of the user's own crawls by mail. Raises BadOrder."""
+    """Send a user a weekly summary of the user's own crawls by mail. Raises BadOrder."""
     if why_not := why_no_summary(user):
         raise BadOrder({"is_on": why_not})
     told = {"events": [AlertEvent.WEEK], "created_by": user, "week_told_at": timezone.now()}
@@ -145,14 +147,14 @@ def choose_summary(user: User) -> None:
 
 
 def drop_summary(user: User, *, by: User) -> None:
-    """End a user's weekly summary. Without one nothing happens."""
+    """End a user's weekly summary. If there is none, nothing happens."""
     if row := Listener.objects.filter(user=user).first():
         with transaction.atomic():
             _drop(row, by)
 
 
 def mailboxes_of(user: User) -> list[Listener]:
-    """The listeners with the address of an account; while the account is locked they get no
+    """The listeners with the address of an account. While the account is locked they get no
     alerts.
     """
     found = Listener.objects.filter(user=None, url__iexact=f"{MAILTO}{user.email}")
@@ -172,7 +174,7 @@ def hand_mailbox_over(listener: Listener, receiver: User, *, by: User | None) ->
 
 
 def forget_account(user: User, by: User) -> None:
-    """Delete the listeners with the address of an account that is deleted, for good. To be called
+    """Permanently delete the listeners with the address of an account that is deleted. To be called
     in a transaction.
     """
     theirs = Q(user=user) | Q(user=None, url__iexact=f"{MAILTO}{user.email or user.pk}")
@@ -181,7 +183,7 @@ def forget_account(user: User, by: User) -> None:
 
 
 def send_again(delivery: Delivery, *, by: User) -> None:
-    """Send a delivery again, from its first attempt on."""
+    """Send a delivery again, beginning with its first attempt."""
     with transaction.atomic():
         note(by, delivery.listener, "sent again", {"delivery": (None, delivery.pk)})
         Delivery.objects.filter(pk=delivery.pk).update(

@@ -19,9 +19,9 @@ from crawling.uses.alerts.wording import MAILTO
 class Listener(models.Model):
     """A server (a webhook) or a mailbox (mailto:) that receives alerts.
 
-    The secret signs the messages to a webhook. A user's own listener has no name and no address of
-    its own, and gets only the weekly summary: the user chose it, and administrators cannot change
-    it.
+    The secret signs the messages to a webhook. A user's own listener has neither a name nor an
+    address, and gets only the weekly summary. The user has chosen it, and administrators cannot
+    change it.
     """
 
     name = models.CharField(max_length=100)
@@ -79,12 +79,12 @@ class Listener(models.Model):
 
     @property
     def address(self) -> str:
-        """That of the account may change."""
+        """The address for alerts. The address of an account may change."""
         return f"{MAILTO}{self.user.email}" if self.user else self.url
 
     @property
     def account(self) -> User | None:
-        """The user in whose time zone its week ends."""
+        """The user in whose time zone the listener's week ends."""
         return self.user or self.created_by
 
     @property
@@ -100,7 +100,8 @@ class Listener(models.Model):
 class Delivery(models.Model):
     """One event for one listener.
 
-    It is written with the event, and sent afterwards until it has arrived or was tried too often.
+    It is stored together with the event, and sent afterwards until it has arrived or was tried too
+    often.
     """
 
     listener = models.ForeignKey(Listener, models.CASCADE, related_name="deliveries")
@@ -133,8 +134,8 @@ class Delivery(models.Model):
 
 
 class Notice(models.Model):
-    """A lasting state of which listeners were alerted; the row is deleted when the state ends, so
-    that the next one is alerted again.
+    """A lasting state that listeners were alerted of. The row is deleted when the state ends, so
+    that the next such state causes an alert again.
     """
 
     key = models.CharField(

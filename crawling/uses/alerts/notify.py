@@ -1,5 +1,5 @@
-"""Notify listeners of events, and of lasting states, once for each: a long wait for resources, an
-unsafe pool.
+"""Notify listeners of events, and once of each lasting state: a long wait for resources, an unsafe
+pool.
 
 Deliveries are written in the event's own transaction, so that no alert is sent for an event that
 was rolled back.
@@ -44,7 +44,7 @@ from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.uses.alerts.models import Delivery, Listener, Notice
 from crawling.uses.alerts.wording import MAILTO, TEST_EVENT
 
-#: addresses are written out, since reversing them would load all of the site's views, which takes a
+#: addresses are written out, since reversing them would load all views of the site. That takes a
 #: second of processor time, and more on a busy machine: too long for the transaction of a start,
 #: which holds the run's lock
 CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts/{}/"
@@ -53,11 +53,11 @@ OF_PAGES = (
     *(AlertEvent.LINKS_BROKEN, AlertEvent.LINKS_FIXED),
 )
 MINUTE = timedelta(minutes=1)
-#: the prefix of the keys of waits; the number of the run follows
+#: the prefix of the keys of waits, before the number of the run
 WAIT = "wait/"
-#: alerts for waits in one round; the rest follow in the next
+#: the most alerts for waits in one round; the others follow in the next
 AT_A_TIME = 20
-#: the path from a request to its run's order; null means no limit
+#: the path from a request to a field of its run's order; null means no limit
 ORDERED = "process__run_process__run__crawl__thresholds"
 ALLOWED_MINUTES = Case(
     When(
@@ -69,7 +69,7 @@ ALLOWED_MINUTES = Case(
 
 
 def listening() -> QuerySet[Listener]:
-    """The listeners that get alerts: enabled ones, except mailboxes of locked accounts, and of
+    """The listeners that get alerts: enabled listeners, except mailboxes of locked accounts and of
     users without an address.
     """
     theirs = User.objects.filter(email__iexact=OuterRef("mailbox"))
@@ -83,7 +83,7 @@ def leave_deliveries(
     run: Run, event: AlertEvent, sentence: str, more: Mapping[str, Any], page: str
 ) -> None:
     """Add a delivery for each listener of the run's events, unless an experiment has ordered the
-    crawl. `crawling.installation.events.alert` says what the facts are.
+    crawl. `crawling.installation.events.alert` describes the facts.
     """
     crawl = run.crawl
     if crawl.pool and Pool.objects.filter(name=crawl.pool, is_experiment=True).exists():
@@ -93,7 +93,7 @@ def leave_deliveries(
 
 
 def forget_page_alerts(crawl: CrawlJob) -> None:
-    """Drop the deliveries that quote pages of a crawl, sent or not."""
+    """Delete the deliveries that quote pages of a crawl, sent or not."""
     Delivery.objects.filter(crawl=crawl, event__in=OF_PAGES).delete()
 
 
@@ -108,7 +108,7 @@ def notify_of_bank(pool: int, name: str, sentence: str) -> None:
 
 
 def leave_test_delivery(listener: Listener, sender: str) -> Delivery:
-    """Add a test delivery for one listener, whatever its events."""
+    """Add a test delivery for one listener, whatever events it gets."""
     now = timezone.now()
     facts = {"name": str(listener), "sentence": f"This is a test, sent by {sender}."}
     body = body_of_event(TEST_EVENT, facts, LISTENER_PAGE.format(listener.pk), now)
@@ -140,9 +140,9 @@ class OngoingState(NamedTuple):
 
 
 def raise_ongoing_alerts() -> None:
-    """Alert of new states and delete ended ones.
+    """Alert listeners of new states, and delete the notices of states that ended.
 
-    Of two concurrent schedulers, one sends the alert.
+    Of two concurrent schedulers, only one sends each alert.
     """
     late = _late(timezone.now())
     is_late = Exists(late.filter(key=OuterRef("key")))  # type: ignore[misc]  # annotated
@@ -160,19 +160,19 @@ def raise_ongoing_alerts() -> None:
 
 
 def _late(now: datetime) -> QuerySet[Request]:
-    """Waits that last for longer than orders allow in silence, with the `key` of their notices."""
+    """Waits that are longer than orders allow without an alert, with the `key` of their notices."""
     at_work = {"process__run_process__run__state__in": WORKING_STATES}
     asked = Request.objects.filter(state=RequestState.WAITING, **at_work)
     key = Concat(Value(WAIT), Cast("process__run_process__run", CharField()))
     return asked.annotate(key=key, allowed=ALLOWED_MINUTES).filter(
-        # no order allows less, so the orders of new waits are not read
+        # no order allows less, so the orders of newer waits are not read
         created_at__lte=now - MINUTE,
         created_at__lt=now - F("allowed") * Value(MINUTE),
     )
 
 
 def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
-    """Some of those without an alert so far, the longest first."""
+    """Some waits without an alert so far, the longest first."""
     new = late.filter(~Exists(Notice.objects.filter(key=OuterRef("key")))).order_by("created_at")
     overdue: dict[int, tuple[int, int]] = {}
     rows = new.values_list("process__run_process__run", "process", "created_at")

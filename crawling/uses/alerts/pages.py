@@ -71,7 +71,7 @@ FORMATS = (
 
 
 class ListenerForm(forms.Form):
-    """Only has the questions; `save_listener` decides what is valid."""
+    """The questions about a listener. `save_listener` decides which answers are valid."""
 
     name = forms.CharField(label="Name", required=False)
     url = forms.CharField(
@@ -204,7 +204,7 @@ def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _week_of(row: Listener) -> dict[str, Any]:
-    """When the summary's next week ends, and the name of an invalid zone."""
+    """The end of the summary's next week, and the name of the zone if that is invalid."""
     zone, name = zone_of(row), zone_name(row)
     end = week_end(timezone.now(), zone) + WEEK
     wrong = "" if str(zone) == name else name
@@ -213,7 +213,7 @@ def _week_of(row: Listener) -> dict[str, Any]:
 
 @authenticated(needs=NEEDS, methods=("POST",))
 def own_summary(request: AuthenticatedRequest) -> HttpResponse:
-    """Start the user's weekly summary by mail, or with `off` end it."""
+    """Start the user's weekly summary by mail, or end it if the form has `off`."""
     with errors_told(request, BadOrder):
         if "off" in request.POST:
             drop_summary(request.user, by=request.user)
@@ -225,7 +225,7 @@ def own_summary(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _own_summary(user: User) -> dict[str, Any] | None:
-    """The weekly summary of this user; None if the user sees no crawls."""
+    """The facts about this user's weekly summary; None if the user may see no crawls."""
     if not user.has_perm(NEEDS):
         return None
     row = Listener.objects.filter(user=user).select_related("user__preference").first()
@@ -238,7 +238,7 @@ def _own_summary(user: User) -> dict[str, Any] | None:
 
 
 def _secret(listener: Listener) -> str:
-    """The secret in words, or the reason why it cannot be read; "" without one."""
+    """The secret, or the reason why it cannot be read; "" if there is none."""
     try:
         return listener.secret if listener.sealed else ""
     except SealBroken as error:
@@ -258,7 +258,7 @@ def _crawl_of(name: str) -> int | None:
 def _save(
     request: AuthenticatedRequest, form: ListenerForm, row: Listener | None
 ) -> Listener | None:
-    """The saved listener; None if the form has mistakes, which it shows."""
+    """The saved listener. None if the form has mistakes, which it then shows."""
     if not form.is_valid():
         return None
     answers = {**form.cleaned_data}

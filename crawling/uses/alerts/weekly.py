@@ -1,5 +1,5 @@
 """Weekly summaries: the changes in all crawls, in one, or in those of a user, for each listener
-that has chosen them. A week ends on Monday morning, in the time zone of the listener's user.
+that has asked for them. A week ends on Monday morning, in the time zone of the listener's user.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from crawling.runs.week import CrawlWeek, CrawlWeeks
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.notify import CRAWL_PAGE, body_of_event, listening
 
-#: on Monday, so that it is there when people come to work
+#: the hour on Monday, so that the summary is there when people begin to work
 HOUR = 7
-#: crawls that a summary names; those with most news first
+#: the most crawls that a summary names; crawls with the most news come first
 MOST_CRAWLS = 50
 HOME_PAGE, ALL, OWN = "/", "all crawls", "your crawls"
-#: a user may be told of crawls
+#: the permission without which a user gets no summary
 NEEDS = "crawling.view_crawljob"
 CHOICE = "You chose this letter under Preferences"
 CHOICE_PAGE = "/account/preferences/#weekly-summary"
 
 
 def leave_summaries() -> int:
-    """Add a delivery for each listener whose week has ended. Return how many. A missed week is
-    reported late, and once. The crawls of a week are read once for all.
+    """Add a delivery for each listener whose week has ended. Return the number of deliveries. A
+    missed week is reported late, and once. The crawls of a week are read once for all listeners.
     """
     left, weeks = 0, dict[datetime, CrawlWeeks]()
     for listener, end in due_summaries(timezone.now()):
@@ -46,7 +46,7 @@ def leave_summaries() -> int:
 
 
 def due_summaries(now: datetime) -> Iterator[tuple[Listener, datetime]]:
-    """Listeners without a summary of the latest week, each with its end."""
+    """Listeners without a summary of the latest week, each with the week's end."""
     shown = Q(crawl=None) | Q(crawl__removal_asked_at=None)
     asked = listening().filter(shown, events__contains=[AlertEvent.WEEK])
     accounts = ("user__preference", "created_by__preference", "crawl")
@@ -66,20 +66,20 @@ def week_end(now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def zone_of(listener: Listener) -> ZoneInfo:
-    """The time zone of an account; UTC without a choice, or with an invalid one."""
+    """The time zone of an account. UTC if the account has none, or an invalid one."""
     return zone_named(zone_name(listener)) or UTC_ZONE
 
 
 def zone_name(listener: Listener) -> str:
-    """The choice of the account in whose zone its week ends."""
-    # an account without a choice has no row
+    """The zone that the account has chosen, in which its week ends."""
+    # an account that has chosen nothing has no row
     chosen = getattr(listener.account, "preference", None)
     return chosen.time_zone if chosen else "UTC"
 
 
 @transaction.atomic
 def _leave(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
-    """Add a delivery unless another process has: if two do so at once, the second waits for the
+    """Add a delivery unless another process has. If two do so at once, the second waits for the
     row, and finds it changed.
     """
     due = Listener.objects.filter(Q(week_told_at=None) | Q(week_told_at__lt=end), pk=listener.pk)
@@ -99,7 +99,9 @@ def _leave(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
 
 
 def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, Any]:
-    """The facts: a sentence, and a line for each crawl with its changes and their pages."""
+    """The facts of a summary: a sentence, and a line for each crawl with its changes and their
+    pages.
+    """
     name = OWN if listener.user else listener.crawl.name if listener.crawl else ALL
     found, others = week.of(_crawls_of(listener), most=MOST_CRAWLS)
     changed = sum(bool(one.changes) for one in found)

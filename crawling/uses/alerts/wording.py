@@ -1,8 +1,8 @@
 """The events of alerts, their words, their bodies, their signature, and the times of retries. Pure.
 
-Bodies are the facts as JSON, or a message for a chat: Slack's incoming webhooks take `text`, Teams'
-workflows an adaptive card, and Matrix's generic webhooks (matrix-hookshot) `text` with `html`
-beside it.
+A body has the facts as JSON, or is a message for a chat: Slack's incoming webhooks accept `text`,
+Teams' workflows an adaptive card, and Matrix's generic webhooks (matrix-hookshot) `text` together
+with `html`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from crawling.orders.sentences import sentence_for
 from crawling.web.addresses import WEB, BadUrl, read_address
 
 Facts = Mapping[str, Any]
-#: the markup of Slack, and its escapes
+#: the characters with a meaning in Slack's markup, and their escapes
 SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-#: how long to wait after the first failure, the second, ...; after the last a delivery is given up
+#: the waits after the first failure, the second, and so on; after the last wait and a further
+#: failure a delivery is given up
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
 
 MAILTO = "mailto:"
-#: one address as SMTP takes it unquoted; the mail server checks the rest
+#: one address as SMTP accepts it without quotes; the mail server checks the rest
 MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 
 
@@ -43,7 +44,7 @@ class MessageFormat(StrEnum):
 
 
 def body_of(format_: str, facts_json: str) -> bytes:
-    """The body for a delivery. Facts as JSON stay as they are, byte for byte."""
+    """The body of a delivery. Facts as JSON are sent unchanged, byte for byte."""
     shape = SHAPES.get(MessageFormat(format_))
     if shape is None:
         return facts_json.encode()
@@ -60,7 +61,9 @@ def subject_of(facts: Facts) -> str:
 
 
 def slack_message(facts: Facts) -> dict[str, Any]:
-    """Bold subject, the sentence, and a link to the page. Names cannot add markup or mentions."""
+    """A subject in bold, the sentence, and a link to the page. Names cannot add markup or
+    mentions.
+    """
     lines = [f"*{_slack(subject_of(facts))}*", _slack(facts["sentence"])]
     for line in lines_of(facts):
         text = _slack(line["text"])
@@ -73,7 +76,7 @@ def slack_message(facts: Facts) -> dict[str, Any]:
 
 
 def teams_message(facts: Facts) -> dict[str, Any]:
-    """One adaptive card, whose texts are plain runs, in which nothing is markup."""
+    """One adaptive card. Its texts are plain, so nothing in them is markup."""
     card: dict[str, Any] = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -97,7 +100,7 @@ def teams_message(facts: Facts) -> dict[str, Any]:
 
 
 def matrix_message(facts: Facts) -> dict[str, Any]:
-    """The text twice, for clients that show HTML and for those that do not."""
+    """The text twice, for clients that show HTML and for clients that do not."""
     subject, sentence = subject_of(facts), str(facts["sentence"])
     text, html = [subject, sentence], f"<b>{escape(subject)}</b><br>{escape(sentence)}"
     for line in lines_of(facts):
@@ -113,7 +116,7 @@ def matrix_message(facts: Facts) -> dict[str, Any]:
 
 
 def lines_of(facts: Facts) -> Sequence[Mapping[str, str]]:
-    """The lines of a summary: each has a text, and its page."""
+    """The lines of a summary. Each has a text and the path of its page."""
     lines: Sequence[Mapping[str, str]] = facts.get("lines", ())
     return lines
 
@@ -143,21 +146,23 @@ SHAPES: Mapping[MessageFormat, Callable[[Facts], dict[str, Any]]] = {
 }
 
 
-#: the event of a delivery that an administrator sends to see whether it arrives
+#: the event of a delivery by which an administrator tests whether deliveries arrive
 TEST_EVENT = "test"
 
 
 class ListenerOrder(BaseModel):
-    """A checked listener. Its url is that of a webhook (http, https), or a mailbox (mailto:)."""
+    """A checked listener. Its url is that of a webhook (http or https) or of a mailbox
+    (mailto:).
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=ONE_LINE)]
     url: Annotated[str, Field(max_length=2000)]
     events: Annotated[list[AlertEvent], Field(min_length=1, max_length=len(AlertEvent))]
-    #: id of the only crawl that it is about; None for all crawls, and pools
+    #: id of the only crawl that the listener is about; None for all crawls and pools
     crawl: Annotated[int, Field(ge=1, strict=True)] | None = None
-    #: the format of a webhook; mailboxes get letters
+    #: the format for a webhook; mailboxes get letters
     message_format: MessageFormat = MessageFormat.JSON
     is_on: bool = True
 
@@ -185,7 +190,7 @@ class ListenerOrder(BaseModel):
 
 
 def read_listener(fields: Mapping[str, Any]) -> tuple[ListenerOrder | None, dict[str, str]]:
-    """Return the listener, or None and a sentence by field."""
+    """Return the listener, or None and a sentence for each field."""
     try:
         return ListenerOrder.model_validate(dict(fields)), {}
     except ValidationError as error:
@@ -212,7 +217,9 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def try_again_at(attempts: int, now: datetime) -> datetime | None:
-    """When to try again after `attempts` attempts, the last of them now; None to give up."""
+    """The time of the next attempt after `attempts` attempts, the last of them now; None to give
+    up.
+    """
     return now + WAITS[attempts - 1] if attempts <= len(WAITS) else None
 
 

@@ -1,1 +1,1 @@
-"""All data of a run as files: pages, texts, tables, extracted fields, links, structured data."""
+"""All data of a run as files: pages, texts, tables, extracted fields, links and structured data."""

@@ -1,7 +1,7 @@
 """`/api/v1/crawls/{id}/downloads`: all data of a run as files."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -14,7 +14,7 @@ from crawling.datasets.lag import STEPS
 from crawling.models import Page, Run
 
 TEXT, NUMBER, FRACTION, TRUTH, TEXTS = "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"
-#: with an offset; in files of text in ISO 8601
+#: with an offset; in text files in ISO 8601
 MOMENT = "TIMESTAMPTZ"
 Cells = Sequence[Any]
 
@@ -26,11 +26,11 @@ class BulkColumn(NamedTuple):
 
 
 class BulkPlace(NamedTuple):
-    """A place between rows, from which reading goes on."""
+    """A place between rows, from which reading continues."""
 
-    #: that of the last BulkStep; None: the beginning
+    #: the place of the last BulkStep; None for the beginning
     after: Any = None
-    #: what was counted until there
+    #: the counts of the rows before the place
     counts: Mapping[str, float] = {}
 
 
@@ -38,7 +38,7 @@ START = BulkPlace()
 
 
 def pages_in_time(run: Run, place: BulkPlace) -> Iterator[Page]:
-    """The run's pages in the order of their fetches, behind a `place_in_time`."""
+    """The run's pages in the order of their fetches, after a `place_in_time`."""
     after: tuple[datetime, int] | None = None
     if place.after:
         fetched_at, url_id = place.after
@@ -47,12 +47,14 @@ def pages_in_time(run: Run, place: BulkPlace) -> Iterator[Page]:
 
 
 def place_in_time(fetched_at: datetime, url_id: int) -> tuple[str, int]:
-    """The place behind a page, as JSON. It stays if the page is removed to be fetched again."""
+    """The place after a page, as JSON. The place remains valid if the page is removed to be fetched
+    again.
+    """
     return fetched_at.isoformat(), url_id
 
 
 class BulkStep(NamedTuple):
-    """Rows that are read together, and the place behind them."""
+    """Rows that are read together, and the place after them."""
 
     place: Any
     rows: Iterable[Cells]
@@ -63,7 +65,7 @@ class BulkRows(NamedTuple):
 
     columns: Sequence[BulkColumn]
     steps: Iterator[BulkStep]
-    #: what reading them counts, complete once all are taken
+    #: counts that reading the rows adds to, complete once all rows are taken
     counts: Mapping[str, float] = {}
 
     @property
@@ -72,7 +74,7 @@ class BulkRows(NamedTuple):
 
 
 def size_of(row: Cells) -> int:
-    """In a CSV file, about."""
+    """The approximate size of a row in a CSV file."""
     return sum(map(_length, row)) + len(row)
 
 
@@ -88,28 +90,30 @@ def never(run: Run) -> bool:
 
 @dataclass(frozen=True)
 class BulkTable:
-    #: in addresses and names of files, and on the command line
+    #: the name in addresses, in names of files, and on the command line
     name: str
     label: str
     #: the meaning of a row, and further notes
     about: str
     rows: Callable[[Run, BulkPlace], BulkRows]
     count: Callable[[Run], int]
-    #: the last of the steps of `crawling.datasets.lag` by which pages get into it; empty: none
+    #: the last step of `crawling.datasets.lag` through which pages get into this data; empty if
+    #: there is none
     step: str = ""
-    #: whether files of text are also made from the Parquet file, since reading the rows needs a job
+    #: whether text files, too, are made from the Parquet file, because reading the rows requires a
+    #: job
     needs_job: Callable[[Run], bool] = never
-    #: the bytes of some rows of a CSV file, from which its size is estimated; None to use its first
-    #: rows
+    #: returns the sizes of some rows of a CSV file in bytes, from which its size is estimated; None
+    #: to use its first rows
     sizes: Callable[[Run], Sequence[int]] | None = None
-    #: the dependencies of its rows besides the run's pages and datasets
+    #: returns a text for everything that the rows depend on besides the run's pages and datasets
     depends_on: Callable[[Run], str] = lambda run: ""
     #: suffixes of files besides CSV, JSON Lines and Parquet
     other_endings: tuple[str, ...] = ()
 
     @property
     def is_by_parts(self) -> bool:
-        """Whether it is read from the parts of datasets, one after the other."""
+        """Whether the data is read from the parts of datasets, one after the other."""
         return self.step in STEPS
 
     @property

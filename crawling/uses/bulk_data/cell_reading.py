@@ -1,5 +1,5 @@
-"""The tables of all pages of a run, read in the archive: the work of a background job, since the
-documents are foreign.
+"""The tables of all pages of a run, read from the archive. This is the work of a background job,
+since the documents are foreign.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from crawling.web.documents.table_cells import find_tables
 
 logger = logging.getLogger(__name__)
 
-#: rows of a query
+#: the number of rows that a query reads
 SLICE = 200
 
 
 def pages_behind_key(run: Run, after: int) -> Iterator[Page]:
-    """HTML pages of the run in the order of their ids, a bounded number at a time in memory."""
+    """HTML pages of the run in the order of their ids. A bounded number is in memory at a time."""
     while some := list(html_pages(run).filter(pk__gt=after).order_by("pk")[:SLICE]):
         yield from some
         after = some[-1].pk

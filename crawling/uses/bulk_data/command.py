@@ -1,4 +1,4 @@
-"""`crawl download`: list the data of a run, or write all of a kind to a file."""
+"""`crawl download`: list the data of a run, or write all data of a kind to a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_download_arguments(parser: ArgumentParser) -> None:
 
 
 def download(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
+    """List or write data. Raises CommandError or CrawlError."""
     run, name, place = run_of(options), options["data"], options["export"]
     if name is None or place is None:
         if place:

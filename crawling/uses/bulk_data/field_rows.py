@@ -1,5 +1,5 @@
-"""Extracted fields wide: a row for each page on which a rule found something, a column for each
-rule, and next to a number, price or date the text from which it was read.
+"""Extracted fields as a wide table: a row for each page on which a rule found something, a column
+for each rule, and next to a number, price or date the text from which it was read.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from crawling.uses.bulk_data.bulk_table import (
     place_in_time,
 )
 
-#: pages whose fields are read at once
+#: the number of pages whose fields are read at once
 PAGES_AT_A_TIME = 500
 OWN = (BulkColumn("page_id", NUMBER), BulkColumn("url"), BulkColumn("fetched_at", MOMENT))
-#: the kind of column of each type of field that is not text, and its further columns
+#: for each type of field that is not text, the kind of its column, and its further columns
 KINDS = {"number": FRACTION, "price": FRACTION, "list": TEXTS}
 BESIDE = {"number": ("raw",), "price": ("currency", "raw"), "date": ("raw",)}
-#: types that libraries convert
+#: types whose values libraries convert
 CONVERTED = tuple(BESIDE)
-#: the processor time for the dates of one file, which a million usual ones take. Later dates are
-#: marked as not converted, with their text.
+#: the processor time for the dates of one file, which suffices for a million usual dates. Dates
+#: beyond it are marked as not converted, with their text.
 MOST_DATE_SECONDS = 1200.0
-#: the count of milliseconds that they took
+#: the name of the count of milliseconds spent on dates
 SPENT = "date_milliseconds"
 
 
 @dataclass(frozen=True)
 class Field:
     name: str
-    #: the type by the rule; empty for the text, or several as JSON
+    #: the type that the rule states; empty for a text, or for several texts as JSON
     type: str
     columns: tuple[BulkColumn, ...]
 
 
 def rules_state(run: Run) -> str:
-    """A text that changes when pages are read again for other rules, page by page, or when types
+    """A text that changes whenever pages are read again for other rules, page by page, or the types
     of rules change.
     """
     found = rules_of(run)
@@ -79,14 +79,16 @@ def count_pages_with_fields(run: Run) -> int:
 
 
 def fields(run: Run) -> list[Field]:
-    """The fields of the run's rules, and of others that have found something, by name."""
+    """The fields of the run's rules, and other fields in which something was found, by name."""
     types, taken = types_of(run), {one.name for one in OWN}
     names = sorted({*types, *field_names(run)})
     return [_field(name, types.get(name, ""), taken) for name in names]
 
 
 def _field(name: str, kind: str, taken: set[str]) -> Field:
-    """taken: the names of columns so far, in lower case, since Parquet's readers see no case."""
+    """The field with this name. taken: the names of columns so far, in lower case, since Parquet
+    readers ignore case.
+    """
     columns = [BulkColumn(_free(name, taken), KINDS.get(kind, "VARCHAR"))]
     for ending in BESIDE.get(kind, ()):
         columns.append(BulkColumn(_free(f"{columns[0].name}_{ending}", taken)))
@@ -101,7 +103,9 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def field_rows(run: Run, place: BulkPlace) -> BulkRows:
-    """The counts say how many values of each field could not be converted."""
+    """The rows of extracted fields. The counts say how many values of each field could not be
+    converted.
+    """
     found, counts = fields(run), Counter(place.counts)
     columns = (*OWN, *(column for one in found for column in one.columns))
     return BulkRows(columns, _rows(run, place, found, counts), counts)
@@ -143,16 +147,16 @@ def _cells(
 
 
 class DateReader:
-    """Reads the dates of one file within a time limit. Strangers wrote them, and a hostile one can
-    take a library half a second for each page.
+    """Reads the dates of one file within a time limit. Strangers wrote the dates, and a hostile
+    date can take a library half a second on each page.
     """
 
     def __init__(self, counts: Counter[str]) -> None:
-        """counts: what the file has counted so far, also by readers before this one."""
+        """counts: the counts of the file so far, including those by earlier readers."""
         self._counts = counts
 
     def read(self, text: str, page: Page) -> str | None:
-        # it takes time to import
+        # the import takes time
         from crawling.uses.bulk_data.field_values import as_date
 
         if self._counts[SPENT] >= MOST_DATE_SECONDS * 1000:
@@ -165,7 +169,7 @@ class DateReader:
 
 
 def _converted(kind: str, text: str, page: Page, dates: DateReader) -> tuple[Any, ...]:
-    # they take time to import
+    # the imports take time
     from crawling.uses.bulk_data.field_values import as_number, as_price
 
     if kind == "number":

@@ -20,7 +20,7 @@ from price_parser import Price
 MOST_NUMBER, MOST_DATE = 200, 80
 PLAIN = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
 SIGNED = re.compile(r"[-\u2212]\s*[0-9]")
-#: many of several thousand pages have the same value
+#: the number of remembered values, since many pages often have the same value
 KEPT = 20_000
 
 
@@ -49,8 +49,8 @@ def as_price(text: str) -> tuple[float | None, str | None]:
 def as_date(text: str, *, on: datetime, language: str) -> str | None:
     """The date, with the time if the text has one, in ISO 8601.
 
-    on: when the page was fetched; dates such as *yesterday* are relative to it. language: the
-    page's.
+    on: the time when the page was fetched, to which dates such as *yesterday* are relative.
+    language: the page's language.
     """
     for read in (date.fromisoformat, datetime.fromisoformat):
         with suppress(ValueError):

@@ -1,5 +1,5 @@
-"""Files of all data of a kind that a run has: made while they are sent, or read from the Parquet
-file that a job has made.
+"""Files with all data of a kind that a run has. They are made while they are sent, or read from the
+Parquet file that a job has made.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from crawling.uses.bulk_data.tables import CELLS
 from serving.downloads import PARQUET, TYPES, Download
 from serving.row_lines import csv_lines
 
-#: by which spreadsheets recognise UTF-8
+#: the mark by which spreadsheets recognise UTF-8
 MARK = "\ufeff"
 ZIP = "application/zip"
-#: a ZIP file is written with the list of its files in memory
+#: the most files in a ZIP file, since their list is in memory while the ZIP file is written
 MOST_ZIPPED = 50_000
 TOO_MANY_TABLES = (
     f"A ZIP file has a file for each table, {MOST_ZIPPED:,} at the most, and the run has more "
@@ -42,8 +42,9 @@ OF_A_CELL = ("page_id", "url", "table", "caption", "row", "column", "text")
 
 
 def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = False) -> Download:
-    """All data of a kind; with_mark: CSV begins with a byte order mark. Raises NotFound if a job
-    must make it first, or if a ZIP file would have too many files, and ArchiveTrouble.
+    """A file with all data of a kind. with_mark: CSV begins with a byte order mark. Raises NotFound
+    if a job must make the data first, or if a ZIP file would have too many files, and
+    ArchiveTrouble.
     """
     made = made_of(run, table) if ending == "parquet" or table.needs_job(run) else None
     behind = made.counts.get("behind", 0) if made else behind_of(run, table)
@@ -99,7 +100,7 @@ def _table(table: BulkTable, found: BulkRows) -> tuple[Sequence[str], Iterator[C
 
 
 def _cells(rows: Iterator[Cells]) -> Iterator[Cells]:
-    """A row for each cell."""
+    """A row for each cell of a table."""
     for page, url, table, caption, row, cells, _ in rows:
         for column, text in enumerate(cells, 1):
             yield page, url, table, caption, row, column, text

@@ -1,4 +1,4 @@
-"""The background jobs that make Parquet files of all data of a kind that a run has."""
+"""The background jobs that make Parquet files with all data of a kind that a run has."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from crawling.jobs.running_job import RunningJob
 from crawling.uses.bulk_data.bulk_table import BulkTable
 from crawling.uses.bulk_data.tables import CELLS, TABLES
 
-#: the tree of one document at a time, or some pages, and a slice of rows
+#: for the tree of one document at a time, or some pages, and a slice of rows
 MEMORY_MIB = 128
-#: what DuckDB may take, and a slice of rows
+#: for DuckDB, and a slice of rows
 MEMORY_OF_PARTS_MIB = 256
 
 

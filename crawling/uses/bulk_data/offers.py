@@ -1,4 +1,6 @@
-"""The data of a run as files: rows, approximate bytes, and whether a file is made."""
+"""The data of a run as files, with the number of rows, the approximate size, and whether a file is
+made.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,11 @@ from crawling.uses.bulk_data.bulk_table import START, BulkTable, Cells, size_of
 from crawling.uses.bulk_data.tables import TABLES
 from serving.downloads import ENDINGS
 
-#: of endings of files
+#: the words for the suffixes of files
 WORDS = ENDINGS | {"zip": "ZIP"}
-#: rows from which the size of a file is estimated
+#: the number of rows from which the size of a file is estimated
 SAMPLED = 200
-#: for so long a guess stands
+#: the seconds for which an estimate is kept
 GUESSED_SECONDS = 600
 
 
@@ -42,17 +44,17 @@ class BulkData:
     table: BulkTable
     #: None until a job has made the file
     rows: int | None
-    #: the size of a CSV file, by some rows; None if unknown
+    #: the size of a CSV file, estimated from some rows; None if unknown
     bytes: int | None
-    #: pages that are not in it yet; MOST_BEHIND means that many or more
+    #: the number of pages that are not in the data yet; MOST_BEHIND means that many or more
     behind: int
-    #: whether files of text are also made from the Parquet file
+    #: whether text files, too, are made from the Parquet file
     needs_job: bool
     #: the latest
     job: BackgroundJob | None
-    #: the Parquet file; of a run at work as it was when the file was made
+    #: the Parquet file; for an active run, the file has the data of the time when it was made
     made: JobTables | None
-    #: whether the data have changed since
+    #: whether the data have changed since then
     is_outdated: bool
 
     @property
@@ -66,7 +68,7 @@ class BulkData:
 
     @property
     def files(self) -> list[tuple[str, str, bool]]:
-        """The files, each with its suffix, the words of its link, and whether it is sent at
+        """The files, each with its suffix, the words of its link, and whether it can be sent at
         once.
         """
         endings = (*ENDINGS, *self.table.other_endings)
@@ -85,7 +87,7 @@ class BulkData:
 
     @property
     def failed(self) -> dict[str, int]:
-        """Values that could not be converted, by field."""
+        """For each field, the number of values that could not be converted."""
         counts = self.made.counts if self.made else {}
         named = ((name.partition("."), count) for name, count in counts.items())
         return {name: count for (kind, _, name), count in named if kind == "failed" and count}
@@ -116,14 +118,16 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
 
 
 def behind_of(run: Run, table: BulkTable) -> int:
-    """Pages of the run that are not in it yet; MOST_BEHIND: so many or more."""
+    """The number of pages of the run that are not in the data yet; MOST_BEHIND means that many or
+    more.
+    """
     if table.step == EXTRACTED:
         return pages_with_older_fields(run)[0]
     return pages_behind(run, table.step) if table.step else 0
 
 
 def facts_of(run: Run, table: BulkTable) -> dict[str, object]:
-    """The metadata of a Parquet file that is made now."""
+    """The metadata for a Parquet file that is made now."""
     behind = behind_of(run, table)
     is_over = run.state in ENDED_STATES
     return {"complete": str(is_over and not behind).lower(), "behind": behind, "run": run.number}
@@ -145,12 +149,12 @@ def _first_sizes(table: BulkTable, run: Run) -> list[int]:
 
 
 def _some(rows: Iterator[Cells]) -> Generator[Cells]:
-    """The first rows; closing it closes their source."""
+    """The first rows. Closing this generator closes their source."""
     yield from islice(rows, SAMPLED)
 
 
 def state_of_data(run: Run, table: BulkTable) -> str:
-    """A text that changes when the rows may have changed."""
+    """A text that changes whenever the rows may have changed."""
     pages = Page.objects.filter(run=run).aggregate(Max("fetched_at"))["fetched_at__max"]
     parts = LinksPart.objects.filter(run=run).aggregate(
         Count("pk"), Max("written_at"), Max("read_at"), Sum("bytes")
@@ -160,7 +164,7 @@ def state_of_data(run: Run, table: BulkTable) -> str:
 
 
 def _usable(run: Run, table: BulkTable) -> JobTables | None:
-    """The latest file, unless the run is over and the file has other data."""
+    """The latest file, unless the run has ended and the file has older data."""
     made = table.made.latest(run)
     return made if made and (run.state not in ENDED_STATES or _is_current(made)) else None
 
@@ -183,10 +187,10 @@ def made_of(run: Run, table: BulkTable) -> JobTables:
 
 
 def request_file(run: Run, table: BulkTable, *, by: User | None) -> BackgroundJob:
-    """Let a background job make the Parquet file, unless one is about to."""
+    """Request a background job that makes the Parquet file, unless one is waiting or working."""
     return request_job(table.made.kind, run, by=by)
 
 
 def open_file(run: Run, table: BulkTable) -> BackgroundJob:
-    """Begin the file for a command that makes it itself."""
+    """Open the job of a file for a command that makes the file itself."""
     return open_job(table.made.kind, run, by=None)

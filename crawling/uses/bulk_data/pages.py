@@ -1,4 +1,4 @@
-"""All data of a run as one page of files, and the files."""
+"""The page with all data of a run as files, and the files themselves."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from serving.access import AuthenticatedRequest
 from serving.downloads import ENDINGS, send
 from serving.requests import render_live
 
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no data
 HAS_NO_PAGES = "it has no data yet"
 
 

@@ -1,4 +1,4 @@
-"""Writes rows to a Parquet file slice by slice, so that only a slice is in memory."""
+"""Writes rows to a Parquet file, slice by slice, so that only one slice is in memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from crawling.datasets.parquet import put_query
 from crawling.datasets.query import source_of
 from crawling.uses.bulk_data.bulk_table import BulkColumn, Cells
 
-#: of a slice; whichever comes first
+#: the most rows and the most bytes of a slice, whichever is reached first
 MOST_ROWS = 20_000
 MOST_CHARACTERS = 6 * 1024 * 1024
-#: rows of a group of the file; DuckDB has no smaller ones
+#: the least rows of a row group of the file; DuckDB has no smaller groups
 LEAST_GROUP = 2_048
 
 
 class ParquetWriter:
     def __init__(self, of: JobTables, columns: Sequence[BulkColumn], *, slices: int = 0) -> None:
-        """slices: those already written."""
+        """slices: the number of slices already written."""
         self._of, self._columns = of, columns
         self.slices = slices
         self._rows: list[Cells] = []
@@ -36,7 +36,9 @@ class ParquetWriter:
 
     @property
     def has_slices(self) -> bool:
-        """Whether all that were written are there; they go before the result of a job is stored."""
+        """Whether all written slices exist. They are removed before the result of a job is
+        stored.
+        """
         names = map(self._slice, range(self.slices))
         return all(storage().size(name) is not None for name in names)
 
@@ -45,7 +47,7 @@ class ParquetWriter:
         self._characters += sum(map(_size, row))
 
     def write_slice(self) -> None:
-        """Store the rows that were added since the last one. Raises OSError."""
+        """Store the rows that were added since the last slice. Raises OSError."""
         if not self._rows:
             return
         columns = zip(*self._rows, strict=True)
@@ -62,8 +64,8 @@ class ParquetWriter:
         self.slices = 0
 
     def finish(self, facts: Mapping[str, object]) -> int:
-        """Make the table of all slices, which go; returns its bytes. facts: what the file tells of
-        itself. Raises OSError.
+        """Make the table from all slices, which are then removed. Return its size in bytes. facts:
+        metadata of the file. Raises OSError.
         """
         self.write_slice()
         paths = [str(storage().path(self._slice(number))) for number in range(self.slices)]
@@ -80,7 +82,7 @@ class ParquetWriter:
         told = (
             f'c{at}::{one.kind} AS "{_quoted(one.name)}"' for at, one in enumerate(self._columns)
         )
-        # names of columns are quoted, and kinds are ours
+        # names of columns are quoted, and the kinds contain no input of users
         return f"SELECT {', '.join(told)} FROM given"  # noqa: S608
 
 
@@ -98,7 +100,7 @@ def _size(cell: Any) -> int:
 
 
 def _array(values: Sequence[Any]) -> np.ndarray:
-    """An array of objects, which may be lists."""
+    """An array of objects. The values may be lists."""
     column = np.empty(len(values), dtype=object)
     for at, value in enumerate(values):
         column[at] = value.isoformat() if isinstance(value, datetime) else value

@@ -1,4 +1,4 @@
-"""The rows of pages, texts, links and structured data, read while they are taken."""
+"""The rows of pages, texts, links and structured data. They are read while they are taken."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from crawling.uses.bulk_data.bulk_table import (
     size_of,
 )
 
-#: columns of a page's facts that are numbers; others are texts
+#: the columns of a page's facts that are numbers; all others are texts
 KINDS_OF_FACTS = {
     **dict.fromkeys(
         (
@@ -43,7 +43,7 @@ KINDS_OF_FACTS = {
     **dict.fromkeys(("fetched_at", "last_modified", "expires_at"), MOMENT),
     "needs_browser": TRUTH,
 }
-#: the number of places in a run, and of pages from each, of a sample
+#: for a sample, the number of places in a run, and of pages at each place
 WINDOWS, WINDOW_PAGES = 10, 20
 #: the number of pages whose texts are in memory at a time
 TEXTS_AT_A_TIME = 50
@@ -103,13 +103,13 @@ SELECT page_id, page, position + 1, kind, type, name, value, nullif(width, 0), n
 
 
 def page_rows(run: Run, place: BulkPlace) -> BulkRows:
-    """With what extraction rules found, a column a rule."""
+    """Rows of pages, with a column for each extraction rule."""
     return _page_rows(run, pages_in_time(run, place))
 
 
 def sampled_row_sizes(run: Run) -> list[int]:
-    """The sizes of rows from all over the run, since the first pages of a site are seldom like the
-    others.
+    """The sizes of rows from places all over the run, since the first pages of a site are rarely
+    like the others.
     """
     return [size_of(row) for row in _page_rows(run, _windows(run)).rows]
 
@@ -139,7 +139,7 @@ def count_pages(run: Run) -> int:
 def _by_parts(
     run: Run, place: BulkPlace, rows: Callable[[LinksPart], Iterable[Cells]]
 ) -> Iterator[BulkStep]:
-    """The rows of one part after the other; a part is read in a second or a few."""
+    """The rows of one part after the other. A part is read in a few seconds at most."""
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False, pk__gt=place.after or 0)
     return (BulkStep(part.pk, rows(part)) for part in list(parts.order_by("pk")))
 
@@ -155,7 +155,7 @@ def _texts(run: Run, part: LinksPart) -> Iterator[Cells]:
 
 
 def text_sizes(run: Run) -> list[int]:
-    """The mean size of all texts; the file has the main text twice."""
+    """The mean size of all texts. The main text is counted twice, as the file has it twice."""
     stored = bytes_of_reading(run, "texts", ("title", "headings", "text", "text", "around"))
     rows = count_texts(run)
     return [stored // rows] if rows else []
@@ -167,7 +167,7 @@ def count_texts(run: Run) -> int:
 
 
 def link_rows(run: Run, place: BulkPlace) -> BulkRows:
-    """With the status of each target that the run has tried."""
+    """Rows of links, with the status of each target that the run has tried."""
     return BulkRows(LINK_COLUMNS, _by_parts(run, place, partial(_links, run)))
 
 
@@ -177,7 +177,7 @@ def _links(run: Run, part: LinksPart) -> Iterator[Cells]:
 
 def _targets(run: Run, part: LinksPart) -> dict[str, np.ndarray]:
     """The addresses of the run to which links of the part lead, by fingerprint, each with its last
-    status, 0 for none.
+    status (0 if it has none).
     """
     marks = [mark for (mark,) in each_row(run, TARGETS, part=part)]
     starts = range(0, len(marks), TARGETS_AT_A_TIME)

@@ -1,4 +1,4 @@
-"""The work of the jobs: the rows of a table are written to a Parquet file."""
+"""The work of the jobs, which write the rows of a table to a Parquet file."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from crawling.uses.bulk_data.offers import facts_of, state_of_data
 from crawling.uses.bulk_data.parquet_writer import ParquetWriter
 from crawling.uses.bulk_data.tables import CELL_COLUMNS, CELLS
 
-#: pages between two notes of the progress
+#: the number of pages after which the progress is stored
 PAGES_NOTED = 100
-#: A turn lasts so long at least, or two jobs that users ask for would give way to each other at
-#: once, again and again; a crawl has what it waits for within 5 s.
+#: The shortest turn. Without it, two jobs that users requested would give way to each other at
+#: once, again and again. A crawl gets the units for which it waits within 5 s.
 LEAST_SECONDS = 4.0
-#: what a job notes of itself, beside what its rows count
+#: the counts that the job itself stores, besides those of its rows
 OWN = frozenset({"rows", "slices", "done", "of", "seconds"})
 
 
 def _turn(job: RunningJob) -> Callable[[], bool]:
-    """Says whether the job goes on; to be asked after each step."""
+    """Return a function that says whether the job continues; to be called after each step."""
     until = time.monotonic() + LEAST_SECONDS
     return lambda: time.monotonic() < until or job.goes_on()
 
 
 class JobFile:
-    """The file of a job so far. The job's bookmark is the place behind the last rows that are in a
-    slice, with what they depend on besides the run's pages and datasets: if that has changed since,
-    the job begins anew, or the file would have rows of two kinds. It does so, too, if it was killed
-    while the slices went.
+    """The file of a job so far. The job's bookmark is the place after the last rows in a slice. It
+    contains everything that the rows depend on besides the run's pages and datasets: if this has
+    changed since, the job begins anew, since the file would otherwise have rows of two kinds. The
+    job also begins anew if it was killed while the slices were being removed.
     """
 
     def __init__(self, table: BulkTable, job: RunningJob, columns: Sequence[BulkColumn]) -> None:
-        """Raises OSError, JobGone."""
+        """Raises OSError or JobGone."""
         basis = json.dumps([columns, table.depends_on(job.run)])
         slices = job.progress.get("slices", 0)
         self.writer = ParquetWriter(JobTables(table.made, job.row), columns, slices=slices)
@@ -63,19 +63,19 @@ class JobFile:
 
     @property
     def state(self) -> str:
-        """The state of the data when the first of its rows were read."""
+        """The state of the data when the first rows were read."""
         return str(self._kept["state"])
 
     def write_slice(self, place: Any, **counts: float) -> None:
-        """place: that behind its last row. Raises OSError, JobGone."""
+        """Store the slice. place: the place after its last row. Raises OSError or JobGone."""
         self.writer.write_slice()
         self._kept["place"] = place
         self._job.bookmark(self._kept, **counts | {"slices": self.writer.slices})
 
 
 def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
-    """The job gives way after a page, or a part of a dataset, which takes some seconds. Raises
-    ArchiveTrouble, JobGone.
+    """Write the rows of a table. The job gives way after a page, or after a part of a dataset,
+    which takes a few seconds. Raises ArchiveTrouble or JobGone.
     """
     try:
         file = JobFile(table, job, table.rows(job.run, START).columns)
@@ -104,8 +104,8 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
 
 
 def read_cells(job: RunningJob) -> JobResult:
-    """A place is the id of the last page whose tables are in a slice. Raises ArchiveTrouble,
-    JobGone.
+    """Write the tables of pages. A place is the id of the last page whose tables are in a slice.
+    Raises ArchiveTrouble or JobGone.
     """
     counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0}
     try:

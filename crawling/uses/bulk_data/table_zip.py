@@ -1,4 +1,4 @@
-"""A ZIP file with a CSV file for each table of each page, made while it is sent."""
+"""A ZIP file with a CSV file for each table of each page. It is made while it is sent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = ("file", "page_id", "url", "table", "caption", "rows", "columns")
 
 
 class _Out(RawIOBase):
-    """A target of writes that keeps bytes until they are taken."""
+    """A file object that keeps written bytes until they are taken."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -35,7 +35,9 @@ class _Out(RawIOBase):
 
 
 def zip_pieces(rows: Iterator[Cells]) -> Iterator[bytes]:
-    """rows: the rows of tables, grouped by table. The last file lists all others."""
+    """The pieces of the ZIP file. rows: the rows of tables, grouped by table. The last file in it
+    lists all others.
+    """
     out, listed = _Out(), list[Cells]()
     with ZipFile(cast(IO[bytes], out), "w", ZIP_DEFLATED) as archive:
         for (page, number), found in groupby(rows, key=itemgetter(0, 2)):

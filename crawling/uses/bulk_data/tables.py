@@ -33,7 +33,7 @@ from crawling.uses.bulk_data.row_sources import (
     text_sizes,
 )
 
-#: a row of a table, with its cells as a list
+#: a row of a table on a page, with its cells as a list
 CELL_COLUMNS = (
     BulkColumn("page_id", NUMBER),
     BulkColumn("url"),
@@ -46,7 +46,7 @@ CELL_COLUMNS = (
 
 
 def _made_rows(run: Run, place: BulkPlace) -> BulkRows:
-    """The rows that the job has made. Raises NotFound, ArchiveTrouble."""
+    """The rows that the job has made. Raises NotFound or ArchiveTrouble."""
     names = ", ".join(f'"{one.name}"' for one in CELL_COLUMNS)
     rows = CELLS.made.wanted(run).each(f"SELECT {names} FROM rows")  # noqa: S608 - constants
     return BulkRows(CELL_COLUMNS, iter([BulkStep(None, rows)]))

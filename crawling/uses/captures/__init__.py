@@ -1,1 +1,1 @@
-"""All captures of an address, over runs and crawls, as a calendar."""
+"""All captures of an address, in all runs and crawls, as a calendar."""

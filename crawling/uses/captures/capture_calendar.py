@@ -1,4 +1,4 @@
-"""The captures of an address by years, months and days, in the active time zone."""
+"""The captures of an address by year, month and day, in the active time zone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawling.models import Page
 @dataclass(frozen=True)
 class CalendarDay:
     day: date
-    #: whether the day belongs to the month; other days fill its weeks
+    #: whether the day belongs to the month; other days complete the month's first and last weeks
     is_of_month: bool
     count: int
 
@@ -39,13 +39,13 @@ class DatedCapture:
 
     @property
     def is_changed(self) -> bool:
-        """Whether its content differs from that of the capture before it."""
+        """Whether its content differs from the content of the previous capture."""
         return self.before is not None and self.before.fingerprint != self.page.fingerprint
 
 
 def neighbours_of(page: Page) -> tuple[Page | None, Page | None, int, int]:
-    """The capture before and after a page's in its crawl, its place among them, and their number;
-    a page that was not archived has the place 0.
+    """The captures of the same crawl before and after a page, the page's place among all of them,
+    and their number. A page that was not archived has the place 0.
     """
     found = captures_of(page.url.url, crawls=[page.run.crawl_id])
     at = next((at for at, one in enumerate(found) if one.pk == page.pk), None)
@@ -56,7 +56,7 @@ def neighbours_of(page: Page) -> tuple[Page | None, Page | None, int, int]:
 
 
 def years_of(captures: Sequence[Page]) -> list[tuple[int, int]]:
-    """Each year with the number of its captures, the first one first."""
+    """Each year with the number of its captures, the earliest year first."""
     counts = Counter(_day(one.fetched_at).year for one in captures)
     return [(year, counts[year]) for year in range(min(counts), max(counts) + 1)] if counts else []
 

@@ -28,8 +28,8 @@ from serving.requests import asked_text
 
 @authenticated(needs="crawling.view_crawljob")
 def calendar(request: AuthenticatedRequest) -> HttpResponse:
-    """The captures of `?u=`: their years, the months of `?year=` (the latest), those of `?day=`,
-    each with a link that compares it with the capture `?with=`.
+    """Show the captures of `?u=`: their years, the months of `?year=` (by default the latest), and
+    those of `?day=`, each with a link that compares it with the capture `?with=`.
     """
     typed = asked_text(request.GET, "u", most=MAX_URL_LENGTH)
     here: dict[str, Any] = {"typed": typed}
@@ -63,7 +63,9 @@ def _facts(request: AuthenticatedRequest, url: str) -> dict[str, Any]:
 
 
 def _comparison(chosen: Page | None, other: Page) -> str:
-    """The address of the page that compares two captures, the earlier one first; "" for one."""
+    """The address of the page that compares two captures, the earlier one first; "" if both are the
+    same.
+    """
     if chosen is None or chosen.pk == other.pk:
         return ""
     old, new = sorted((chosen, other), key=lambda page: (page.fetched_at, page.pk))

@@ -1,7 +1,7 @@
-"""`/api/v1/crawls/{id}/checkpoints`: those of a crawl."""
+"""`/api/v1/crawls/{id}/checkpoints`: the checkpoints of a crawl."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from functools import partial

@@ -1,5 +1,5 @@
-"""Write a run's state to a directory, as it was at one moment, while the run goes on; and keep the
-last few of each run in CHECKPOINT_DIR.
+"""Write a run's state at one moment to a directory, while the run continues. Keep the last few
+checkpoints of each run in CHECKPOINT_DIR.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
 
 
 def forget_unfinished(folder: Path) -> None:
-    """Remove what killed processes have left of a checkpoint at this place."""
+    """Remove unfinished checkpoints at this place, which killed processes have left."""
     for left in folder.parent.glob(f"{_beginning(folder)}*"):
         shutil.rmtree(left, ignore_errors=True)
 
@@ -135,7 +135,7 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def take(job: RunningJob) -> JobResult:
-    """Do the work of the job. Raises CheckpointTrouble, JobGone."""
+    """Do the work of the job. Raises CheckpointTrouble or JobGone."""
     folder = _folder_of(job.run, job.row)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -149,13 +149,13 @@ def take(job: RunningJob) -> JobResult:
         "bytes": taken.bytes,
         "urls": taken.urls,
     }
-    job.finish(result)  # before older ones go
+    job.finish(result)  # before older checkpoints are removed
     _forget_old(kind_of(job.row), job.run)
     return result
 
 
 def clear(job: BackgroundJob) -> None:
-    """Remove what a job has begun; a checkpoint that was taken stays."""
+    """Remove an unfinished directory of the job. A complete checkpoint stays."""
     if job.result is None and job.run is not None and settings.CHECKPOINT_DIR is not None:
         forget_unfinished(folder := _folder_of(job.run, job))
         shutil.rmtree(folder, ignore_errors=True)

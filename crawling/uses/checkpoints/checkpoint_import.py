@@ -1,4 +1,4 @@
-"""Make a crawl and a run from a checkpoint: a new one each time, on any server."""
+"""Create a crawl with a run from a checkpoint: a new crawl each time, on any server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from crawling.orders.sections.fetching import masked_in, with_secrets
 from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.grants import ask_for_shifts, enroll
 
-#: older checkpoints lack them
+#: parts that older checkpoints lack
 LATER_PARTS = ("further", "targets")
 
 
@@ -45,13 +45,13 @@ def import_checkpoint(
     secrets: Mapping[str, Any] | None = None,
     confirm: Callable[[Run], None] = lambda run: None,
 ) -> Run:
-    """Make a crawl with one run, which is paused, or with `resume` continues at once; a run that
-    had ended stays ended.
+    """Create a crawl with one run. The run is paused, or continues at once with `resume`; a run
+    that had ended stays ended.
 
     Everything is read and checked before anything is written. A claim that exceeds the pool is
-    reduced to it. secrets: fields of the order that the checkpoint has masked. confirm: called as
-    the last step of the transaction that makes the run; there is no run if it raises. Raises
-    CheckpointTrouble, BadOrder.
+    reduced to it. secrets: fields of the order that are masked in the checkpoint. confirm: called
+    as the last step of the transaction that creates the run; if it raises an error, no run is
+    created. Raises CheckpointTrouble or BadOrder.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
@@ -115,7 +115,8 @@ def _written(
                 lambda part: manifest.parts[part]["columns"] if _has(manifest, part) else (),
             )
             check_places(run.pk)
-            place_anew(run, serving_numbers(run.pk))  # it may have had other processes there
+            # the run may have had other processes on the other server
+            place_anew(run, serving_numbers(run.pk))
             note(
                 by,
                 run.crawl,
@@ -133,7 +134,7 @@ def _written(
                 read_later_from_archive(run.pk)
             confirm(run)
     except BaseException:
-        if has_files:  # and no run for them
+        if has_files:  # the files were copied, but their run was not created
             forget_files(run.pk)
         raise
     return run
@@ -144,7 +145,7 @@ def _has(manifest: CheckpointManifest, part: str) -> bool:
 
 
 def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> Run:
-    """The time that the run had used when the checkpoint was taken counts towards its limit."""
+    """Create the run. The time that the run had used at the checkpoint counts towards its limit."""
     facts, ended = manifest.run, manifest.run["state"] in ENDED_STATES
     late = timezone.now() - datetime.fromisoformat(manifest.taken_at)
     reason = (

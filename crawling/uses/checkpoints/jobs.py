@@ -1,5 +1,5 @@
-"""The background job that keeps the state of a run in CHECKPOINT_DIR: asked for by users, and in
-turn by the scheduler.
+"""The background job that stores the state of a run in CHECKPOINT_DIR, at the request of users, and
+regularly by the scheduler.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from crawling.models.jobs import WORKING_STATES
 @dataclass(frozen=True)
 class Checkpoint:
     job: BackgroundJob
-    #: the time of the state that it has; None if it was not taken
+    #: the time of the state in the checkpoint; None if it was not taken
     taken_at: datetime | None = None
     #: the machine that has the directory
     machine: str = ""
@@ -62,16 +62,17 @@ CHECKPOINT = JobKind(
     done="taken",
     work=_work,
     clear=_clear,
-    # a job that needs more memory than there is would fail again and again
+    # a job that lacks memory would fail again and again
     attempts=1,
     effects={
-        # the list of a run's directories goes with it; they stay, as a copy that was made of it
+        # the list of a run's directories is deleted with the run; the directories stay, since they
+        # are copies
         JobEvent.DELETED: JobEffect.FORGET,
         # a directory has the run's state at its time, and the list names no page
         JobEvent.WITHDRAWN: JobEffect.KEEP,
-        # CHECKPOINT_DIR is not part of the installation, and may still exist
+        # CHECKPOINT_DIR is not a part of the installation, so the directory may still exist
         JobEvent.RESTORED: JobEffect.KEEP,
-        # it has no archive files
+        # the job's result has no archive files
         JobEvent.REWRITTEN: JobEffect.KEEP,
     },
 )
@@ -79,7 +80,7 @@ KINDS = (CHECKPOINT,)
 
 
 def request_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
-    """Let a background worker take a checkpoint, unless one is about to be taken.
+    """Request a background job that takes a checkpoint, unless one is waiting or working.
 
     Raises CheckpointTrouble.
     """
@@ -95,7 +96,7 @@ def request_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
 
 
 def ask_for_due() -> None:
-    """Ask for a checkpoint of every run at work that has had none for CHECKPOINT_MINUTES."""
+    """Request a checkpoint of every active run that has had none for CHECKPOINT_MINUTES."""
     if settings.CHECKPOINT_DIR is None:
         return
     late = timezone.now() - timedelta(minutes=settings.CHECKPOINT_MINUTES)
@@ -108,7 +109,7 @@ def ask_for_due() -> None:
 
 
 def checkpoints_of(crawl: CrawlJob) -> QuerySet[BackgroundJob]:
-    """The checkpoints that were asked for, the latest first."""
+    """The requested checkpoints, the latest first."""
     found = seen_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
     return found.select_related("run", "by", "cancelled_by")
 

@@ -22,7 +22,7 @@ MOST = 100
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "POST"))
 def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the checkpoints, the latest first; a POST requests one of the latest run."""
+    """List the checkpoints, the latest first. A POST requests a checkpoint of the latest run."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     if request.method == "POST":
         return _ask(request, crawl)

@@ -1,1 +1,1 @@
-"""Collections: crawls and single stored pages under a name, shared and exported as one."""
+"""Collections: crawls and single stored pages under a name, shared and exported together."""

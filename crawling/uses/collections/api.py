@@ -1,7 +1,7 @@
 """`/api/v1/collections`: crawls and single pages under a name, shared and exported as one."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from dataclasses import asdict
 from datetime import datetime
@@ -132,7 +132,7 @@ class CollectionFileOut(CancellableOut):
 
 
 def collection_row(found: Collection) -> dict[str, Any]:
-    """found: from `listed_collections`."""
+    """A collection as JSON. found: one of `listed_collections`."""
     names = ("name", "description", "team", "created_at", "changed_at", "crawls", "singles")
     owner = found.created_by.username if found.created_by else None
     return {"id": found.pk, "owner": owner, **{name: getattr(found, name) for name in names}}

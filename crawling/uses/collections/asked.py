@@ -1,4 +1,4 @@
-"""The collection that a request names, and the facts for the head of each of its pages."""
+"""The collection in the address of a request, and the facts for the head of each of its pages."""
 
 from __future__ import annotations
 

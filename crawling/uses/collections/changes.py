@@ -1,8 +1,9 @@
 """Make and edit collections, and add and remove members: for users who may act on the
 collection, as owner, member of its team or administrator.
 
-A user adds only crawls that the user may act on, and pages of those: a collection opens titles to
-people without an account, and gives out answers as they came, with the cookies that they set.
+A user adds only crawls that the user may act on, and pages of such crawls: a collection shows
+titles to people without an account, and gives out unchanged answers, with the cookies that they
+set.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from crawling.runs.crawls.creation import team_errors
 from crawling.uses.collections.models import Collection, CollectionMember
 
 LONGEST_NAME, LONGEST_DESCRIPTION = 100, 2_000
-#: of one collection
+#: the most members of one collection
 MOST_MEMBERS = 5_000
 
 
@@ -37,7 +38,7 @@ class CollectionFields(NamedTuple):
 
 class MembersAdded(NamedTuple):
     added: Sequence[CollectionMember]
-    #: were in it before
+    #: the number of members that were in the collection before
     known: int
     #: a sentence for each crawl that the user may not act on
     refused: Sequence[str]
@@ -89,7 +90,7 @@ def create_collection(fields: CollectionFields, *, by: User | None) -> Collectio
 def edit_collection(
     collection: Collection, fields: CollectionFields, *, by: User | None
 ) -> Collection:
-    """Raises BadOrder, PermissionDenied."""
+    """Change a collection. Raises BadOrder or PermissionDenied."""
     require_change(by, collection)
     checked = _checked(fields, by, before=collection.team)
     before = {name: getattr(collection, name) for name in checked._fields}
@@ -118,7 +119,8 @@ def add_members(
 ) -> MembersAdded:
     """Add crawls and stored pages on which the user may act, by their ids.
 
-    Raises PermissionDenied, NotFound for unknown ones, and WrongState if there would be too many.
+    Raises PermissionDenied, NotFound for unknown ids, and WrongState if there would be too many
+    members.
     """
     require_change(by, collection)
     wanted = {one.pk: one for one in CrawlJob.objects.filter(pk__in=crawls)}
@@ -147,7 +149,7 @@ def _add(
     collection: Collection, rows: Sequence[CollectionMember], by: User | None
 ) -> list[CollectionMember]:
     with transaction.atomic():
-        # The lock of the collection, so that two requests at once do not exceed the limit.
+        # locks the collection, so that two requests at once do not exceed the limit
         locked = Collection.objects.select_for_update().filter(pk=collection.pk).first()
         if locked is None:
             raise WrongState("The collection was deleted meanwhile.")
@@ -167,7 +169,7 @@ def _add(
 def remove_members(
     collection: Collection, members: Numbers[int], *, by: User | None
 ) -> list[CollectionMember]:
-    """Remove members by their ids. Return those that were in it. Raises PermissionDenied."""
+    """Remove members by their ids. Return the members that were in it. Raises PermissionDenied."""
     require_change(by, collection)
     with transaction.atomic():
         rows = list(collection.members.filter(pk__in=members))
@@ -185,8 +187,8 @@ def subject_of(collection: Collection) -> str:
 
 
 def _checked(fields: CollectionFields, by: User | None, before: str = "") -> CollectionFields:
-    """The fields in their stored form. before: the team until now, which may stay. Raises
-    BadOrder.
+    """The fields in the form in which they are stored. before: the current team, which may stay.
+    Raises BadOrder.
     """
     name, errors = fields.name.strip(), dict[str, str]()
     about = "\n".join(fields.description.replace("\0", "").splitlines()).strip()

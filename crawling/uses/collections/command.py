@@ -1,4 +1,4 @@
-"""`crawl collection`: list collections, make and change one, share it, and write its WACZ file."""
+"""`crawl collection`: list collections, create, change or share one, and write its WACZ file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from crawling.uses.collections.restoring import delete_collection, restore_named
 from crawling.uses.collections.share_links import create_link
 from serving.listing.command import write_whole
 
-#: collections that are listed
+#: the most collections that are listed
 SHOWN = 1_000
 WORDS = "put crawls and pages together under a name, share them, write one WACZ file of them"
 Options = dict[str, Any]
@@ -79,7 +79,7 @@ def add_collection_arguments(parser: ArgumentParser) -> None:
 
 
 def show_collections(options: Options, out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
+    """List or change collections. Raises CommandError or CrawlError."""
     if not options["collection"]:
         out.write(_list(as_json=options["json"]))
         return
@@ -102,7 +102,7 @@ def _list(*, as_json: bool) -> str:
 
 
 def _changed(options: Options) -> Collection:
-    """The collection, after the additions and changes of the options."""
+    """The collection, with the additions and changes in the options applied."""
     name, about = options["collection"], options["description"]
     if options["restore"]:
         return restore_named(name)
@@ -122,7 +122,7 @@ def _changed(options: Options) -> Collection:
 
 
 def _done(collection: Collection, options: Options) -> str:
-    """Run the last action of the options, and print the collection."""
+    """Perform the last action in the options, and return the text to print."""
     if options["delete"]:
         told = {"deleted": collection.pk}
         delete_collection(collection, by=None)
@@ -148,7 +148,7 @@ def _done(collection: Collection, options: Options) -> str:
 
 
 def _write(collection: Collection, options: Options) -> str:
-    """Pack it in this process and write the file."""
+    """Make the WACZ file in this process and write it."""
     place: Path = options["wacz"]
     with suppress(WrongState):  # the state says what is wrong
         work_here(open_file(collection))

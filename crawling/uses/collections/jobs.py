@@ -1,7 +1,7 @@
-"""The background job that packs a collection as one WACZ file, as it was when it was asked for.
+"""The background job that packs a collection, as it was at the request, into one WACZ file.
 
-Its `spec` has the runs whose archives are in the file as a whole, the single pages, and `reads`,
-the runs of both: a deletion or withdrawal in these ends the file.
+Its `spec` has the runs that are packed as a whole, the single pages, and `reads`, the runs of both.
+A deletion or withdrawal in one of these runs makes the file invalid.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OTHERS = (
 
 
 def runs_in(collection: Collection) -> QuerySet[Run]:
-    """The archived runs of its crawls, in their order."""
+    """The archived runs of the collection's crawls, in their order."""
     crawls = collection.members.filter(page=None).values("crawl")
     archived = ArchiveFile.objects.filter(run=OuterRef("pk"), committed_length__gt=0)
     runs = Run.objects.filter(crawl__in=crawls, crawl__removal_asked_at=None)
@@ -77,8 +77,8 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def _has_read(runs: Numbers[int]) -> Q:
-    """The latest files of collections with something of these runs, be it only a payload. Only the
-    latest of each is kept, so they are few.
+    """The latest files of collections that contain something of these runs, even if it is only a
+    payload. Only the latest file of each collection is kept, so there are few.
     """
     wanted = set(runs)
     jobs = BackgroundJob.objects.filter(kind=NAME, is_forgotten=False)
@@ -92,7 +92,7 @@ COLLECTION_WACZ = JobKind(
     label="WACZ file of a collection",
     done="made",
     work=_work,
-    # as of exports of runs
+    # the same as for exports of runs
     effects={
         JobEvent.DELETED: JobEffect.FORGET,
         JobEvent.WITHDRAWN: JobEffect.CHECK,
@@ -117,18 +117,18 @@ class CollectionFile:
     """The state of a collection's WACZ file."""
 
     collection: Collection
-    #: the file that can be given out
+    #: the file, if it can be given out
     file: StoredPackage | None = None
-    #: the runs of the members that are in it. Crawls that agreed to share payloads may have some in
-    #: the archives of others, as in any file of a run.
+    #: the runs of the members in the file. Crawls that agreed to share payloads may have some
+    #: payloads in the archives of others, as in any file of a run.
     reads: Numbers[int] = ()
-    #: whether members were added or removed since the request, or a crawl has archived more; not
-    #: looked up while the next file is under way, for a page asks every second
+    #: whether members were added or removed since the request, or a crawl has archived more. Not
+    #: looked up while the next file is being made, since a page asks every second
     is_outdated: bool = False
     under_way: BackgroundJob | None = None
-    #: why the last one is not there
+    #: the reason why the last file is missing
     trouble: str = ""
-    #: the last one, if a user has cancelled it
+    #: the last job, if a user has cancelled it
     cancelled: BackgroundJob | None = None
 
     @property
@@ -174,15 +174,17 @@ def _spec(collection: Collection) -> dict[str, Any]:
 
 
 def request_file(collection: Collection, *, by: User | None) -> BackgroundJob:
-    """Let a background job pack the collection, unless one is about to. Raises ArchiveTrouble,
-    PermissionDenied.
+    """Request a background job that packs the collection, unless one is waiting or working. Raises
+    ArchiveTrouble or PermissionDenied.
     """
     spec = _permitted(collection, by)
     return request_job(COLLECTION_WACZ, None, spec, by=by, subject=subject_of(collection))
 
 
 def open_file(collection: Collection) -> BackgroundJob:
-    """Begin the file for a command that packs it itself. Raises ArchiveTrouble."""
+    """Open the job of the file for a command that packs the collection itself. Raises
+    ArchiveTrouble.
+    """
     spec = _permitted(collection, None)
     return open_job(COLLECTION_WACZ, None, spec, by=None, subject=subject_of(collection))
 

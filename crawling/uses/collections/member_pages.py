@@ -1,5 +1,5 @@
-"""Adding and removing members: the page that asks for their collection, the form of one collection,
-and undoing both.
+"""Adding and removing members: the page that asks for the collection, the form on a collection's
+page, and the undoing of both.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ from crawling.uses.collections.changes import (
 from crawling.uses.collections.models import Collection, CollectionMember
 from serving.access import AuthenticatedRequest, authenticated
 
-#: collections that are offered
+#: the most collections that are offered
 OFFERED = 100
 
 
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
 def add(request: AuthenticatedRequest) -> HttpResponse:
-    """Ask to which collection to add the crawls `?crawl=` and pages `?page=`; a POST adds them."""
+    """Ask to which collection the crawls `?crawl=` and pages `?page=` are to be added. A POST adds
+    them.
+    """
     crawls, pages = asked_ids(request, "crawl"), asked_ids(request, "page")
     errors = dict[str, str]()
     if request.method == "POST":
-        # a new collection stays only if something is added
+        # a new collection is kept only if something is added to it
         with mistakes_kept(errors, CrawlError), transaction.atomic():
             collection = _chosen(request)
             said = add_members(collection, crawls=crawls, pages=pages, by=request.user)
@@ -63,7 +65,7 @@ def add(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _chosen(request: AuthenticatedRequest) -> Collection:
-    """A new collection with the name of the form, or the one that is chosen. Raises BadOrder,
+    """A new collection with the name in the form, or the selected one. Raises BadOrder or
     NotFound.
     """
     name, number = request.POST.get("name", ""), request.POST.get("collection", "")
@@ -84,7 +86,7 @@ def _tell_added(request: AuthenticatedRequest, collection: Collection, said: Mem
 
 @authenticated(needs=CHANGE, methods=("POST",))
 def add_crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Add the crawl that the form names."""
+    """Add the crawl that is named in the form."""
     collection = wanted_collection(pk)
     with errors_told(request, CrawlError):
         crawl = find_crawl(request.POST.get("crawl", "").replace("\0", "").strip())
@@ -112,7 +114,7 @@ def _again(gone: Sequence[CollectionMember]) -> dict[str, list[int]]:
 
 @authenticated(needs=CHANGE, methods=("POST",))
 def undo(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Undo the action of a message: remove added members, add removed ones again."""
+    """Undo the action of a message: remove added members, or add removed ones again."""
     collection = wanted_collection(pk)
     with errors_told(request, CrawlError):
         for act in acts_of(request, request.user):

@@ -1,4 +1,5 @@
-"""The members of a collection as rows, their sums, and the captures of an address in them.
+"""The members of a collection as rows, their sums, and the captures of an address in the
+collection.
 
 Deleted crawls and runs, and withdrawn pages, are left out until they are restored.
 """
@@ -49,7 +50,7 @@ class CollectionFigures:
     last: datetime | None = None
 
 
-#: sort keys of members; equal ones are sorted by their names
+#: sort keys of members; members with equal keys are sorted by name
 SORTS: Mapping[str, Callable[[MemberRow], Any]] = {
     "name": lambda row: row.name.casefold(),
     "pages": attrgetter("pages"),
@@ -63,8 +64,8 @@ SORTS: Mapping[str, Callable[[MemberRow], Any]] = {
 def member_rows(
     collection: Collection, *, of_crawls: Numbers[int] | None = None
 ) -> list[MemberRow]:
-    """The members, crawls first, each kind by its names. of_crawls: only these, and their pages. A
-    fixed number of queries.
+    """The members, crawls first, each kind by name. of_crawls: only these crawls, and pages of
+    them. Takes a fixed number of queries.
     """
     members = collection.members.filter(crawl__removal_asked_at=None).select_related("crawl")
     if of_crawls is not None:
@@ -88,7 +89,7 @@ def _crawls(members: QuerySet[CollectionMember]) -> list[MemberRow]:
 
 
 def _crawl(member: CollectionMember, told: Mapping[str, Any]) -> MemberRow:
-    """told: the sums of the crawl's runs, if it has any."""
+    """The row of a crawl. told: the sums of its runs, if it has any."""
     return MemberRow(
         id=member.pk,
         kind="crawl",
@@ -139,8 +140,8 @@ def _pages(members: QuerySet[CollectionMember]) -> list[MemberRow]:
 
 
 def sorted_rows(rows: Sequence[MemberRow], sort: str) -> list[MemberRow]:
-    """sort: one of SORTS, with a minus for the largest first; any other value leaves the order of
-    crawls and pages.
+    """The rows sorted. sort: one of SORTS, with a minus for descending order. Any other value sorts
+    crawls before pages, each by name.
     """
     key = SORTS.get(sort.removeprefix("-"))
     return sorted(rows, key=key, reverse=sort.startswith("-")) if key else list(rows)
@@ -160,12 +161,14 @@ def figures_of(rows: Sequence[MemberRow]) -> CollectionFigures:
 
 
 def hidden_member_count(collection: Collection, rows: Sequence[MemberRow]) -> int:
-    """How many members are deleted or withdrawn for now."""
+    """The number of members that are deleted or withdrawn at the moment."""
     return collection.members.count() - len(rows)
 
 
 def captures_in(collection: Collection, url: str) -> list[Page]:
-    """The captures of a canonical URL by its crawls and among its pages, the latest first."""
+    """The captures of a canonical URL by the collection's crawls and among its pages, the latest
+    first.
+    """
     members = collection.members.filter(crawl__removal_asked_at=None)
     whole = set(members.filter(page=None).values_list("crawl", flat=True))
     single = dict(members.filter(page__isnull=False).values_list("page", "crawl"))

@@ -12,7 +12,9 @@ from crawling.models.jobs import NotDeletedManager
 
 
 class Collection(models.Model):
-    """Crawls and single stored pages under a name; owner and team are like a crawl's."""
+    """Crawls and single stored pages under a name. Owner and team have the same meaning as for a
+    crawl.
+    """
 
     name = models.CharField(max_length=100)
     description = models.TextField(blank=True, default="")

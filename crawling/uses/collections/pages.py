@@ -1,5 +1,5 @@
-"""The pages of collections: the list, one collection with its members, its captures of an address,
-and its file; and the forms that make, edit and delete one.
+"""The pages of collections: the list, and one collection with its members, its captures of an
+address, and its file. Also the forms that create, edit and delete a collection.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
 from serving.requests import asked_text, render_live
 
-#: rows a page, and crawls that are offered
+#: the number of rows on a page, and of crawls that are offered
 ROWS, OFFERED = 50, 100
 TYPE = "application/wacz"
-#: whether a phone leaves it out, what it sorts by, words, whether it is a number, and whether its
-#: largest come first
+#: for each column: whether a phone leaves it out, its sort key, its words, whether it is a number,
+#: and whether the largest come first
 COLUMNS = (
     (False, "name", "Name", False, False),
     (True, "", "Runs", True, False),
@@ -82,7 +82,7 @@ COLUMNS = (
 
 
 def listed_collections(text: str = "") -> QuerySet[Collection]:
-    """The collections with the numbers of their members; text: a part of the name or
+    """The collections with the numbers of their members. text: a part of the name or
     description.
     """
     found = Collection.objects.select_related("created_by").annotate(
@@ -109,7 +109,7 @@ def _typed(request: AuthenticatedRequest) -> CollectionFields:
 
 
 def _teams(user: User) -> Sequence[str]:
-    """The teams that a collection of the user may belong to."""
+    """The teams to which a collection of the user may belong."""
     found = Team.objects.all() if is_administrator(user) else user.teams.all()
     return list(found.order_by("name").values_list("name", flat=True))
 
@@ -155,7 +155,7 @@ def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs=VIEW)
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """The members with `?q=` in the name or address, sorted by `?sort=`."""
+    """Show the members with `?q=` in their name or address, sorted by `?sort=`."""
     collection = wanted_collection(pk)
     rows = member_rows(collection)
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
@@ -186,7 +186,7 @@ def _with_text(rows: Sequence[MemberRow], text: str) -> Sequence[MemberRow]:
 
 @authenticated(needs=VIEW)
 def captures(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """The captures of `?u=` in the collection, each with the one before it."""
+    """Show the captures of `?u=` in the collection, each with the one before it."""
     collection, typed = wanted_collection(pk), asked_text(request.GET, "u", most=MAX_URL_LENGTH)
     here = head_facts(request, collection) | {"typed": typed}
     if typed:

@@ -1,5 +1,6 @@
-"""Share links of collections: a page for people without an account. A link opens nothing once its
-maker may no longer change the collection, and never crawls on which the maker may not act.
+"""Share links of collections, which open a page for people without an account. A link stops working
+once its creator may no longer change the collection, and never shows crawls on which its creator
+may not act.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from crawling.uses.collections.models import Collection, CollectionLink
 def create_link(
     collection: Collection, *, days: int, by: User | None
 ) -> tuple[CollectionLink, str]:
-    """Create a link and return it with its token, which cannot be read again.
+    """Create a link and return it with its token, which cannot be read again later.
 
     Raises BadOrder, PermissionDenied, WrongState.
     """
     require_change(by, collection)
     with transaction.atomic():
-        # The lock of the collection, so that two requests at once do not exceed the limit.
+        # locks the collection, so that two requests at once do not exceed the limit
         locked = Collection.objects.select_for_update().filter(pk=collection.pk).first()
         if locked is None:
             raise WrongState("The collection was deleted meanwhile.")
@@ -38,7 +39,7 @@ def create_link(
 
 
 def revoke_link(collection: Collection, number: int, *, by: User | None) -> None:
-    """Raises NotFound, PermissionDenied."""
+    """Revoke a link. Raises NotFound or PermissionDenied."""
     require_change(by, collection)
     with transaction.atomic():
         link = CollectionLink.objects.filter(collection=collection, pk=number).first()
@@ -62,20 +63,22 @@ def links_by(user: User) -> Sequence[CollectionLink]:
 
 
 def hand_link_over(link: CollectionLink, receiver: User, by: User | None) -> None:
-    """Let a link be another user's, so that it stays open. To be called in a transaction."""
+    """Let a link belong to another user, so that it keeps working. To be called in a
+    transaction.
+    """
     owner = {"owner": (link.created_by, receiver)}
     note(by, link.collection, "handed a share link over", owner)
     CollectionLink.objects.filter(pk=link.pk).update(created_by=receiver)
 
 
 def open_links(links: Sequence[CollectionLink]) -> set[int]:
-    """The ids of those that open something."""
+    """The ids of the links that still work."""
     return {link.pk for link in links if _may_still_share(link)}
 
 
 def shared_collection(token: str) -> CollectionLink | None:
-    """The link of a token, with its collection; None if it is unknown, expired, revoked, or of a
-    user who may no longer share it.
+    """The link of a token, with its collection. None if the token is unknown, expired or revoked,
+    or if its user may no longer share the collection.
     """
     link = link_of(_links(), token)
     if link is None or not _may_still_share(link):

@@ -28,7 +28,7 @@ from serving.access import AuthenticatedRequest, authenticated
 @never_cache
 @sensitive_variables("token", "address")
 def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the collection's links; a POST creates one, and shows its address in this answer
+    """List the collection's links. A POST creates a link, and shows its address in this answer
     only.
     """
     collection, address, error = wanted_collection(pk), "", ""

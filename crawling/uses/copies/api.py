@@ -1,7 +1,7 @@
 """`/api/v1/crawls/{id}/copies…`: copies of a run's pages, and of a supplied text."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,7 @@
-"""Clusters of pages with the same, or nearly the same, text, within a run and between two.
+"""Clusters of pages with the same text, or nearly the same, within a run and between two runs.
 
 The comparison uses only rows of pages: the digest of the content, and the simhash of the text.
-Pairs among a million simhashes are found without comparing each with each.
+Pairs among a million simhashes are found without comparing all of them with each other.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from crawling.models import Page
 from crawling.uses.copies.results import Cluster, Clusters, PageInCluster
 from crawling.web.simhash import LEAST_BYTES, NEAR_BITS
 
-#: two simhashes that differ in NEAR_BITS bits share one of this many bands
+#: the number of bands of a simhash: two simhashes that differ in NEAR_BITS bits have one band in
+#: common
 BANDS = NEAR_BITS + 1
 BAND_BITS = 64 // BANDS
-#: the pairs that share a band: each is compared, and more would take the job too long
+#: the most pairs with a common band; each pair is compared, and more would take the job too long
 MOST_PAIRS = 100_000_000
-#: pages of all runs together, whose rows have to be in memory
+#: the most pages of all runs together, whose rows have to be in memory
 MOST_PAGES = 2_000_000
-#: memory that finding them takes: what SciPy and any run take, and bytes of a page
+#: the memory for the search: that of SciPy and of any run, and the bytes for each page
 LEAST_MIB, BYTES_OF_A_PAGE = 64, 250
-#: the pages of a cluster that are listed
+#: the number of a cluster's pages that are listed
 LISTED = 10
 SIMHASH_BITS = 64
 #: the columns of a page: id, run, the first 64 bits of the content's SHA-256, simhash, and the
-#: criteria for the best of a cluster: links from the seeds, characters of its address
+#: criteria for the best page of a cluster: links from the seeds, and characters of its address
 PAGES = """
 SELECT p.url_id, p.run_id, ('x' || encode(substring(p.digest FOR 8), 'hex'))::bit(64)::bigint,
     p.simhash, u.depth, length(u.url)
@@ -51,10 +52,10 @@ class TooManyNearCopies(CrawlError):
 
 
 def near_pairs(simhashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The places of both simhashes of each pair that differs in NEAR_BITS bits or fewer, some pairs
-    more than once.
+    """The positions of both simhashes of each pair that differs in at most NEAR_BITS bits. Some
+    pairs occur more than once.
 
-    simhashes: each once, as int64. Raises TooManyNearCopies.
+    simhashes: distinct, as int64. Raises TooManyNearCopies.
     """
     ones, others = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     bands = [_band(simhashes, number) for number in range(BANDS)]
@@ -70,7 +71,7 @@ def near_pairs(simhashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pairs(band: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """All pairs of places that have the same value."""
+    """All pairs of positions with the same value."""
     order = np.argsort(band, kind="stable")
     ordered, first, apart = band[order], np.arange(len(band)), 1
     while (first := first[first < len(band) - apart]).size:
@@ -89,8 +90,8 @@ class TooManyPages(CrawlError):
 
 
 def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> Clusters:
-    """Clusters of pages of a run, or clusters with pages of each of two runs; skip: the number of
-    the largest to leave out.
+    """Clusters of pages of a run, or clusters with pages of each of two runs. skip: the number of
+    the largest clusters to leave out.
 
     near: include pages whose simhashes differ in a few bits. The best page of a cluster has the
     fewest links between it and the seeds, then the shortest address, then the lowest id. Raises
@@ -116,7 +117,7 @@ def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> C
 
 
 def _read(runs: Sequence[int], near: bool) -> np.ndarray:
-    """A row of each page; the simhash is 0 if a page has none."""
+    """A row for each page. The simhash is 0 if a page has none."""
     with connection.cursor() as cursor:
         cursor.execute(PAGES, [list(runs), LEAST_BYTES, near, MOST_PAGES + 1])
         rows = (tuple(value or 0 for value in row) for row in cursor)
@@ -127,13 +128,13 @@ def _read(runs: Sequence[int], near: bool) -> np.ndarray:
 
 
 def _labels(pages: np.ndarray, near: bool) -> np.ndarray:
-    """The number of each page's cluster. Near copies of near copies are in the same."""
+    """The number of each page's cluster. Near copies of near copies are in the same cluster."""
     digests = np.unique(pages[:, 2], return_inverse=True)[1]
     if not near or not len(pages):
         return digests
     simhashes, of_page = np.unique(pages[:, 3], return_inverse=True)
     ones, others = near_pairs(simhashes)
-    # nodes: simhashes, then digests; a page joins its own two
+    # nodes of a graph: simhashes, then digests; each page joins its own two
     heads = np.concatenate([ones, of_page])
     tails = np.concatenate([others, digests + len(simhashes)])
     nodes = len(simhashes) + int(digests.max()) + 1
@@ -143,7 +144,7 @@ def _labels(pages: np.ndarray, near: bool) -> np.ndarray:
 
 
 def _some_of_each(rows: np.ndarray, runs: Sequence[int]) -> np.ndarray:
-    """The best page first, then the others by the same rule, as many of each run as possible."""
+    """The best page first, then others in the same order, with as many of each run as possible."""
     places = np.zeros(len(rows), np.int64)
     for run in runs:
         of_run = rows[:, 1] == run
@@ -158,7 +159,7 @@ def _listed(clusters: Sequence[np.ndarray]) -> list[list[PageInCluster]]:
         [
             _page(stored[int(row[0])], row, rows[0])
             for row in rows
-            if int(row[0]) in stored  # otherwise withdrawn or removed meanwhile
+            if int(row[0]) in stored  # a page that is missing was withdrawn or removed meanwhile
         ]
         for rows in clusters
     ]
@@ -180,7 +181,7 @@ def _page(page: Page, row: np.ndarray, best: np.ndarray) -> PageInCluster:
 
 
 def mebibytes(question: Mapping[str, Any]) -> int:
-    """The memory that the answer takes."""
+    """The memory that the search takes, in MiB."""
     pages = Page.objects.filter(run__in=_runs(question)).count()
     return LEAST_MIB + min(pages, MOST_PAGES) * BYTES_OF_A_PAGE // 2**20
 

@@ -36,12 +36,12 @@ def add_copies_arguments(parser: ArgumentParser) -> None:
 
 
 def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
+    """Print clusters, or pages with passages of a text. Raises CommandError or CrawlError."""
     run = run_of(options)
     if options["text"]:
         _show_text(run, options, out)
         return
-    # these import SciPy, and the search index above, which other commands do not need
+    # these import SciPy and the search index, which other commands do not need
     from crawling.uses.copies.clusters import find_clusters
 
     runs = [run.pk, *([_run(options["against"]).pk] if options["against"] else [])]
@@ -52,7 +52,7 @@ def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:
 
 
 def _run(words: str) -> Run:
-    """CRAWL, or CRAWL:RUN; a name may have a colon."""
+    """The run that CRAWL or CRAWL:RUN names; the name of a crawl may contain a colon."""
     name, _, number = words.rpartition(":")
     if name and number.isascii() and number.isdigit():
         return get_run(find_crawl(name).pk, int(number))

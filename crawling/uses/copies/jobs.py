@@ -1,4 +1,6 @@
-"""The background jobs that search for copies, and compare texts: questions, and their answers."""
+"""The background jobs that search for copies and compare texts, with their inquiries and
+answers.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from crawling.previews.jobs import question_kind
 from crawling.previews.run_comparison import moment_of
 from crawling.uses.copies.results import Clusters, PageWithText, SharedText
 
-#: a user waits, so no longer than this; a shift for which others wait ends within its slice of a
-#: minute
+#: the longest wait for units, since a user waits; a shift for which others wait ends within its
+#: time slice of a minute
 GRANT_SECONDS = 45.0
 #: the largest supplied text
 MOST_BYTES = 1024 * 1024
@@ -28,7 +30,8 @@ PAGES = TypeAdapter(list[PageWithText])
 SHARED = TypeAdapter(SharedText)
 
 
-# SciPy and the search index would slow the start of all other jobs: they are imported here.
+# SciPy and the search index would slow the start of all other jobs, so they are imported in the
+# functions below
 
 
 def _clusters(question: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -73,7 +76,9 @@ def request_clusters(
 
 
 def request_text_search(text: str, run: Run, *, by: User | None) -> Inquiry:
-    """Raises BadOrder, InquiriesBusy."""
+    """Request a search for pages that share passages with a text. Raises BadOrder or
+    InquiriesBusy.
+    """
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise BadOrder({"text": "It is longer than 1 MiB; give a part of it."})
     if len(text.split()) < LEAST_WORDS:
@@ -105,7 +110,7 @@ def any_page(page_id: int) -> Page:
 def request_passages(
     page: Page, other: Page | None, text: Inquiry | None, *, by: User | None
 ) -> Inquiry:
-    """The text of another page, or a supplied one, side by side with that of a page.
+    """Request a comparison of a page with another page, or with a supplied text, side by side.
 
     Raises InquiriesBusy.
     """

@@ -1,4 +1,4 @@
-"""Copies of a run's pages, as a page: clusters, and pages with passages of a supplied text."""
+"""The page about copies of a run's pages: clusters, and pages with passages of a supplied text."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live
 
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no copies
 HAS_NO_PAGES = "it has no pages yet"
 ROWS = 20
-#: runs to choose from
+#: the number of runs to choose from
 RUNS = 50
 KINDS = {"near": "The same or nearly the same text", "exact": "The same content"}
 
 
 @of_run(HAS_NO_PAGES, methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Clusters of `?kind=` in the run, or between it and run `?against=` of the crawl `?other=`; a
-    POST supplies a text.
+    """Show clusters of `?kind=` in the run, or between it and run `?against=` of the crawl
+    `?other=`. A POST supplies a text.
     """
     if request.method == "POST":
         return _supply(request, run)
@@ -81,7 +81,7 @@ def _facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
 
 
 def _against(request: AuthenticatedRequest, run: Run) -> Run | None:
-    """The second run of the request; None if there is none. Raises NotFound, UnknownRun."""
+    """The second run in the request; None if there is none. Raises NotFound or UnknownRun."""
     other, number = asked_text(request.GET, "other"), asked_number(request, "against")
     if not other and number is None:
         return None
@@ -106,7 +106,7 @@ def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run(HAS_NO_PAGES)
 def of_text(request: AuthenticatedRequest, run: Run, text: int) -> HttpResponse:
-    """The pages with passages of a text, for the user who supplied it."""
+    """Show the pages with passages of a text, to the user who supplied it."""
     try:
         inquiry = text_inquiry(text, run.crawl_id, by=request.user)
     except NotFound as error:
@@ -118,7 +118,7 @@ def of_text(request: AuthenticatedRequest, run: Run, text: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def passages(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
-    """A page of the crawl side by side with a page of any crawl, `old`."""
+    """Show a page of the crawl side by side with a page of any crawl, `old`."""
     try:
         other = any_page(old)
     except NotFound as error:
@@ -130,7 +130,7 @@ def passages(request: AuthenticatedRequest, pk: int, old: int, new: int) -> Http
 
 @authenticated(needs="crawling.view_crawljob")
 def text_passages(request: AuthenticatedRequest, pk: int, text: int, new: int) -> HttpResponse:
-    """A page side by side with a text, for the user who supplied it."""
+    """Show a page side by side with a text, to the user who supplied it."""
     page = wanted_page(pk, new)
     try:
         supplied = text_inquiry(text, pk, by=request.user)

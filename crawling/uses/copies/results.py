@@ -13,7 +13,7 @@ SIMILARITY = "share of the words of both, in shared passages"
 
 @dataclass(frozen=True)
 class PageInCluster:
-    """A page of a cluster; the first is its best."""
+    """A page of a cluster. The first page is the best."""
 
     id: int
     crawl: int
@@ -51,7 +51,7 @@ class Clusters:
     """The clusters of some runs, the largest first."""
 
     count: int
-    #: pages in all clusters together
+    #: the number of pages in all clusters together
     pages: int
     clusters: Sequence[Cluster]
 
@@ -67,7 +67,7 @@ class PageWithText:
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage of both texts, or the two that differ."""
+    """A passage that both texts share, or the two passages between shared ones."""
 
     is_shared: bool
     one: str
@@ -76,7 +76,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class SharedText:
-    """Two texts side by side, in the order of their shared passages."""
+    """Two texts side by side, in the order of the passages that they share."""
 
     similarity: Annotated[float, Column(SIMILARITY)]
     shared_words: Annotated[int, Column("words in shared passages, of each of the texts")]

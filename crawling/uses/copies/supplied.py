@@ -1,4 +1,4 @@
-"""Passages that texts share: of two pages, and of a supplied text and the pages of a run.
+"""Passages that texts share: the texts of two pages, or a supplied text and pages of a run.
 
 Candidates are found by simhash and by the search index, then compared with the text word by word.
 """
@@ -20,15 +20,16 @@ from crawling.uses.search.queries import QUOTE, QUOTES, BadQuery
 from crawling.uses.search.search import SearchFilter, search_texts
 from crawling.web.simhash import ALIKE_BITS, simhash
 
-#: a shared passage has at least this many words
+#: the least words of a shared passage
 LEAST_WORDS = 5
-#: the most words that are compared; only the beginnings of longer texts are
+#: the most words of a text that are compared; of a longer text only the beginning is
 MOST_WORDS = 100_000
-#: the most characters of a passage that are shown, from its beginning and its end
+#: the most characters of a passage that are shown: its beginning and its end
 MOST_SHOWN = 1_500
-#: the most pages that are compared, and seconds after which no further one is begun: a job has 90
+#: the most pages that are compared, and the seconds after which no further comparison is begun: a
+#: job has 90
 MOST_CANDIDATES, SECONDS = 20, 40.0
-#: passages of the text that are searched for, and the words of each
+#: the number of passages of the text that are searched for, and of words in each
 SEARCHED, WORDS_OF_EACH = 8, 5
 LONGEST_QUERY_SECONDS = 20
 ALIKE = """
@@ -41,7 +42,7 @@ ORDER BY bit_count((simhash # %s)::bit(64)), url_id LIMIT %s
 def compare_texts(one: str, other: str) -> SharedText:
     """The parts of two texts, ignoring case and blanks, in O(n log n).
 
-    A passage in another place of the order of the other text does not count.
+    A passage at a different place in the order of the other text does not count as shared.
     """
     words = [text.split()[:MOST_WORDS] for text in (one, other)]
     passages, shared = [], 0
@@ -56,7 +57,7 @@ Span = tuple[int, int]
 
 
 def _parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Span, Span]]:
-    """Where each part begins and ends in both texts, and whether it is shared."""
+    """The beginning and end of each part in both texts, and whether the part is shared."""
     at_one = at_other = 0
     for a, b, size in _blocks(one, other):
         overlap = max(0, at_one - a, at_other - b)
@@ -72,13 +73,15 @@ def _parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Spa
 
 
 def _blocks(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Shared passages, which may overlap at their ends: words in a row in both texts."""
+    """Shared passages, which are sequences of words in both texts, and may overlap at their
+    ends.
+    """
     matches = ByUniqueItems(_rows(one), _rows(other)).get_matching_blocks()
     return ((a, b, size + LEAST_WORDS - 1) for a, b, size in matches if size)
 
 
 def _rows(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """LEAST_WORDS words in a row, from each word on: single words repeat too often."""
+    """LEAST_WORDS words in a row, from each word on, since single words repeat too often."""
     folded = [word.casefold() for word in words]
     return list(zip(*(folded[at:] for at in range(LEAST_WORDS)), strict=False))
 
@@ -96,10 +99,10 @@ class TextSearchTookTooLong(CrawlError):
 
 
 def find_pages(text: str, run: Run) -> list[PageWithText]:
-    """Pages that share passages with a text, those with the most shared words first. Raises
+    """Pages that share passages with a text, beginning with the most shared words. Raises
     TextSearchTookTooLong.
 
-    Reads foreign documents: for background jobs.
+    Reads foreign documents, so it is for background jobs only.
     """
     began, found = time.monotonic(), []
     ids = dict.fromkeys([*_alike(text, run), *_quoting(text, run)])
@@ -118,12 +121,12 @@ def find_pages(text: str, run: Run) -> list[PageWithText]:
 
 
 def text_of(page: Page) -> str:
-    """The text of the page for a reader. Raises ArchiveTrouble."""
+    """The text of the page as a reader sees it. Raises ArchiveTrouble."""
     return seen_text(page).text
 
 
 def _alike(text: str, run: Run) -> list[int]:
-    """Pages whose whole text is nearly the same."""
+    """Pages whose whole text is nearly the same as this text."""
     wanted = simhash(text)
     if wanted is None:
         return []
@@ -133,7 +136,7 @@ def _alike(text: str, run: Run) -> list[int]:
 
 
 def _quoting(text: str, run: Run) -> list[int]:
-    """Pages that have one of some passages of the text, by the search index."""
+    """Pages that contain one of some passages of the text, according to the search index."""
     phrases = list(_phrases(text.split()))
     wanted = SearchFilter(run.crawl_id, run.number)
     try:
@@ -144,7 +147,7 @@ def _quoting(text: str, run: Run) -> list[int]:
 
 
 def _phrases(words: Sequence[str]) -> Iterator[str]:
-    """Words in a row, from as many places, evenly spread."""
+    """Sequences of words, from places that are evenly spread over the text."""
     last = len(words) - WORDS_OF_EACH
     for number in range(min(SEARCHED, last + 1)):
         at = round(last * number / max(1, min(SEARCHED, last + 1) - 1))
@@ -160,7 +163,7 @@ def answer_text(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_passages(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Two pages, or a supplied text and a page, side by side."""
+    """Compare two pages, or a supplied text and a page, side by side."""
     wanted = [question["page"], *([question["other"]] if question["other"] else [])]
     stored = Page.objects.select_related("url", "run__crawl", "archive_file").in_bulk(wanted)
     if len(stored) < len(set(wanted)):

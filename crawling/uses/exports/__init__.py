@@ -1,1 +1,3 @@
-"""Files made from runs for other programs: requested, written by a job, given out."""
+"""Files made from runs for other programs. Users request them, a job writes them, and pages send
+them.
+"""

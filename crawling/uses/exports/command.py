@@ -1,5 +1,5 @@
-"""`crawl wacz` and `crawl mirror`: a run, or the latest pages of all runs, as a file or a folder,
-made in this process.
+"""`crawl wacz` and `crawl mirror`: write a run, or the latest pages of all runs, to a file or a
+folder. The work is done in this process.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _write_file(export: RunExport, place: Path) -> None:
 
 
 def _write_folder(export: RunExport, place: Path) -> None:
-    """The folder appears as a whole or not at all. Raises OSError and CommandError."""
+    """Write the folder, which appears as a whole or not at all. Raises OSError or CommandError."""
     if place.exists():
         raise CommandError(f"--output: {place} is there already; name a folder that is new.")
     packed, unfinished = (

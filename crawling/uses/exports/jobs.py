@@ -1,6 +1,6 @@
 """The background jobs that make a file of a run, or of all runs of a crawl, for other programs:
-WACZ files, mirrors of runs, and mirrors of the latest pages of crawls; and the one that installs
-the program that replays them.
+WACZ files, mirrors of runs, and mirrors of the latest pages of crawls. Also the job that installs
+the program for their replay.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from crawling.models import ArchiveFile, BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.exports.run_export import RunExport
 
-#: a run that ended earlier while no scheduler was at work gets no file automatically
+#: a run that ended longer ago, while no scheduler was working, gets no file automatically
 ASKED_WITHIN = timedelta(days=1)
-#: from a run, or the latest run of a crawl, and the time of the request to its package
+#: makes the package, from a run (or the latest run of a crawl) and the time of the request
 PackageOf = Callable[[Run, datetime], Package]
 
 
 def export_kind(
     name: str, label: str, package_of: PackageOf, *, scope: JobScope = JobScope.RUN
 ) -> JobKind:
-    """Jobs that store the parts of such a package that are not in the archive."""
+    """Jobs that store those parts of such a package that are not in the archive."""
     return JobKind(
         name=name,
         label=label,
         done="made",
         work=partial(_work, package_of),
-        # a file is valid for the present archive files and withdrawals; its stored part is in no
-        # back-up
+        # a file is valid only for the current archive files and withdrawals, and no back-up has its
+        # stored part
         effects={
             JobEvent.DELETED: JobEffect.FORGET,
             JobEvent.WITHDRAWN: JobEffect.CHECK,
@@ -48,8 +48,8 @@ def export_kind(
         },
         seconds=6 * 60 * 60,
         scope=scope,
-        # a job starts from the beginning, so a file that is too much for one is too much for the
-        # next
+        # a job starts from the beginning, so a file that is too large for one attempt is too large
+        # for the next
         attempts=1,
         has_files=True,
         keeps_latest_only=True,
@@ -115,10 +115,11 @@ KINDS = (WACZ, MIRROR, LATEST_MIRROR, PLAYER)
 
 
 def ask_for_replay_files() -> None:
-    """Request the WACZ file of each ended run whose order wants one."""
+    """Request the WACZ file of each ended run whose order asks for it."""
     lately = timezone.now() - ASKED_WITHIN
     wanting = Run.objects.filter(crawl__archive=True, crawl__reuse__replay_file=True)
-    # indexes of latest runs find the crawls that have begun another since: others have none
+    # crawls that have begun another run since are found by the indexes of latest runs; other crawls
+    # have only this run
     begun = Q(started_at__gte=lately) | ~Q(state__in=ENDED_STATES)
     again = wanting.filter(begun, is_latest=True).values("crawl")
     ended = wanting.filter(finished_at__gte=lately, state__in=ENDED_STATES)
@@ -127,7 +128,9 @@ def ask_for_replay_files() -> None:
 
 
 def _ask_for_files(ended: QuerySet[Run]) -> None:
-    """Ask for the file of each of these runs that has an archive, and no file since its end."""
+    """Request the file of each of these runs that has an archive, and no file made since its
+    end.
+    """
     asked = BackgroundJob.objects.filter(
         kind=WACZ.name, run=OuterRef("pk"), asked_at__gte=OuterRef("finished_at")
     )

@@ -1,5 +1,5 @@
-"""A run as a WACZ file or a mirror, or a mirror of a crawl's latest pages: its state, a button that
-requests it, and the file.
+"""The page about a run as a WACZ file or a mirror, or about a mirror of a crawl's latest pages: the
+state, a button that requests the file, and the file.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from serving.access import AuthenticatedRequest, authenticated, require
 from serving.downloads import Download, send
 from serving.requests import render_live
 
-#: by the names of kinds
+#: the media type of the file of each kind
 TYPES = {
     "wacz": "application/wacz",
     "mirror": "application/zip",
     "latest-mirror": "application/zip",
 }
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no exports
 HAS_NOTHING = "nothing of it is archived"
 NOT_MADE = "ReplayWeb.page reads the WACZ file of the run; make it first."
 
@@ -94,7 +94,7 @@ def file(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpRespons
 
 
 def export_file(state: ExportState) -> Download:
-    """Raises ArchiveTrouble if there is none."""
+    """The file of an export. Raises ArchiveTrouble if there is none."""
     file = state.file
     if file is None:
         whose = "crawl" if state.kind.is_of_crawl else "run"
@@ -104,14 +104,16 @@ def export_file(state: ExportState) -> Download:
 
 
 def address_of(run: Run, export: JobKind, *, of: str = "") -> str:
-    """The address of the page about an export of a run, or, with of="-file", of its file."""
+    """The address of the page about an export of a run. With of="-file", the address of the
+    file.
+    """
     address = reverse(f"crawling:{export.name}{of}", args=[run.crawl_id])
     return address if export.is_of_crawl else f"{address}?run={run.number}"
 
 
 @authenticated(needs=PERMISSION)
 def replay(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Lead to ReplayWeb.page with the run, or with the page `?page=` at its time."""
+    """Lead to ReplayWeb.page with the run, or with the page `?page=` at the time of its capture."""
     number = asked_number(request, "page")
     page = wanted_page(pk, number) if number else None
     run = page.run if page else wanted_run(request, pk, HAS_NOTHING)
@@ -124,7 +126,7 @@ def replay(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def player(request: AuthenticatedRequest) -> HttpResponse:
-    """The state of ReplayWeb.page on this server; a POST has it installed."""
+    """Show the state of ReplayWeb.page on this server. A POST requests its installation."""
     if request.method == "POST":
         require(request.user, INSTALL)
         install_player(request.user)
@@ -187,7 +189,7 @@ def _replay(page: Page) -> Mapping[str, Any] | None:
 
 
 def _replay_file(run: Run) -> Mapping[str, Any] | None:
-    """The latest job for the file of an ended run; the page of the file has more."""
+    """The latest job for the file of an ended run. The page about the file shows more."""
     if run.state not in ENDED_STATES or not run.crawl.archive:
         return None
     return {"replay_job": jobs_of(WACZ, run).first(), "has_player": is_installed()}

@@ -13,13 +13,14 @@ from crawling.jobs.job_rows import seen_jobs
 from crawling.models import BackgroundJob
 from crawling.uses.exports.jobs import PLAYER
 
-#: as for the addresses that crawls may fetch from: it concerns the server
+#: the same permission as for allowing addresses to crawls, since the installation concerns the
+#: server
 PERMISSION = "crawling.add_allowednetwork"
-#: of one installation at a time
+#: the subject of jobs, so that only one installation is open at a time
 SUBJECT = "player"
-#: of the cache
+#: the key of the obstacle in the cache
 OBSTACLE = f"{PLAYER.name}.obstacle"
-#: the reason why npm cannot fetch it is checked again after this time
+#: the seconds after which the obstacle to fetching by npm is checked again
 ASKED_AGAIN_SECONDS = 30
 OFF = "Replay is off: ReplayWeb.page is not installed on this server."
 
@@ -32,11 +33,11 @@ def is_installed() -> bool:
 class PlayerState:
     version: str
     is_installed: bool
-    #: the latest installation that was asked for
+    #: the latest installation that was requested
     job: BackgroundJob | None
-    #: why the latest one failed
+    #: the reason why the latest installation failed
     trouble: str
-    #: why none would succeed now; only looked up for users who may install
+    #: the reason why an installation would fail now; looked up only for users who may install
     obstacle: str
 
     @property

@@ -1,4 +1,4 @@
-"""The file that a job has made of a run, or of all runs of a crawl."""
+"""The file that a job has made from a run, or from all runs of a crawl."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crawling.models import BackgroundJob, Run
 
 @dataclass(frozen=True)
 class RunExport(StoredPackage):
-    #: or the latest of the crawl then
+    #: the run, or the run that was the crawl's latest at the request
     run: Run
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The exports of a run: asked for, made, and their state."""
+"""The exports of a run: their requests, their results and their states."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ ENDINGS = {"wacz": ".wacz", "mirror": "-mirror.zip", "latest-mirror": "-latest-m
 
 
 def request_export(run: Run, kind: JobKind, *, by: User | None = None) -> BackgroundJob:
-    """Let a background job make an export of a run, unless one is about to.
+    """Request a background job that makes an export of a run, unless one is waiting or working.
 
-    Raises ArchiveTrouble, also if the run has nothing archived.
+    Raises ArchiveTrouble, also if nothing of the run is archived.
     """
     _check_archived(run, kind)
     return request_job(kind, run, by=by)
 
 
 def open_export(run: Run, kind: JobKind) -> BackgroundJob:
-    """Begin an export for a command that makes it itself."""
+    """Open the job of an export for a command that makes the export itself."""
     _check_archived(run, kind)
     return open_job(kind, run, by=None)
 
@@ -40,8 +40,8 @@ def _check_archived(run: Run, kind: JobKind) -> None:
 
 
 def exported_runs(run: Run, kind: JobKind) -> list[Run]:
-    """The runs whose pages an export has, the latest first: the run, or, for exports of a whole
-    crawl, all its runs with archived pages.
+    """The runs whose pages an export has, the latest first. This is the run itself or, for exports
+    of a whole crawl, all its runs with archived pages.
     """
     return archived_runs(run) if kind.is_of_crawl else [run]
 
@@ -60,12 +60,12 @@ def readable_export(run: Run, kind: JobKind) -> RunExport | None:
 
 
 def made_export(kind: JobKind, job: int) -> RunExport | None:
-    """The export that this job has made; None if it has made none, or its run is deleted."""
+    """The export that this job has made. None if it has made none, or if its run is deleted."""
     return next(_made(seen_jobs().filter(kind=kind.name, pk=job)), None)
 
 
 def _made(jobs: QuerySet[BackgroundJob]) -> Iterator[RunExport]:
-    """The latest first."""
+    """The exports that these jobs have made, the latest first."""
     done = jobs.filter(trouble="").exclude(ended_at=None).order_by("-pk")
     return map(RunExport.of, done.select_related("run__crawl"))
 
@@ -76,15 +76,15 @@ class ExportState:
 
     run: Run
     kind: JobKind
-    #: the file that can be given out
+    #: the file, if one can be given out
     file: RunExport | None
-    #: whether the run has archived more since that was asked for
+    #: whether the run has archived more since the file was requested
     is_outdated: bool
-    #: the job that makes one
+    #: the job that is making a file
     under_way: BackgroundJob | None
-    #: why the last one is not there
+    #: the reason why the last file is missing
     trouble: str
-    #: the last one, if a user has cancelled it
+    #: the last job, if a user has cancelled it
     cancelled: BackgroundJob | None = None
 
     @property

@@ -1,9 +1,9 @@
-"""`/api/v1/crawls/{id}/extract…` and `/pages/{page}/tables`: rules tried on stored pages, a run
-that is read again, and the tables of a page.
+"""`/api/v1/crawls/{id}/extract…` and `/pages/{page}/tables`: previews of rules on stored pages,
+reading a run again for rules, and the tables of a page.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from functools import partial

@@ -1,5 +1,5 @@
-"""Questions of extraction, and their answers, which background jobs find since they read foreign
-documents.
+"""Inquiries about extraction, and their answers. Background jobs find the answers, since they read
+foreign documents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ PREVIEW = TypeAdapter(RulePreview)
 def request_preview(
     run: Run, rules: Mapping[str, str], *, by: User | None, page: Page | None = None
 ) -> Inquiry:
-    """page: a page of the run that comes before the latest ones. Raises InquiriesBusy."""
+    """Request a preview of rules. page: a page of the run that precedes the latest ones in it.
+    Raises InquiriesBusy.
+    """
     question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
     question |= {"page": page.pk} if page else {}
     return ask_once(RULES.name, question, by=by, run=run)

@@ -1,6 +1,6 @@
-"""`crawl extract`: try extraction rules on stored pages, or extract again from a run; `crawl
-extractor`: rules under a name; and `crawl tables`: the tables of a stored page, as a list or as a
-CSV file.
+"""`crawl extract`: preview extraction rules on stored pages, or extract again from a run. `crawl
+extractor`: rules under a name. `crawl tables`: the tables of a stored page, as a list or as a CSV
+file.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def add_table_arguments(parser: ArgumentParser) -> None:
 
 
 def show_tables(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
-    # what these import reads documents, which other commands do not need
+    """Print the tables of a page. Raises CommandError or CrawlError."""
+    # these import readers of documents, which other commands do not need
     from crawling.uses.extraction.page_tables import tables_of
     from crawling.uses.extraction.pages import table_file
 
@@ -75,7 +75,7 @@ def _line(table: StoredTable) -> str:
 
 
 def _page(crawl: CrawlJob, options: dict[str, Any]) -> Page:
-    """The page of that number, or of that address in a run. Raises CommandError, NotFound,
+    """The page with this number, or with this address in a run. Raises CommandError, NotFound or
     Withdrawn.
     """
     number = whole_number(options["page"])
@@ -114,7 +114,7 @@ def add_extraction_arguments(parser: ArgumentParser) -> None:
 
 def extract(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CrawlError."""
-    # what these import reads documents, which other commands do not need
+    # these import readers of documents, which other commands do not need
     from crawling.uses.extraction.rule_previews import checked_rules, preview, read_rules
 
     run, given, extractor = run_of(options), options["rules"], options["extractor"]
@@ -158,7 +158,7 @@ def add_extractor_arguments(parser: ArgumentParser) -> None:
 
 def name_rules(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CrawlError."""
-    # what these import reads documents, which other commands do not need
+    # these import readers of documents, which other commands do not need
     from crawling.uses.extraction import extractors
     from crawling.uses.extraction.rule_previews import read_rules
 

@@ -1,7 +1,7 @@
 """`/api/v1/extractors`: rules under a name, which several crawls use."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -89,7 +89,7 @@ class GivenOut(Schema):
     refused: list[str] = Field(description="sentences about crawls that could not be edited")
 
 
-#: revisions of an extractor that are told
+#: the most revisions of an extractor in an answer
 REVISIONS = 50
 
 

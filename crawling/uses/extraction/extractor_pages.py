@@ -1,4 +1,6 @@
-"""Extractors as pages: all; one, with its revisions and the crawls that use it; and a new one."""
+"""The pages about extractors: the list; an extractor with its revisions and the crawls that use it;
+and a new one.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ from crawling.uses.extraction.rules_page import LONGEST, lines_of
 from serving.access import AuthenticatedRequest, authenticated, require
 from serving.requests import asked_text
 
-#: of the crawls that use one, and of its revisions, those that its page shows
+#: the number of crawls, and of revisions, that an extractor's page shows
 SHOWN, REVISIONS = 50, 20
 
 
@@ -50,7 +52,7 @@ def show_all(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.add_crawljob", methods=("GET", "HEAD", "POST"))
 def new(request: AuthenticatedRequest) -> HttpResponse:
-    """Keep `rules` under a `name`; the form begins with those of the address."""
+    """Save `rules` under a `name`. The form begins with the values in the address."""
     asked, errors = request.POST if request.method == "POST" else request.GET, dict[str, str]()
     typed = {"name": asked_text(asked, "name"), "rules": asked_text(asked, "rules", most=LONGEST)}
     if request.method == "POST":
@@ -64,7 +66,7 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """One extractor; a POST saves its `rules` as the next revision."""
+    """Show one extractor. A POST saves its `rules` as the next revision."""
     if request.method == "POST":
         require(request.user, "crawling.change_crawljob")
     one, errors = _wanted(pk), dict[str, str]()
@@ -100,7 +102,7 @@ def _wanted(pk: int) -> Extractor:
 
 
 def _save(request: AuthenticatedRequest, one: Extractor, rules: str) -> dict[str, str]:
-    """The mistakes by field; empty: it is saved."""
+    """Save the rules. Return the mistakes by field, which are empty if the rules are saved."""
     errors: dict[str, str] = {}
     number = request.POST.get("revision", "")
     based_on = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
@@ -119,7 +121,7 @@ def _save(request: AuthenticatedRequest, one: Extractor, rules: str) -> dict[str
 
 @authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
 def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Ask whether it is meant, with the crawls that use it; once confirmed, delete it."""
+    """Ask for a confirmation, with the crawls that use the extractor. Once confirmed, delete it."""
     one = _wanted(pk)
     if request.method == "POST":
         remove_extractor(one, by=request.user)
@@ -141,7 +143,7 @@ def restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def give(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Let the crawls that use it, and on which the user acts, have its newest revision."""
+    """Give its newest revision to the crawls that use it and on which the user may act."""
     one = _wanted(pk)
     with errors_told(request, BadOrder):
         done, refused = give_newest(one, by=request.user)

@@ -1,6 +1,6 @@
-"""Extractors: saved, edited, deleted, and brought back; and the crawls that use them.
+"""Extractors are saved, edited, deleted and restored here, and the crawls that use them are found.
 
-An order has the rules of the revision that it was saved with. An edit makes a new revision, and
+An order has the rules of the revision with which it was saved. An edit creates a new revision, and
 changes no crawl.
 """
 
@@ -31,9 +31,9 @@ from crawling.uses.extraction.models import Extractor, ExtractorRevision
 from crawling.uses.extraction.rule_previews import checked_rules
 from serving.listing.columns import Column
 
-#: extractors of an installation
+#: the most extractors of an installation
 MOST = 1_000
-#: crawls that are given a revision at once
+#: the most crawls that get a revision at once
 MOST_CRAWLS = 200
 
 
@@ -58,7 +58,7 @@ def extractors() -> QuerySet[Extractor]:
 
 
 def rows_of(found: list[Extractor]) -> list[ExtractorRow]:
-    """With the crawls that use each."""
+    """Rows for a list, with the crawls that use each extractor."""
     used, older = Counter[str](), Counter[str]()
     newest = {one.name: one.revision for one in found}
     orders = CrawlJob.objects.exclude(extractor="").values_list("extractor", flat=True)
@@ -98,13 +98,13 @@ def extractor_named(name: str) -> Extractor:
 
 
 def crawls_of(extractor: Extractor) -> QuerySet[CrawlJob]:
-    """The crawls whose orders have its rules, of whatever revision."""
+    """The crawls whose orders have the extractor's rules, of any revision."""
     return CrawlJob.objects.filter(extractor__startswith=f"{extractor.name}{REVISION_MARK}")
 
 
 def save_extractor(name: str, rules: Mapping[str, str], *, by: User | None) -> Extractor:
-    """Keep rules under a name; that of a deleted one goes on with its next revision, for those who
-    may restore it. Raises BadOrder.
+    """Save rules under a name. For users who may restore a deleted extractor of this name, the
+    rules become its next revision. Raises BadOrder.
     """
     try:
         name = TypeAdapter(Name).validate_python(name.strip())
@@ -146,10 +146,10 @@ def edit_extractor(
     by: User | None,
     revision: int | None = None,
 ) -> Extractor:
-    """Save rules as the next revision; the same rules make none. Crawls keep what they have.
+    """Save rules as the next revision, unless they are unchanged. Crawls keep their rules.
 
-    revision: on which the edit was based. Raises BadOrder, NotFound, PermissionDenied, WrongState
-    if that is not the newest any more.
+    revision: the revision on which the edit was based. Raises BadOrder, NotFound, PermissionDenied,
+    and WrongState if that is not the newest any more.
     """
     rules = checked_rules(rules)
     require_edit(extractor, by)
@@ -167,7 +167,7 @@ def edit_extractor(
 
 
 def _saved(one: Extractor, rules: dict[str, str], by: User | None, act: str) -> Extractor:
-    """In the transaction that holds its lock."""
+    """Save a revision, in the transaction that holds the extractor's lock."""
     note(by, one, act, {"rules": (one.rules, rules)})
     one.rules, one.revision, one.changed_at = rules, one.revision + 1, timezone.now()
     one.save()
@@ -177,7 +177,7 @@ def _saved(one: Extractor, rules: dict[str, str], by: User | None, act: str) -> 
 
 @transaction.atomic
 def remove_extractor(extractor: Extractor, *, by: User | None) -> None:
-    """Delete it; crawls keep its rules. Raises PermissionDenied."""
+    """Delete an extractor. Crawls keep its rules. Raises PermissionDenied."""
     require_edit(extractor, by)
     Extractor.objects.filter(pk=extractor.pk).update(removed_at=timezone.now())
     note(by, extractor, "deleted", {"rules": (extractor.rules, None)})
@@ -185,7 +185,7 @@ def remove_extractor(extractor: Extractor, *, by: User | None) -> None:
 
 @transaction.atomic
 def restore_extractor(number: int, *, by: User | None) -> Extractor:
-    """Bring a deleted one back as it was. Raises NotFound, PermissionDenied."""
+    """Restore a deleted extractor unchanged. Raises NotFound or PermissionDenied."""
     found = Extractor.objects.exclude(removed_at=None).filter(pk=number).first()
     if found is None:
         raise NotFound("The extractor is not deleted.")
@@ -204,7 +204,7 @@ def removed_extractors() -> QuerySet[Extractor]:
 
 
 def may_edit(extractor: Extractor, by: User | None) -> bool:
-    """Whether a user whose role permits it may edit and delete it."""
+    """Whether a user whose role permits it may edit and delete the extractor."""
     return extractor.created_by in (None, by) or not is_restricted(by)
 
 
@@ -218,9 +218,9 @@ def require_edit(extractor: Extractor, by: User | None) -> None:
 
 
 def give_newest(extractor: Extractor, *, by: User | None) -> tuple[int, list[str]]:
-    """Let crawls that have rules of an older revision have those of the newest; returns how many
-    do, MOST_CRAWLS at a time, and the sentences of those that could not be edited. A user edits
-    the own ones.
+    """Give the newest revision to crawls with rules of an older one, MOST_CRAWLS at a time. A user
+    edits only crawls on which the user may act. Return the number of crawls that got it, and the
+    sentences about crawls that could not be edited.
     """
     mine = crawls_of(extractor).filter(within_reach(by)).exclude(extractor=extractor.reference)
     done, refused, behind = 0, list[str](), 0

@@ -1,6 +1,6 @@
-"""The background jobs of extraction: one reads a run's stored pages again for other rules, and
-replaces their extracted rows, page by page; others try rules on pages, or read the tables of one
-page.
+"""The background jobs of extraction. One reads a run's stored pages again for other rules, and
+replaces their extracted rows, page by page. Others preview rules on pages, or read the tables of
+one page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawling.models import BackgroundJob, Run
 from crawling.previews.jobs import question_kind
 from crawling.runs.crawls.extractor_rules import ExtractorRules, named_rules
 
-#: the tree of one document at a time
+#: for the tree of one document at a time
 MEMORY_MIB = 96
 
 
@@ -36,7 +36,8 @@ EXTRACTION = JobKind(
     done="extracted",
     work=_work,
     memory=lambda job: MEMORY_MIB,
-    # the rows are the run's: they go with it and with withdrawn pages; the job has counts of them
+    # the rows belong to the run: they are deleted with it and with withdrawn pages; the job has
+    # only counts
     effects={
         JobEvent.DELETED: JobEffect.FORGET,
         JobEvent.WITHDRAWN: JobEffect.KEEP,
@@ -49,25 +50,26 @@ EXTRACTION = JobKind(
 def request_extraction(
     run: Run, rules: Mapping[str, str], *, by: User | None, extractor: str = ""
 ) -> BackgroundJob:
-    """Let a background job extract again; asked twice for the same rules, it does so once.
+    """Request a background job that extracts again. A second request with the same rules has no
+    effect.
 
-    rules: CSS selectors by name; extractor: whose rules are among them, with its revision. Raises
-    WrongState while it does so by other rules.
+    rules: CSS selectors by name. extractor: the extractor with some of these rules, with its
+    revision. Raises WrongState while a job extracts by other rules.
     """
     spec = {"rules": dict(rules), "extractor": extractor}
     return _of_rules(request_job(EXTRACTION, run, spec, by=by), rules)
 
 
 def request_by_extractor(run: Run, reference: str, *, by: User | None) -> BackgroundJob:
-    """The same by the rules of an extractor, as an order names it, and those that the run's fields
-    have beside it. Raises NotFound, WrongState.
+    """Request the same by the rules of an extractor, as an order names it, and by the run's own
+    rules beside it. Raises NotFound or WrongState.
     """
     named, rules = by_extractor(run, reference)
     return request_extraction(run, rules, by=by, extractor=named)
 
 
 def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
-    """The extractor with its revision, and those rules. Raises NotFound."""
+    """The name of the extractor with its revision, and these rules. Raises NotFound."""
     found = named_rules(reference)
     if found is None:
         raise NotFound(f"There is no extractor {reference!r}.")
@@ -75,7 +77,9 @@ def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
 
 
 def newest_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:
-    """The rules of an extractor, and of those that were used the own ones, if it is the same."""
+    """The rules of an extractor, with the own rules among the used ones if these used the same
+    extractor.
+    """
     before = named_rules(used.extractor)
     if before is None or before.name != wanted.name:
         return dict(wanted.rules)
@@ -86,7 +90,7 @@ def newest_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:
 def open_extraction(
     run: Run, rules: Mapping[str, str], *, by: User | None, extractor: str = ""
 ) -> BackgroundJob:
-    """Begin an extraction for a command that does it itself."""
+    """Open the job of an extraction for a command that extracts itself."""
     spec = {"rules": dict(rules), "extractor": extractor}
     return _of_rules(open_job(EXTRACTION, run, spec, by=by), rules)
 

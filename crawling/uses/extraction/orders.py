@@ -1,4 +1,4 @@
-"""The extractors, as orders find them."""
+"""The extractors, as orders look them up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a stored page, read by a background job, since the document is foreign."""
+"""The tables of a stored page. A background job reads them, since the document is foreign."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from crawling.web.documents.tree import parse_html
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A table of a page: rows of the same length."""
+    """A table of a page. Its rows have the same length."""
 
-    #: its place among the tables of the page, from 1
+    #: its place among the tables of the page, counted from 1
     number: int
     caption: str
     rows: list[list[str]]
@@ -33,9 +33,9 @@ class StoredTable:
 @dataclass(frozen=True)
 class PageTables:
     tables: list[StoredTable] = field(default_factory=list)
-    #: tables behind them
+    #: the number of further tables
     more: int = 0
-    #: a sentence if the document was read in part; tables behind that are unknown
+    #: a sentence if only a part of the document was read, so that later tables are unknown
     unread: str = ""
 
     def table(self, number: int) -> StoredTable | None:
@@ -43,7 +43,7 @@ class PageTables:
 
 
 def answer_tables(question: Mapping[str, Any]) -> dict[str, Any]:
-    """The job's answer, as `tables_in` reads it."""
+    """The answer of the job, in the form that `tables_in` reads."""
     stored = Page.objects.select_related("url", "run__crawl", "archive_file")
     page = stored.filter(pk=question["page"]).first()
     if page is None:
@@ -52,7 +52,7 @@ def answer_tables(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tables_of(page: Page) -> PageTables:
-    """Read the tables of a stored page; a page that is no HTML has none. Raises ArchiveTrouble.
+    """Read the tables of a stored page. A page that is not HTML has none. Raises ArchiveTrouble.
 
     To be called in a background job or a command.
     """

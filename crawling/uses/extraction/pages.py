@@ -1,5 +1,5 @@
-"""Extraction from a run's pages by rules: rows, a preview of other rules, and the same run read
-again for them; and the tables of a stored page as CSV files.
+"""The pages about extraction from a run's pages by rules: rows, a preview of other rules, and
+reading the run again for them. Also the tables of a stored page as CSV files.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from serving.requests import asked_text, render_live
 
 ROWS = 100
 WITH_FIELDS = PageFilter(has_fields=True)
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no extracted data
 HAS_NO_PAGES = "nothing was taken out of its pages yet"
 
 
@@ -90,7 +90,7 @@ def table(
 
 
 def table_file(page: Page, table: StoredTable) -> Download:
-    """A table as CSV, without names of columns of our own."""
+    """A table as CSV. No column names are added."""
     first, *others = table.rows or [[]]
     stem = f"crawl-{page.run.crawl_id}-page-{page.pk}-table-{table.number}"
     return cell_file(stem, first, others)
@@ -98,8 +98,8 @@ def table_file(page: Page, table: StoredTable) -> Download:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """A run's pages with what was extracted from each, and what `?rules=`, or those of
-    `?extractor=`, match on the latest. A POST extracts from the run again.
+    """Show the extracted data of each page of a run, and the matches of `?rules=`, or of the rules
+    of `?extractor=`, on its latest pages. A POST extracts from the run again.
     """
     if request.method == "POST":
         return _extract_again(request, wanted_run(request, pk, HAS_NO_PAGES))
@@ -115,7 +115,7 @@ def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _rows(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str, Any]:
-    """A row for each page on which a rule found something, behind the page `?after=` or just before
+    """A row for each page on which a rule found something, after the page `?after=` or just before
     `?before=`, in the order of their fetches.
     """
     names, window, count = sorted(used.rules), PageWindow(), 0
@@ -136,7 +136,9 @@ def _rows(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str
 
 
 def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
-    """The newer rules by which the pages may be read again: what a button sends, and its words."""
+    """The newer rules by which the pages may be read again: for each, the value that a button
+    sends, and its words.
+    """
     crawl = run.crawl
     ways = {"order": ("the crawl’s rules", dict(crawl.extract))} if crawl.extract else {}
     if newest := named_rules(read_reference(used.extractor or crawl.extractor)[0]):
@@ -153,7 +155,9 @@ def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
 
 @needs("crawling.change_crawljob")
 def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """By the rules `rules` of the form, those of the order, or of an extractor."""
+    """Extract again by the rules in the form, by those of the order, or by those of an
+    extractor.
+    """
     way, given = request.POST.get("by", ""), asked_text(request.POST, "rules", most=LONGEST)
     with errors_told(request, BadOrder, NotFound, WrongState):
         if way == "order":

@@ -1,7 +1,7 @@
-"""Rules tried beside a stored page: an element that a user points at becomes a rule, and each rule
-shows its matches on this page and on the latest others.
+"""Previews of rules beside a stored page: an element at which a user points becomes a rule, and the
+matches of each rule are shown, on this page and on the latest others.
 
-The stored page is in a frame of an origin of its own, in which only our two scripts run.
+The stored page is in a frame with a separate origin, in which only our two scripts run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from crawling.uses.extraction.rules_page import tried
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
-#: no form, no request, an origin of its own; of scripts those with the word of this answer alone
+#: no forms, no requests, a separate origin, and only scripts with the nonce of this answer
 POLICY = (
     "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline' data:; "
     "font-src data:; script-src 'nonce-{}'; form-action 'none'; base-uri 'none'; "
@@ -38,7 +38,7 @@ def may_be_pointed_at(page: Page) -> bool:
 
 @authenticated(needs="crawling.view_crawljob")
 def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """A stored page, and next to it the matches of `?rules=` on it and on others."""
+    """Show a stored page, and next to it the matches of `?rules=` on it and on others."""
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")
@@ -50,7 +50,7 @@ def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 @xframe_options_sameorigin
 @authenticated(needs="crawling.view_crawljob")
 def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The stored page as it looked, without scripts except ours, which report selectors."""
+    """The stored page as it looked. The only scripts are ours, which report selectors."""
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")

@@ -16,12 +16,12 @@ from crawling.models import Page, Run
 
 logger = logging.getLogger(__name__)
 
-#: pages whose rows are replaced in one transaction
+#: the pages whose rows are replaced in one transaction
 SLICE = 20
 
 
 def extract_again(job: RunningJob) -> JobResult:
-    """Do the work of the job; its bookmark is the id of the last page that was read. Raises
+    """Do the work of the job. Its bookmark is the id of the last page that was read. Raises
     JobGone.
     """
     if not job.progress:
@@ -39,8 +39,8 @@ def _pages(job: RunningJob) -> list[Page]:
 
 
 def _take(job: RunningJob, pages: Sequence[Page]) -> None:
-    """Replace the rows of some pages; those that cannot be read keep theirs. Raises JobGone,
-    and replaces nothing then.
+    """Replace the rows of some pages. Pages that cannot be read keep their rows. Raises JobGone,
+    and then replaces nothing.
     """
     extracted = _extracted(job.run, pages, job.row.spec["rules"])
     counts, done = job.progress, job.counts(len(pages))

@@ -1,5 +1,5 @@
-"""The matches of extraction rules on stored pages of a run, before a crawl uses them: a background
-job finds them, since documents are foreign.
+"""The matches of extraction rules on stored pages of a run, before a crawl uses the rules. A
+background job finds the matches, since documents are foreign.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
 from crawling.web.documents.table_cells import FoundTable, find_tables
 
-#: how many of the latest pages are read, and for how many seconds at most: a user waits
+#: the number of latest pages that are read, and the longest time in seconds, since a user waits
 MOST_PAGES = 20
 MOST_SECONDS = 20.0
-#: the values of a page and a rule that are shown, with their beginnings; all are counted
+#: the number of values of a page and a rule that are shown, by their beginnings; all values are
+#: counted
 MOST_VALUES = 5
 MOST_LENGTH = 300
 
@@ -32,15 +33,15 @@ MOST_LENGTH = 300
 class RuleMatches:
     name: str
     count: int
-    #: the first of them
+    #: the first of the values
     values: list[str]
 
 
 @dataclass(frozen=True)
 class TableSize:
-    """A table of a page, of which `crawling.uses.extraction.page_tables` has the rows."""
+    """The size of a table of a page. `crawling.uses.extraction.page_tables` has the rows."""
 
-    #: its place among the tables of the page, from 1
+    #: its place among the tables of the page, counted from 1
     number: int
     caption: str
     columns: int
@@ -52,7 +53,7 @@ class PageMatches:
     id: int
     url: str
     rules: list[RuleMatches]
-    #: why it could not be read
+    #: the reason why the page could not be read
     trouble: str = ""
     tables: list[TableSize] = field(default_factory=list)
 
@@ -60,24 +61,24 @@ class PageMatches:
 @dataclass(frozen=True)
 class RulePreview:
     pages: list[PageMatches] = field(default_factory=list)
-    #: values on all these pages, by rule
+    #: by rule, the number of values on all these pages
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def ordered(self) -> list[tuple[str, int]]:
-        """The counts by name: JSON in the database keeps no order of keys."""
+        """The counts by name, sorted, since JSON in the database keeps no order of keys."""
         return sorted(self.counts.items())
 
 
 def read_rules(text: str) -> dict[str, str]:
-    """Rules of lines like `price = span.price`. Raises BadOrder."""
+    """Rules from lines like `price = span.price`. Raises BadOrder."""
     rules_field = next(one for one in fields_of(ReadingPart) if one.name == "extract")
     stated = (line.strip() for line in text.splitlines())
     return checked_rules(dict(rules_field.halves(line, "=") for line in stated if line))
 
 
 def checked_rules(rules: Mapping[str, str]) -> dict[str, str]:
-    """The rules, checked like those of an order. Raises BadOrder."""
+    """The rules, checked like the rules of an order. Raises BadOrder."""
     if not rules:
         raise BadOrder({"rules": "There is none; write one a line, like price = span.price."})
     try:
@@ -90,7 +91,7 @@ def checked_rules(rules: Mapping[str, str]) -> dict[str, str]:
 
 
 def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
-    """The job's answer, as `preview_in` reads it."""
+    """The answer of the job, in the form that `preview_in` reads."""
     run = Run.objects.select_related("crawl").filter(pk=question["run"]).first()
     if run is None:
         raise ArchiveTrouble("The run was deleted meanwhile.")
@@ -98,9 +99,9 @@ def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> RulePreview:
-    """The matches of the rules on the latest pages. It reads foreign documents.
+    """The matches of the rules on the latest pages. This reads foreign documents.
 
-    first: the id of a page that comes before them.
+    first: the id of a page that precedes them.
     """
     latest = html_pages(run).order_by("-fetched_at", "-url_id")
     found = [*html_pages(run).filter(pk=first), *latest.exclude(pk=first)[:MOST_PAGES]]

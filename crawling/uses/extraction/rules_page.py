@@ -1,5 +1,5 @@
-"""Rules tried on stored pages of a run, as the pages of extraction show it: what is typed, or those
-of an extractor that is chosen.
+"""Previews of rules on stored pages of a run, as the pages of extraction show them. The rules are
+typed, or those of a chosen extractor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from crawling.uses.extraction.rule_previews import read_rules
 from serving.access import AuthenticatedRequest
 from serving.requests import asked_text
 
-#: the characters of rules in an address
+#: the most characters of rules in an address
 LONGEST = 5_000
 
 
@@ -27,8 +27,8 @@ def lines_of(rules: Mapping[str, str]) -> str:
 def tried(
     request: AuthenticatedRequest, run: Run, used: FieldRules, *, page: Page | None = None
 ) -> dict[str, Any]:
-    """For `_rule_preview.html` and `_rules_tried.html`: the rules of `?rules=`, or of
-    `?extractor=`, and what they find on the latest pages, of which `page` is the first.
+    """Facts for `_rule_preview.html` and `_rules_tried.html`: the rules of `?rules=`, or of
+    `?extractor=`, and their matches on the latest pages, with `page` as the first.
     """
     chosen = named_rules(asked_text(request.GET, "extractor", most=LONGEST))
     asked = lines_of(chosen.rules) if chosen else asked_text(request.GET, "rules", most=LONGEST)

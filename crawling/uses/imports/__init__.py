@@ -1,3 +1,3 @@
-"""WARC and WACZ files of other crawlers become runs: a program of its own translates them into a
+"""WARC and WACZ files of other crawlers become runs. A separate program translates them into a
 checkpoint, which is imported like any other.
 """

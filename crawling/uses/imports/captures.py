@@ -1,5 +1,6 @@
-"""The captures of an import, which of them is the page of its URL, and the places of the payloads
-to which revisit records refer: in a database of the translator's own, since there may be millions.
+"""The captures of an import: the capture that becomes the page of each URL, and the places of the
+payloads to which revisit records refer. They are in a database of the translator, since there may
+be millions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from crawling.uses.imports.moments import Moment
 from crawling.uses.imports.request_bodies import AskedBy
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
-#: the fields that are the same for all pages with one payload
+#: the fields that are equal for all pages with the same payload
 OF_THE_DOCUMENT = (
     *("payload_sha256", "fingerprint", "digest", "bytes", "charset", "title", "author"),
     *("description", "abstract", "language", "canonical", "links", "simhash", "needs_browser"),
@@ -44,8 +45,9 @@ INSERT INTO capture (url, at, lasts, host, facts, identity, record_id, label, ke
     is_revisit, is_not_modified, about)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-#: If a URL has several answers, the latest is the page. A "not modified" answer refers to the one
-#: before, and answers to other methods are pages only if there are no others. A note is no page.
+#: Of several answers for a URL, the latest becomes the page. A "not modified" answer refers to the
+#: one before it, and answers to other methods are pages only if there are no others. A note is no
+#: page.
 PAGE = """
 CREATE TABLE page AS
 SELECT c.id AS capture, c.url, dense_rank() OVER (ORDER BY first) AS id FROM (
@@ -59,7 +61,7 @@ SELECT p.id, c.url, c.at, c.host, c.facts, min(CASE WHEN c.facts ->> '$.digest' 
     THEN p.id END) OVER (PARTITION BY c.facts ->> '$.digest')
 FROM page p JOIN capture c ON c.id = p.capture ORDER BY p.id
 """
-#: a note that is about no page goes with the first
+#: a note about no page is added to the first page
 FURTHER = """
 SELECT coalesce(p.id, 1), c.at, c.facts, c.method, c.body, iif(c.about IS NULL, '', c.url)
 FROM capture c LEFT JOIN page p ON p.url = coalesce(c.about, c.url)
@@ -70,7 +72,7 @@ HOSTS = """
 SELECT c.host, count(*) FROM page p JOIN capture c ON c.id = p.capture
 GROUP BY c.host ORDER BY min(p.id)
 """
-#: the most candidates that are considered for one reference
+#: the most candidates that are examined for one reference
 MOST_LOOKED_AT = 8
 
 
@@ -80,7 +82,7 @@ PageRow: TypeAlias = tuple[int, str, str, str, dict[str, Any], int | None]
 
 @dataclass(frozen=True)
 class Holder:
-    """The capture with the payload to which another refers."""
+    """The capture with the payload to which another capture refers."""
 
     id: int
     url: str
@@ -95,7 +97,7 @@ class Holder:
 
 
 class Captures:
-    """Takes the captures one by one, until `choose_pages`."""
+    """Collects the captures one by one, until `choose_pages`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "captures.sqlite"
@@ -110,7 +112,9 @@ class Captures:
         facts: Mapping[str, Any],
         label: str,
     ) -> int:
-        """label: the digest of the payload, as the copy has it."""
+        """Add an answer. Return its number. label: the digest of the payload, as the copy states
+        it.
+        """
         is_revisit = answer.kind == "revisit"
         row = (
             *(answer.address.url, _text(answer.at.at), answer.at.lasts.total_seconds()),
@@ -130,13 +134,14 @@ class Captures:
         return number
 
     def settle(self, number: int, facts: Mapping[str, Any], holder: Holder | None) -> None:
-        """Set the places of a revisit's payload and record."""
+        """Set the places of the payload and the record of a revisit."""
         values = json.dumps(facts), holder and holder.id, number
         self._rows.execute("UPDATE capture SET facts = ?, holder = ? WHERE id = ?", values)
 
     def holder_of(self, answer: ForeignAnswer) -> Holder | None:
-        """The capture to which a revisit record refers, by what it states: identity, URL and date,
-        digest; for a record that states only a URL, the latest capture of the URL before it.
+        """The capture to which a revisit record refers, by the facts that it states: identity, URL
+        and date, digest. For a record that states only a URL, the latest earlier capture of that
+        URL.
         """
         digests = spelled(answer.digest.rpartition(":")[2]) - EMPTY
         said = answer.reference or Reference("", "", None)
@@ -154,7 +159,7 @@ class Captures:
         return self._ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
 
     def _dated(self, url: str, at: Moment) -> list[int]:
-        """Captures whose time is compatible with a date, whichever of both is more precise."""
+        """Captures whose time is compatible with a date, whichever of the two is more precise."""
         behind = _text(at.at), _text(_plus(at.at, at.lasts))
         query = (
             "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at >= ? AND at < ? "
@@ -208,7 +213,7 @@ class Captures:
         self._rows.execute("CREATE UNIQUE INDEX page_of_url ON page (url)")
 
     def hosts(self) -> dict[str, tuple[int, int]]:
-        """A number, and how many pages, by host."""
+        """For each host, a number, and the number of its pages."""
         rows = self._rows.execute(HOSTS)
         return {name: (number + 1, pages) for number, (name, pages) in enumerate(rows)}
 
@@ -217,8 +222,8 @@ class Captures:
             yield number, url, at, host, json.loads(facts), original
 
     def further(self) -> Iterator[tuple[int, str, dict[str, Any], str, str, str]]:
-        """The facts that no page has: the number of its URL's page, time, facts, method and body,
-        and of a note its own address.
+        """The facts that belong to no page: the number of its URL's page, time, facts, method and
+        body, and for a note its own address.
         """
         for number, at, facts, method, body, target in self._rows.execute(FURTHER):
             yield number, at, json.loads(facts), method, body, target
@@ -232,16 +237,16 @@ class Captures:
 
 
 class WaitingRevisits:
-    """Revisit records, until all is read to which they may refer; in a file, since there may be
-    millions.
+    """Revisit records that wait until all records are read to which they may refer. They are in a
+    file, since there may be millions.
     """
 
     def __init__(self, folder: Path) -> None:
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115  # `close` closes it
 
     def add(self, number: int, answer: ForeignAnswer, facts: Mapping[str, Any]) -> None:
-        """An answer whose payload is empty and not stored."""
-        # it is read by this process alone
+        """Add a revisit. Its payload is empty and not stored."""
+        # only this process reads the file
         pickle.dump((number, replace(answer, payload=BytesIO()), dict(facts)), self._file)
 
     def all(self) -> Iterator[tuple[int, ForeignAnswer, dict[str, Any]]]:

@@ -1,4 +1,6 @@
-"""The answer that the header of a record describes, as other programs write it."""
+"""The answer that the header of a record describes, in the ways in which other programs write
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from crawling.web.http_caching import read_head
 LONGEST_ID = 1000
 LONGEST_TYPE = 200
 TOO_LONG = f"have a URL of more than {MAX_ARCHIVED_LENGTH:,} characters"
-#: records that crawlers write beside the answers of servers: name look-ups (Heritrix), their own
+#: records that crawlers write besides the answers of servers: name look-ups (Heritrix), their own
 #: arguments and log (wget), pictures, texts and lists of a page (Webrecorder, Browsertrix,
 #: brozzler)
 NOTE = re.compile(
@@ -26,23 +28,23 @@ NOTE = re.compile(
     r"|(?:screenshot|thumbnail|youtube-dl:[0-9]{1,9}|urn:[A-Za-z0-9-]{1,40}):(https?:)?)[!-~]++",
     re.IGNORECASE,
 )
-#: RFC 3986, section 2: what a URI is made of
+#: the characters of a URI (RFC 3986, section 2)
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:[!#-;=?-\[\]_a-z~%]++")
 
 
-#: URLs as some tools wrote them, without `http:`, which other archives assume
+#: URLs that some tools wrote without `http:`, which other archives add
 WITHOUT_SCHEME = re.compile(
     r"(?://)?(?:[A-Za-z0-9_-]{1,63}\.){1,20}[A-Za-z][A-Za-z0-9-]{1,62}(?::[0-9]{1,5})?(?:[/?#]|\Z)"
 )
 
 
 class SkippedRecord(Exception):
-    """The record is no page; the others are read."""
+    """The record is no page. Other records are still read."""
 
 
 @dataclass
 class Reference:
-    """A revisit record's facts about the record with its payload; empty: none."""
+    """A revisit record's facts about the record with its payload. Unknown facts are empty."""
 
     record_id: str
     url: str
@@ -51,22 +53,22 @@ class Reference:
 
 @dataclass
 class ForeignAnswer:
-    """An answer as it is to be archived. Its receiver closes the payload."""
+    """An answer to be archived. Its receiver closes the payload."""
 
     kind: str
-    #: as the file has it, and as the copy has it
+    #: the record's id in the file, and in the copy
     stated_id: str
     record_id: str
     stated_url: str
-    #: without a user name and a password; for a note its own address, which has no host
+    #: without user name and password; for a note its own address, which has no host
     address: Address
     at: Moment
     server: str
-    #: the URL that a note beside answers is about; empty if it is about none; None for an answer
+    #: the URL that a note is about, empty if it is about none; None for an answer
     about: str | None = None
-    #: empty: it is a document alone
+    #: empty if the record is only a document
     head: bytes = b""
-    #: 0: that of the answer to which it refers
+    #: 0 for the status of the answer to which the record refers
     status: int = 0
     payload: IO[bytes] = field(default_factory=BytesIO)
     size: int = 0
@@ -78,14 +80,15 @@ class ForeignAnswer:
     is_not_modified: bool = False
     #: the digest of the payload, as the file states it
     digest: str = ""
-    #: the digests that it has, in hexadecimal digits, with its transfer codings and without
+    #: the actual digests of the payload in hexadecimal digits, with its transfer codings and
+    #: without
     digests: frozenset[str] = frozenset()
     request: bytes = b""
     concurrent: frozenset[str] = frozenset()
 
     @property
     def has_credentials(self) -> bool:
-        """Whether its URL names a user."""
+        """Whether the answer's URL contains a user name."""
         return "@" in self.stated_url and _bare(self.stated_url) != self.stated_url.strip("<> ")
 
     @property
@@ -94,7 +97,7 @@ class ForeignAnswer:
 
 
 def described(record: ForeignRecord) -> ForeignAnswer:
-    """The answer as a record's header describes it. Raises SkippedRecord."""
+    """The answer that a record's header describes. Raises SkippedRecord."""
     url = record.get("WARC-Target-URI")
     note = _note(url)
     answer = ForeignAnswer(
@@ -128,7 +131,7 @@ def is_note(record: ForeignRecord) -> bool:
 
 
 def _note(text: str) -> _Note | None:
-    """The address of a note; None if it is an answer's. Raises SkippedRecord."""
+    """The address of a note; None if the address is an answer's. Raises SkippedRecord."""
     uri = text.strip("<> ")
     found = NOTE.fullmatch(uri)
     if found is None:
@@ -165,7 +168,7 @@ def _reference(record: ForeignRecord) -> Reference:
 
 
 def id_key(text: str) -> str:
-    """The common form of all spellings of one identity."""
+    """The common form of all spellings of an identity."""
     bare = text.strip().strip("<>").strip()
     return bare.lower() if bare[:9].lower() == "urn:uuid:" else bare
 
@@ -193,8 +196,8 @@ def _read(text: str) -> Address:
 
 
 def _bare(text: str) -> str:
-    """A URL without the user name and the password that the client sent in a header field (RFC
-    9110, section 4.2.4), as other archives index it.
+    """A URL without user name and password, which the client sent in a header field (RFC 9110,
+    section 4.2.4), as other archives index it.
     """
     bare = text.strip("<> ")
     if "@" not in bare:

@@ -1,5 +1,5 @@
-"""The answers in WARC, ARC and WACZ files that strangers wrote. Part of the translator program:
-what is too much here ends that program, and nothing else.
+"""The answers in WARC, ARC and WACZ files that strangers wrote. A part of the translator program,
+so a file that exceeds limits here ends only that program.
 """
 
 from __future__ import annotations
@@ -36,20 +36,24 @@ from crawling.web.document_stream import DocumentStream
 
 #: the largest request that is kept in memory until its answer has been read
 MOST_REQUEST = 256 * 1024
-#: requests without an answer, and answers without a request, that wait for one another
+#: the most requests without an answer, and answers without a request, that wait for their
+#: counterpart
 MOST_WAITING = 16
-#: how much more than its own size a file may unpack to, so that none is read for ever
+#: the largest ratio of a file's unpacked size to its own, and the size to which each may unpack in
+#: any case, so that no file is read for ever
 MOST_RATIO, FREE_BYTES = 100, 1024**3
 ZIP = b"PK\x03\x04"
-#: the endings of names; Heritrix has the last two while it writes, Common Crawl those before them
+#: the suffixes of archive files; Heritrix uses the last two while it writes, and Common Crawl the
+#: two before them
 ARCHIVES = (
     *(".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc"),
     *(".wet.gz", ".wat.gz", ".gz.open", ".warc.open"),
 )
-#: a package of packages has no more
+#: the deepest nesting: a package of packages
 MOST_DEPTH = 2
 ANSWERS = ("response", "revisit", "resource")
-#: RuntimeError: a ZIP file that is encrypted, or packed in a way that zipfile does not know
+#: errors of damaged files; RuntimeError means an encrypted ZIP file, or a compression that zipfile
+#: does not know
 DAMAGE = (
     *(BadZipFile, EOFError, OSError, ValueError, KeyError, RuntimeError, OverflowError),
     *UNPACKABLE,
@@ -70,16 +74,16 @@ class Unreadable(Exception):
 
 @dataclass
 class ForeignFile:
-    """One file; `answers` are read once, and after the last file `incomplete`."""
+    """A single file. `answers` are read once; after the last file, `incomplete` gives the rest."""
 
     path: Path
-    #: how many records were left out, by the reason
+    #: by reason, the number of records that were left out
     left_out: dict[str, int] = field(default_factory=dict)
-    #: how many records have faults, by the fault
+    #: by fault, the number of records that have it
     remarks: dict[str, int] = field(default_factory=dict)
-    #: records in parts, which may go on in the next file
+    #: records in several parts, which may continue in the next file
     segments: Segments = field(default_factory=Segments)
-    #: for packages that are unpacked on the way
+    #: the folder for packages that are unpacked meanwhile
     folder: Path | None = None
     _bytes: int = 0
     _file: IO[bytes] | None = None
@@ -89,8 +93,8 @@ class ForeignFile:
         return self._file.tell() if self._file and not self._file.closed else 0
 
     def answers(self) -> Iterator[ForeignAnswer]:
-        """The answers of a file. Raises Unreadable if its format is unknown, or when it unpacks to
-        too much; earlier answers count.
+        """The answers in a file. Raises Unreadable if its format is unknown, or if it unpacks to
+        too many bytes. Answers before that count.
         """
         with self._damage_told():
             for name, stream in self._streams():
@@ -101,8 +105,8 @@ class ForeignFile:
                 self._note_damage(records)
 
     def incomplete(self) -> Iterator[ForeignAnswer]:
-        """The available parts of records whose other parts are in no file, even if this file could
-        not be read to its end.
+        """The available parts of records whose other parts are in no file. To be called even if
+        this file could not be read to its end.
         """
         for record in self.segments.incomplete():
             with closing(record):
@@ -127,10 +131,11 @@ class ForeignFile:
             raise Unreadable(f"{self.path.name}: {said[0][:200]}") from error
 
     def read(self, record: ForeignRecord) -> ForeignAnswer | None:
-        """The answer of a record; None if the record is about the file. Raises SkippedRecord."""
+        """The answer of a record; None if the record describes the file. Raises SkippedRecord."""
         if record.kind == "warcinfo":
             return None
-        if record.kind == "metadata" and is_note(record):  # wget's list of its own notes
+        # the list that wget writes of its own notes
+        if record.kind == "metadata" and is_note(record):
             record.kind = "resource"
         _check(record)
         answer = described(record)
@@ -191,14 +196,14 @@ class ForeignFile:
     def _archives_in(
         self, file: IO[bytes], name: str, depth: int
     ) -> Iterator[tuple[str, IO[bytes]]]:
-        """The archives of a package, and of the packages in it (multi-WACZ)."""
+        """The archives in a package, and in its packages (multi-WACZ)."""
         with ZipFile(file) as package:
             for member in package.infolist():
                 lowered = member.filename.lower()
                 is_archive = lowered.endswith(ARCHIVES)
                 if not is_archive and not (lowered.endswith(".wacz") and depth):
                     continue
-                # the bytes of several members may be the same ones, and unpack to nothing
+                # several members may consist of the same bytes, and unpack to nothing
                 self.count(member.compress_size)
                 path = f"{name}: {printable(member.filename[-100:])}"
                 with package.open(member) as stream:
@@ -210,8 +215,8 @@ class ForeignFile:
     def _archives_in_packed(
         self, stream: IO[bytes], name: str, depth: int
     ) -> Iterator[tuple[str, IO[bytes]]]:
-        """The archives of a package that is itself packed. It is unpacked once: each step back in
-        it would unpack it from its beginning.
+        """The archives in a package that is itself compressed. It is unpacked once, since each step
+        back in it would unpack it from its beginning.
         """
         with TemporaryFile(dir=self.folder) as package:
             while piece := stream.read(PIECE_BYTES):
@@ -221,7 +226,7 @@ class ForeignFile:
 
 
 def printable(text: str) -> str:
-    """The text with a question mark for each character that no page can show."""
+    """The text, with a question mark in place of each character that no page can show."""
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
@@ -229,12 +234,12 @@ def printable(text: str) -> str:
 class _AnswersOfRecords:
     """The answers in the records of one archive, with their requests.
 
-    Requests come before or after their answers.
+    A request may come before its answer or after it.
     """
 
     file: ForeignFile
     records: ForeignRecords
-    #: the records to which each request belongs, its URL, and the request, by its id
+    #: by its id, each request with its URL and the records to which it belongs
     _requests: OrderedDict[str, tuple[frozenset[str], str, bytes]] = field(
         default_factory=OrderedDict
     )
@@ -249,7 +254,7 @@ class _AnswersOfRecords:
                 damage = error
             while self._waiting:
                 yield self._waiting.popleft()
-        finally:  # also if the reader stops early
+        finally:  # reached even if the reader stops early
             for answer in self._waiting:
                 answer.payload.close()
         if self._requests:
@@ -328,7 +333,9 @@ def _check(record: ForeignRecord) -> None:
 
 
 def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
-    """Whether the payload has its stated digest. Raises SkippedRecord."""
+    """Take in the block of a record. Return whether its payload has the stated digest. Raises
+    SkippedRecord.
+    """
     stated, found = StatedDigest(answer.digest), Digests()
 
     def note(piece: bytes) -> None:
@@ -348,7 +355,8 @@ def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
         raise SkippedRecord("have a head that is too long") from error
     answer.payload, answer.size, answer.head = block.payload, block.size, block.head
     answer.status = block.status or 200
-    if record.kind == "revisit":  # whatever is there, the payload is that of another record
+    # whatever the block contains, the payload is that of another record
+    if record.kind == "revisit":
         answer.payload.close()
         answer.payload, answer.size = BytesIO(), 0
     answer.digests = frozenset(found.digits)
@@ -364,7 +372,7 @@ def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
 
 
 def _take_bare(answer: ForeignAnswer) -> None:
-    """A block without a head: an answer by HTTP/0.9, or a revisit record that has none."""
+    """Take in a block without a head: an answer by HTTP/0.9, or a revisit record without a head."""
     if answer.kind == "revisit":
         answer.status = 0
         return

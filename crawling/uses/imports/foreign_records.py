@@ -1,5 +1,5 @@
-"""Records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. Only the
-damaged record is lost: reading goes on at the next line with which a record begins.
+"""The records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. Only a
+damaged record is lost: reading continues at the next line with which a record begins.
 """
 
 from __future__ import annotations
@@ -19,56 +19,57 @@ from crawling.uses.imports.unpacked_bytes import PADDING, UnpackedBytes
 from crawling.web.document_stream import new_spool
 
 PIECE_BYTES = 64 * 1024
-#: the bytes of all lines of a header: there are URLs of a megabyte
+#: the most bytes of all lines of a header, since some URLs have a megabyte
 MOST_HEADER = 2 * 1024 * 1024
-#: between records; a line with which one begins is shorter, but for ARC files
+#: the longest line between records; a line with which a record begins is shorter, except in ARC
+#: files
 LONGEST_LINE = 64 * 1024
-#: bytes that an empty line counts as, since reading it takes as long
+#: the bytes that an empty line counts for, since reading it takes as long
 LEAST_OF_A_LINE = 64
-#: a version without more in its line: before 0.17 the whole header was that line
+#: a version alone in its line; before 0.17 the line contained the whole header
 VERSION = re.compile(rb"WARC/\d{1,3}+\.\d{1,3}+[ \t]*+\r*+\n", re.IGNORECASE)
 VERSION_IN_A_LINE = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]{0,9}\r{0,2}\n", re.IGNORECASE)
 LENGTH = re.compile(r"\+?+([0-9]{1,20}+)")
 FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,40}+[ \t]*+:")
-#: in a block with a wrong length, the record after it
+#: the next record, in a block with a wrong length
 NEXT_RECORD = re.compile(rb"(?:\r?+\n){0,2}+WARC/\d\.\d{1,2}+\r?+\n[A-Z][A-Za-z-]{3,40}+:")
 ARC_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}+:.")
 ARC_DATE = re.compile(r"\d{8}(?:\d\d){0,3}(?:\d{3})?")
-#: no longer is what is searched for
+#: the longest text that is searched for
 SEAM_BYTES = 64
-#: digests of blocks that are recalculated
+#: the digests of blocks that can be recalculated
 ALGORITHMS = {
     name: name for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b")
 } | {"sha-1": "sha1", "sha-256": "sha256", "sha-384": "sha384", "sha-512": "sha512"}
-#: hexadecimal ones, of algorithms of 128 to 512 bits
+#: the lengths in hexadecimal digits, for algorithms of 128 to 512 bits
 DIGEST_DIGITS = {32, 40, 48, 56, 64, 96, 128}
-#: places that are named
+#: the number of places of damage that are listed
 MOST_DAMAGE = 20
-#: the digests that are calculated for each payload, by their hexadecimal digits
+#: the digests that are calculated for each payload, by their number of hexadecimal digits
 CALCULATED = {32: hashlib.md5, 40: hashlib.sha1, 64: hashlib.sha256}
 EMPTY = {make(b"", usedforsecurity=False).hexdigest() for make in CALCULATED.values()}
 
 
 @dataclass
 class ForeignRecord:
-    """A record, with its block. Its receiver closes the block."""
+    """A record with its block. Its receiver closes the block."""
 
     kind: str
-    #: by names in small letters
+    #: by names in lower case
     fields: dict[str, list[str]]
-    #: where it begins
+    #: the place where the record begins
     offset: int
     block: IO[bytes]
     size: int = 0
-    #: there was no room for all of it
+    #: whether the record was too large to be kept as a whole
     is_too_large: bool = False
-    #: the file is damaged or ends within the block
+    #: whether the file is damaged, or ends, within the block
     is_cut_off: bool = False
     #: whether the bytes after the cut are damaged
     is_spoilt: bool = False
     has_stated_digest: bool = True
     is_arc: bool = False
-    #: the name of the file, for the identity of a record that has none
+    #: the name of the file, to identify a record without an id
     name: str = ""
 
     @property
@@ -79,22 +80,22 @@ class ForeignRecord:
         self.block.close()
 
     def get(self, name: str) -> str:
-        """A field, the first of several; empty if there is none."""
+        """The value of a field, the first if there are several; empty if there is none."""
         return next(iter(self.fields.get(name.lower(), ())), "")
 
 
 @dataclass
 class ForeignRecords:
-    """The records of one file, which are read once."""
+    """The records of one file. They can be read once."""
 
     source: UnpackedBytes
     name: str
-    #: called with the bytes between records
+    #: called with the number of bytes between records
     count: Callable[[int], None]
-    #: the first few damages with their places, as sentences
+    #: the first few places of damage, as sentences
     damage: list[str] = field(default_factory=list)
     damaged: int = 0
-    #: lines with which a record begins
+    #: the number of lines with which a record begins
     begun: int = 0
     found: int = 0
     _is_lost: bool = False
@@ -111,7 +112,7 @@ class ForeignRecords:
                 self._note(offset, "what is there is no record")
 
     def _comes_to_a_line(self) -> bool:
-        """Whether there is anything but padding before the end."""
+        """Go to the next line. Return whether there is anything but padding before the end."""
         while True:
             if gap := self.source.gap:
                 self._note(gap.offset, gap.why)
@@ -125,7 +126,7 @@ class ForeignRecords:
             else:
                 start = self.source.peek(PIECE_BYTES)
                 padding = len(start) - len(start.lstrip(PADDING))
-                # an empty line takes as long as others; zeros are skipped at once
+                # an empty line takes as long as any other; zeros are skipped at once
                 lines = start.count(b"\n", 0, padding)
                 self.count(LEAST_OF_A_LINE * lines)
                 if padding:
@@ -142,7 +143,7 @@ class ForeignRecords:
         return line
 
     def _begun(self, line: bytes, offset: int) -> ForeignRecord | None:
-        """The record that begins with a line; None if none does, or if nothing more is known about
+        """The record that begins with a line. None if none does, or if nothing else is known about
         it.
         """
         found = VERSION_IN_A_LINE.search(line)
@@ -169,18 +170,18 @@ class ForeignRecords:
         return self._with_block(record, int(length[1]))
 
     def _fields(self) -> dict[str, list[str]] | None:
-        #: each with its name and the lines of its value
+        #: each field with its name and the lines of its value
         values: list[tuple[str, list[str]]] = []
         size = 0
         while line := self._line(MOST_HEADER):
             size += len(line)
             if size > MOST_HEADER:
                 return None
-            # our output has no bare CR, which some programs take for a line end
+            # our output has no bare CR, which some programs treat as a line end
             text = _text(line).rstrip("\r\n").replace("\r", " ")
             if not text:
                 return _by_name(values)
-            if text[0] in " \t" and values:  # the value goes on
+            if text[0] in " \t" and values:  # the value continues
                 values[-1][1].append(text.strip())
                 continue
             name, mark, value = text.partition(":")
@@ -192,7 +193,7 @@ class ForeignRecords:
         words = _text(line).split()
         if len(words) < 4 or not words[-1].isdecimal() or not ARC_URL.match(words[0]):
             return None
-        # a URL may have spaces, and a content type, too
+        # a URL may contain spaces, and so may a content type
         at = next((n for n in range(2, len(words) - 1) if _is_arc_date(words, n)), None)
         if at is None and words[0].startswith("filedesc:"):
             at = 2
@@ -249,17 +250,19 @@ class ForeignRecords:
         return not VERSION.match(self.source.peek(32))
 
     def _ends_well(self, record: ForeignRecord) -> bool:
-        """Whether nothing after the block could belong to it."""
+        """Whether the bytes after the block cannot belong to it."""
         start = self.source.peek(64).lstrip(PADDING)
         return record.is_arc or not start or start[:5].upper() == b"WARC/"
 
     def _mend(self, record: ForeignRecord, left: int) -> None:
-        """The block of a record; one with a wrong length ends where another record begins."""
+        """Correct the block of a record: a block with a wrong length ends where another record
+        begins.
+        """
         if found := self._swallowed(record):
             size, rest = found
             self._note(record.offset, "the record is shorter than it states")
             self.source.put_back(_pieces(record.block, size, record.size), rest)
-            # the spool is read when the bytes are, before the receiver has it
+            # the spool is complete once the bytes are read, before the receiver gets it
             record.block = _copied(record.block, size)
             record.size = size
         elif left:
@@ -270,7 +273,9 @@ class ForeignRecords:
                 self._note(record.offset, why)
 
     def _swallowed(self, record: ForeignRecord) -> tuple[int, int] | None:
-        """Where another record begins in a block, and how many bytes follow from there."""
+        """The place where another record begins within a block, and the number of bytes from there
+        on.
+        """
         if record.is_too_large or record.is_arc:
             return None
         begin, size, behind = 0, record.size, self.source.peek(SEAM_BYTES)
@@ -281,7 +286,7 @@ class ForeignRecords:
             found = NEXT_RECORD.search(window + (behind if is_last else b""))
             if found and begin + found.start() < size:
                 return begin + found.start(), size - begin - found.start()
-            # the next window has the seam, too
+            # the next window includes the seam, too
             begin += len(window) if is_last else len(window) - SEAM_BYTES
         return None
 
@@ -292,12 +297,12 @@ class ForeignRecords:
 
 
 class StatedDigest:
-    """Compares the read bytes with their stated digest, if possible."""
+    """Compares the digest of the bytes with the stated digest, if possible."""
 
     def __init__(self, stated: str) -> None:
         name, _, self._value = stated.partition(":")
         algorithm = ALGORITHMS.get(name.strip().lower()) if self._value else None
-        # says whether a file is damaged, not who wrote it
+        # the digest shows whether a file is damaged, not who wrote it
         self._digest = hashlib.new(algorithm, usedforsecurity=False) if algorithm else None
 
     def update(self, piece: bytes) -> None:
@@ -312,10 +317,10 @@ class StatedDigest:
 
 
 class Digests:
-    """The digests of the read bytes by which other records may refer to them."""
+    """The digests of the bytes, by which other records may refer to them."""
 
     def __init__(self) -> None:
-        # revisit records compare payloads, they do not vouch for them
+        # revisit records compare payloads, they do not authenticate them
         self._digests = [make(usedforsecurity=False) for make in CALCULATED.values()]
 
     def update(self, piece: bytes) -> None:
@@ -328,8 +333,8 @@ class Digests:
 
 
 def spelled(value: str) -> set[str]:
-    """A digest in hexadecimal digits, by each possible encoding of the text: base16, base32 or
-    base64, whatever its case and padding.
+    """A digest in hexadecimal digits, for each possible encoding of the text: base16, base32 or
+    base64, in any case and with any padding.
     """
     text, found = value.strip().rstrip("="), set[str]()
     with suppress(ValueError):

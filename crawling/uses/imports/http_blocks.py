@@ -18,20 +18,20 @@ from crawling.web.fetch.content_codings import DecodedBody
 from crawling.web.http_caching import read_head
 
 PIECE_BYTES = 64 * 1024
-#: RFC 9112, section 4, and what servers before and beside it sent: "ICY 200 OK", "HTTP 200
-#: Document follows", "HTTP/1.1 200OK", and "HTTP/1.1 OK", which browsers take for 200
+#: RFC 9112, section 4, and lines that other servers sent: "ICY 200 OK", "HTTP 200 Document
+#: follows", "HTTP/1.1 200OK", and "HTTP/1.1 OK", which browsers read as 200
 STATUS_LINE = re.compile(
     rb"[ \t]*+(?:(?:HTTP|ICY|SHOUTCAST)(?:/[0-9.]*+)?[ \t]++([0-9]{1,3}+)"
     rb"|HTTP/[0-9.]++[^0-9\r\n]*+\r?+\n)",
     re.I,
 )
-#: RFC 9110, section 15: an answer with an invalid status counts as this one
+#: the status that an answer with an invalid status counts as (RFC 9110, section 15)
 INVALID = 500
-#: an empty line, whatever ends the line before it; heads of the archive end in one of the two forms
+#: an empty line after either kind of line end; heads in the archive end in one of these two ways
 HEAD_ENDS = (b"\r\n\r\n", b"\n\n")
 CHUNK_SIZE = re.compile(rb"[ \t]*+([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r?+\n")
 LONGEST_CHUNK_LINE = 4096
-#: interim answers before the one that counts (RFC 9110, section 15.2)
+#: the most interim answers before the final one (RFC 9110, section 15.2)
 MOST_INTERIM = 10
 SWITCHING = 101
 
@@ -42,11 +42,11 @@ class LongHead(ValueError):
 
 @dataclass
 class HttpBlock:
-    """An answer. Its receiver closes the payload."""
+    """An answer by HTTP. Its receiver closes the payload."""
 
     #: empty if the block is only a document, as in HTTP/0.9
     head: bytes
-    #: None: the block does not begin with a status line
+    #: None if the block does not begin with a status line
     status: int | None
     payload: IO[bytes]
     size: int
@@ -68,7 +68,7 @@ def read_block(
 ) -> HttpBlock:
     """Read the answer in a block. note: called with its payload, with transfer codings.
 
-    is_document: the block has no head. Raises LongHead.
+    is_document: whether the block has no head. Raises LongHead.
     """
     if is_document:
         return HttpBlock(b"", None, *_copied(block, 0, size, note))
@@ -137,7 +137,7 @@ def _copied(
 
 
 def _replace_payload(answer: HttpBlock, pieces: Iterator[bytes] | None, most: int) -> None:
-    """Replace the payload by one without its coding, unless it has more than `most` bytes."""
+    """Replace the payload by the decoded one, unless that has more than `most` bytes."""
     if pieces is None:
         return
     spool, size = new_spool(), 0
@@ -146,7 +146,7 @@ def _replace_payload(answer: HttpBlock, pieces: Iterator[bytes] | None, most: in
             size += spool.write(piece)
             if size > most:
                 raise ContentDecodingError
-    except ContentDecodingError:  # or the coding was removed before the answer was stored
+    except ContentDecodingError:  # the coding was removed before the answer was stored
         spool.close()
         return
     answer.payload.close()
@@ -158,8 +158,9 @@ def _unpacked(answer: HttpBlock, codings: str) -> Iterator[bytes]:
 
 
 def _unchunked(body: IO[bytes], size: int, is_cut_off: bool) -> Iterator[bytes] | None:
-    """The chunks of a body (RFC 9112, section 7.1); None if it has none, since the coding was
-    removed before it was stored. After the first chunk everything counts, however it is framed.
+    """The chunks of a body (RFC 9112, section 7.1). None if it has none, since the coding was
+    removed before the answer was stored. After the first chunk everything counts, however it is
+    framed.
     """
     first = _chunk_at(body, 0)
     if first is None:
@@ -174,7 +175,7 @@ def _unchunked(body: IO[bytes], size: int, is_cut_off: bool) -> Iterator[bytes] 
 
 
 def _chunk_at(body: IO[bytes], offset: int) -> tuple[int, int] | None:
-    """The place and the length of the next chunk's content."""
+    """The place and the length of the content of the next chunk."""
     body.seek(offset)
     line = body.readline(LONGEST_CHUNK_LINE)
     found = CHUNK_SIZE.match(line)

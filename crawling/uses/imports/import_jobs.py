@@ -1,4 +1,4 @@
-"""Imports that users ask for: of files in IMPORT_DIR."""
+"""Imports that users request, of files in IMPORT_DIR."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from crawling.uses.imports.jobs import IMPORT, imports_asked_for
 
 ENDINGS = (*ARCHIVES, ".wacz", ".zip")
 MOST_FILES = 100
-#: files of IMPORT_DIR that are offered
+#: the most files in IMPORT_DIR that are offered
 MOST_OFFERED = 500
 
 
 def offered_files() -> dict[str, int]:
-    """The names of the files in IMPORT_DIR that can be imported, and their sizes; the first by
-    name, if there are many. Files behind a link, or with a name that cannot be shown, are left out.
+    """The names and sizes of the files in IMPORT_DIR that can be imported; the first by name, if
+    there are many. Files behind a link, or with names that cannot be shown, are left out.
     """
     folder = Path(settings.IMPORT_DIR)
     if not folder.is_dir():
@@ -41,15 +41,15 @@ def offered_files() -> dict[str, int]:
         )
     sizes: dict[str, int] = {}
     for name in names[:MOST_OFFERED]:
-        with suppress(FileNotFoundError):  # it was taken away just now
+        with suppress(FileNotFoundError):  # the file was removed just now
             sizes[name] = (folder / name).stat().st_size
     return sizes
 
 
 def request_import(files: Sequence[str], name: str, *, by: User | None) -> BackgroundJob:
-    """Let a background job import files of IMPORT_DIR as one run.
+    """Request a background job that imports files of IMPORT_DIR as one run.
 
-    name: the crawl's; empty to derive it from the first file. Raises BadOrder.
+    name: the name of the crawl; empty to derive it from the first file. Raises BadOrder.
     """
     errors, offered = {}, offered_files()
     if not 1 <= len(files) <= MOST_FILES or len(set(files)) < len(files):
@@ -63,7 +63,7 @@ def request_import(files: Sequence[str], name: str, *, by: User | None) -> Backg
     asked = {
         "files": list(files),
         "name": name.strip() or name_of(files[0]),
-        # of the first archive file, by which an already imported run is recognised
+        # the namespace of the first archive file, by which an already imported run is recognised
         "namespace": str(uuid4()),
         "bytes": sum(offered[file] for file in files),
     }

@@ -1,4 +1,4 @@
-"""Make a crawl with one run of WARC and WACZ files: all of it, or nothing."""
+"""Create a crawl with one run from WARC and WACZ files, completely or not at all."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from crawling.uses.imports.foreign_files import printable
 from crawling.uses.imports.translator import NOTED_SECONDS
 
 PROGRAM = "crawling.uses.imports.translator"
-#: Written files are bounded by the size of those read, and small ones by this: text is packed to a
-#: hundredth, but its records are packed again.
+#: the bounds of the written files: as a multiple of the size of the read files, and for small files
+#: as a number of bytes. Text is packed to a hundredth, but its records are packed again
 FOLDER_TIMES, LEAST_FOLDER_BYTES = 10, 10 * 1024**3
 TRANSLATED = ("hosts", "archive", "queues", "urls", "pages", "further")
 COUNTED = ("counts", "statuses")
-#: parts of a checkpoint about which the files say nothing
+#: the parts of a checkpoint about which the files contain nothing
 EMPTY = [part.name for part in (*SHARED, *OWN) if part.name not in (*TRANSLATED, *COUNTED)]
 ENDS = {"s": range(400), "f": range(400, 1000)}
 
@@ -43,9 +43,9 @@ class ImportTrouble(CrawlError):
 class ImportResult:
     run: Run
     pages: int
-    #: how many records are not in the run, by the reason
+    #: by reason, the number of records that are not in the run
     left_out: dict[str, int]
-    #: how many records have faults, by the fault
+    #: by fault, the number of records that have it
     remarks: dict[str, int]
 
 
@@ -58,12 +58,12 @@ def import_files(
     note: Callable[[int, int], None] = lambda read, answers: None,
     confirm: Callable[[ImportResult], None] = lambda result: None,
 ) -> ImportResult:
-    """Make a crawl of this name with one run.
+    """Create a crawl with this name and one run.
 
     note: called each second with the bytes of the files read so far, and the number of answers in
-    them. confirm: called as the last step of the transaction that makes the run. An error that
-    either raises ends the import, and nothing is left of it. Raises ImportTrouble,
-    CheckpointTrouble, BadOrder.
+    them. confirm: called as the last step of the transaction that creates the run. If one of them
+    raises an error, the import ends, and nothing of it is left. Raises ImportTrouble,
+    CheckpointTrouble or BadOrder.
     """
     made: list[ImportResult] = []
     try:
@@ -92,7 +92,7 @@ def _result(run: Run, said: dict[str, Any]) -> ImportResult:
 
 
 def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
-    """Sentences about records that are not in the run, or have faults; empty if there are none."""
+    """Sentences about records that are not in the run, or have faults. Empty if there are none."""
     said = {"Not imported": left_out, "Imported, but not as they should be": remarks}
     return " ".join(
         f"{what}: {'; '.join(f'{n:,} that {why}' for why, n in sorted(counts.items()))}."
@@ -102,7 +102,9 @@ def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
 
 
 def _shown(counts: dict[str, int]) -> dict[str, int]:
-    """The counts in a form that PostgreSQL and pages can have, whatever the names of the files."""
+    """The counts, in a form that PostgreSQL can store and pages can show, whatever the names of the
+    files.
+    """
     return {printable(why): int(count) for why, count in counts.items()}
 
 
@@ -118,7 +120,7 @@ def _translate(
     note: Callable[[int, int], None],
     held_by: int,
 ) -> dict[str, Any]:
-    """A sandbox reads the strangers' files."""
+    """Translate the files. A sandbox reads them, since strangers wrote them."""
     arguments = [str(folder), str(namespace), *(str(file.resolve(strict=True)) for file in files)]
 
     def tell(line: bytes) -> None:

@@ -1,5 +1,5 @@
-"""The background job that makes a crawl with one run of files of IMPORT_DIR. It starts again each
-time: the files are imported as a whole or not at all.
+"""The background job that creates a crawl with one run from files in IMPORT_DIR. Each attempt
+starts from the beginning: the files are imported completely or not at all.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class ArchiveImport:
     files: list[str]
     #: the name of the crawl
     name: str
-    #: the bytes of all its files
+    #: the total size of its files
     bytes: int
     #: the bytes that the latest job has read
     read_bytes: int = 0
-    #: found in what was read
+    #: the number of answers in the bytes read so far
     answers: int = 0
-    #: the pages of the run
+    #: the number of pages of the run
     pages: int = 0
-    #: how many records are not in the run, by the reason
+    #: by reason, the number of records that are not in the run
     left_out: dict[str, int] = field(default_factory=dict)
-    #: how many records have faults, by the fault
+    #: by fault, the number of records that have it
     remarks: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -59,7 +59,7 @@ def imports_asked_for() -> QuerySet[BackgroundJob]:
 
 
 def _work(job: RunningJob) -> JobResult:
-    # it reads and writes checkpoints, which other processes do not need
+    # these read and write checkpoints, which other processes do not need
     from crawling.uses.imports.importing import ImportResult, import_files
 
     remove_abandoned_folders()
@@ -89,7 +89,7 @@ IMPORT = JobKind(
     label="import",
     done="imported",
     work=_work,
-    # it has names of files, and counts; its run goes by itself
+    # the job has names of files and counts; its run is deleted separately
     effects={
         JobEvent.DELETED: JobEffect.KEEP,
         JobEvent.WITHDRAWN: JobEffect.KEEP,

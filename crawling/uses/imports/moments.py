@@ -1,4 +1,4 @@
-"""Dates of records, as precise as files state them (WARC 1.1, section 5.4; ARC)."""
+"""Dates of records, with the precision with which files state them (WARC 1.1, section 5.4; ARC)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 
-#: W3CDTF, with any number of digits of a second, and the 8 to 17 digits of ARC and CDX
+#: W3CDTF, with any number of fractional digits, and the 8 to 17 digits of ARC and CDX
 DATE = re.compile(
     r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:[T ]?(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,]?(\d+))?)?)?)?)?)?"
     r"[ ]?(Z|UTC|GMT|[+-]\d\d:?\d\d)?",
@@ -19,7 +19,7 @@ LONGEST = 60
 @dataclass(frozen=True)
 class Moment:
     at: datetime
-    #: the span of times that it may mean: a year, or a microsecond
+    #: the length of the time that the date may mean: from a year to a microsecond
     lasts: timedelta
 
     def agrees(self, other: Moment) -> bool:
@@ -46,7 +46,7 @@ def read_moment(text: str) -> Moment:
     *numbers, fraction, zone = found.groups()
     given = [int(number) for number in numbers if number]
     year, month, day, hour, minute, second = [*given, *(0, 1, 1, 0, 0, 0)[len(given) :]]
-    # a day may end at 24:00 (ISO 8601); a leap second is the one before it
+    # a day may end at 24:00 (ISO 8601); a leap second counts as the second before it
     days = int((hour, minute, second) == (24, 0, 0))
     hour -= 24 * days
     at = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=_zone(zone))
@@ -58,7 +58,7 @@ def read_moment(text: str) -> Moment:
 
 
 def _of_mail(text: str) -> datetime:
-    """A date as RFC 5322 writes it, and HTTP."""
+    """A date in the form of RFC 5322, which HTTP uses, too."""
     try:
         return parsedate_to_datetime(text).astimezone(UTC)
     except OverflowError as error:

@@ -1,4 +1,4 @@
-"""The facts of another crawler's answer for a page's row."""
+"""The facts about another crawler's answer, for the row of a page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # the file does not say who answered
 
 
 def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
-    """The facts by the names of the columns; all except the page's time and its place in the
+    """The facts by the names of columns: all except the page's time and its place in the
     archive.
     """
     fields, status = answer.fields, answer.status
@@ -82,7 +82,7 @@ def _summary(document: Document, charset: str) -> dict[str, Any]:
 
 
 def _target(answer: ForeignAnswer, location: str) -> str:
-    """A redirect's target; otherwise the page's own URL."""
+    """A redirect's target. For other answers, the page's own URL."""
     if is_redirect(answer.status) and location:
         try:
             return read_address(location, answer.address.url).url

@@ -1,4 +1,4 @@
-"""Imports of WARC and WACZ files: a list, and a form to ask for one."""
+"""Imports of WARC and WACZ files: a list, and a form that requests an import."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The distinction of answers to one URL by other methods than GET: method and body of the request,
-as in indexes of replay programs (Request Body Canonicalization of Webrecorder).
+"""The distinction between answers of one URL to methods other than GET, by method and body of the
+request, as in indexes of replay programs (Request Body Canonicalization of Webrecorder).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from crawling.web.http_caching import read_head
 MOST_BODY = 4096
 METHOD = re.compile(rb"([A-Za-z]{1,20}+) ")
 HEAD_END = re.compile(rb"\r?\n\r?\n")
-#: values of JSON that are looked at
+#: the most values of a JSON body that are used
 MOST_VALUES = 1000
 
 
 @dataclass(frozen=True)
 class AskedBy:
-    #: empty: GET, or nothing is known
+    #: empty if it is GET, or unknown
     method: str = ""
     body: str = ""
 

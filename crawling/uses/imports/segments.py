@@ -1,5 +1,5 @@
-"""Records in several parts: the first is of a type of its own, the others are `continuation` (WARC
-1.1, section 7).
+"""Records in several parts: the first part has its own type, and the others are of the type
+`continuation` (WARC 1.1, section 7).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from crawling.uses.imports.foreign_records import ForeignRecord
 from crawling.web.document_stream import PIECE_BYTES, new_spool
 
 CONTINUATION = "continuation"
-#: begun records that wait for their other parts
+#: the most records that wait for their other parts
 MOST_WAITING = 100
 
 
@@ -23,27 +23,27 @@ class MissingSegment(Exception):
 
 @dataclass
 class Segments:
-    """Puts the parts of records together, also those of several files."""
+    """Joins the parts of records, even from several files."""
 
-    #: by id, with the number of the latest part
+    #: by id, each record with the number of its latest part
     _waiting: OrderedDict[str, tuple[ForeignRecord, int]] = field(default_factory=OrderedDict)
 
     def joined(self, record: ForeignRecord) -> ForeignRecord | None:
-        """The record, if it is complete; None if more of it follows. Raises MissingSegment."""
+        """The complete record; None if further parts follow. Raises MissingSegment."""
         if record.kind == CONTINUATION:
             return self._continued(record)
         identity = record.get("WARC-Record-ID")
         is_full = len(self._waiting) >= MOST_WAITING or identity in self._waiting
         if record.get("WARC-Segment-Number") != "1" or is_full:
             return record
-        # its receiver closes it, but not what is kept
+        # the receiver closes its own block, but not the kept one
         kept = replace(record, block=record.block)
         record.block = new_spool()
         self._waiting[identity] = (kept, 1)
         return None
 
     def incomplete(self) -> Iterator[ForeignRecord]:
-        """The available parts of records that still wait."""
+        """The available parts of records that are still incomplete."""
         while self._waiting:
             _, (record, _) = self._waiting.popitem(last=False)
             record.is_cut_off = True

@@ -1,8 +1,9 @@
-"""Translates WARC and WACZ files into a WARC file of ours and the rows of a checkpoint.
-`crawling.uses.imports.importing` runs this module as a program of its own, without the database.
+"""Translates WARC and WACZ files into archive files of our own and the rows of a checkpoint.
+`crawling.uses.imports.importing` runs this module as a separate program, without the database.
 
-Its arguments are a folder that has `archive`, the namespace of its first file, and the files. Each
-second it writes a line: the bytes of the files read so far, and the number of answers in them.
+Its arguments are a folder that contains `archive`, the namespace of the first file there, and the
+files. Each second it writes a line: the bytes of the files read so far, and the number of answers
+in them.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ from crawling.uses.imports.segments import Segments
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address, fingerprint
 from crawling.web.document_stream import DocumentStream
 
-#: between two lines about the progress
+#: the time between two lines about the progress
 NOTED_SECONDS = 1.0
-#: a file of ours is ended at this length
+#: the length at which a written file is ended
 FILE_BYTES = 10**9
 HTML = ("text/html", "application/xhtml+xml")
 OF_A_FURTHER_RECORD = (
@@ -75,7 +76,7 @@ class Translation:
     namespace: str
     files: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
-    #: how many records in the copy have faults, by the fault
+    #: by fault, the number of records in the copy that have it
     remarks: dict[str, int] = field(default_factory=dict)
     _file: IO[bytes] | None = None
     _length: int = 0
@@ -85,8 +86,8 @@ class Translation:
         self._revisits = WaitingRevisits(self.folder)
 
     def take(self, answer: ForeignAnswer) -> None:
-        """Archive an answer. A revisit record waits for the one to which it refers, which may come
-        behind it.
+        """Archive an answer. A revisit record waits for the record to which it refers, which may
+        follow it.
         """
         with closing(answer.payload):
             content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))
@@ -133,7 +134,7 @@ class Translation:
             self._captures.settle(number, facts, holder)
 
     def _head_of(self, holder: Holder) -> bytes:
-        """The head of the answer as the copy has it, for a revisit record that has none."""
+        """The head of the answer as the copy has it, for a revisit record without a head."""
         assert self._file
         self._file.flush()
         facts = holder.facts
@@ -256,7 +257,7 @@ def _add(counts: dict[str, int], what: str, count: int = 1) -> None:
 
 
 def _bytes(value: bytes) -> str:
-    """The bytes as PostgreSQL writes them in JSON."""
+    """The bytes in the form that PostgreSQL uses in JSON."""
     return "\\x" + value.hex()
 
 
@@ -298,10 +299,10 @@ def _further(
 def translate(
     folder: Path, namespace: str, files: Sequence[Path], note: Callable[[int, int], None]
 ) -> None:
-    """Write what the files have to a folder. note: called after each answer with the bytes read so
-    far, and the number of answers.
+    """Write the content of the files to a folder. note: called after each answer with the bytes
+    read so far, and the number of answers.
 
-    Raises Unreadable if nothing of a file can be read; a truncated file counts up to its end.
+    Raises Unreadable if no part of a file can be read. A truncated file counts up to its end.
     """
     translation = Translation(folder, [printable(file.name) for file in files], namespace)
     read_before = answers = 0

@@ -1,4 +1,4 @@
-"""The bytes of a file that a stranger packed: plain, gzip or Zstandard, member by member.
+"""The unpacked bytes of a file from a stranger, in plain form, gzip or Zstandard, member by member.
 
 A part that cannot be unpacked is a gap. Reading stops there, and continues with the next member
 that begins like a record.
@@ -22,26 +22,27 @@ else:
 
 PIECE_BYTES = 64 * 1024
 GZIP = b"\x1f\x8b"
-#: with the only method that there is
+#: with the only compression method that exists
 GZIP_MEMBER = b"\x1f\x8b\x08"
 ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
-#: the four last of 16 numbers of frames that have no content of the file; the first frame may be
-#: a dictionary (WARC-zstd 1.0, section 2)
+#: the last four of the 16 numbers of skippable frames; the first frame may be a dictionary
+#: (WARC-zstd 1.0, section 2)
 ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
 MOST_DICTIONARY = 16 * 1024 * 1024
-#: as `zstd -d` has it: 128 MiB
+#: the limit of `zstd -d`: 128 MiB
 ZSTD_WINDOW_LOG = 27
-#: how records begin
+#: the beginnings of records
 RECORD = re.compile(rb"(?i:WARC)/[0-9]|[A-Za-z][A-Za-z0-9+.-]{1,20}:")
-#: between two members
+#: bytes that may stand between two members
 PADDING = b"\0\r\n"
-#: places behind damage that look like the beginning of a member
+#: the most places behind damage that are tried because they look like the beginning of a member
 MOST_TRIALS = 1_000_000
 TRIAL_BYTES = 4096
-#: a decoder gives nothing of the step in which it met damage
+#: the size of the steps behind damage, since a decoder loses the output of the step in which it
+#: meets damage
 SALVAGED_BYTES = 64
-#: the bytes that are read again behind damage: a decoder notices it late
+#: the bytes that are read again behind damage, since a decoder notices it late
 KEPT_BYTES = 256 * 1024
 OTHERS = {
     b"BZh": "bzip2",
@@ -50,9 +51,9 @@ OTHERS = {
     b"Rar!": "RAR",
 }
 
-#: where the header of the first file has it (POSIX pax)
+#: the mark of a tar file, and its place in the header of the first file (POSIX pax)
 TAR, TAR_AT = b"ustar", 257
-#: the beginning of a file, which shows how it is packed
+#: the beginning of a file, which shows its compression
 START_BYTES = 512
 
 UNPACKABLE = (zlib.error, zstd.ZstdError)
@@ -62,13 +63,13 @@ UNPACKABLE = (zlib.error, zstd.ZstdError)
 class Gap:
     offset: int
     why: str
-    #: the file ends within a member, whose beginning is intact
+    #: whether the file ends within a member, whose beginning is intact
     is_cut_off: bool = False
 
 
 @dataclass(frozen=True)
 class PackedMember:
-    """A member of the packed file begins."""
+    """A member of the compressed file begins."""
 
     offset: int
 
@@ -77,8 +78,7 @@ Part: TypeAlias = bytes | Gap | PackedMember
 
 
 class UnpackedBytes:
-    """The unpacked bytes of a file. Reading never goes past a gap, nor past the beginning of a
-    member, in one step.
+    """The unpacked bytes of a file. No single read passes a gap or the beginning of a member.
 
     count: called with the size of all output.
     """
@@ -94,14 +94,14 @@ class UnpackedBytes:
 
     @property
     def offset(self) -> int:
-        """The place in the file that is read next; for packed bytes, the beginning of their
+        """The place in the file that is read next. For compressed bytes, the beginning of their
         member.
         """
         return self._offset if self._is_packed else self._offset + self._at
 
     @property
     def gap(self) -> Gap | None:
-        """The gap before which all is read."""
+        """The gap, if all bytes before it are read."""
         self._fill(1)
         return self._waiting if isinstance(self._waiting, Gap) and not self._left else None
 
@@ -117,7 +117,7 @@ class UnpackedBytes:
         return self._is_at_end and not self._left
 
     def go_on(self) -> None:
-        """Go past the gap, or into the next member."""
+        """Continue behind the gap, or in the next member."""
         if isinstance(self._waiting, PackedMember):
             self._offset, self._is_packed = self._waiting.offset, True
         self._waiting = None
@@ -147,7 +147,7 @@ class UnpackedBytes:
         return line
 
     def put_back(self, pieces: Iterable[bytes], size: int) -> None:
-        """Let the latest `size` bytes be read again."""
+        """Let the last `size` bytes be read again."""
         rest = self._data[self._at :]
         waiting = [self._waiting] if self._waiting else []
         self._offset -= 0 if self._is_packed else size - self._at
@@ -163,7 +163,9 @@ class UnpackedBytes:
             pass
 
     def _more(self) -> bool:
-        """Take one more piece. Return False if there is none before a gap, a member or the end."""
+        """Take in one more piece. Return False if there is none before a gap, a member or the
+        end.
+        """
         if self._waiting or self._is_at_end:
             return False
         part = next(self._parts, None)
@@ -228,7 +230,7 @@ class _Machine(Protocol):
     behind: bytes
 
     def feed(self, data: bytes) -> bytes:
-        """Unpack some data; b"" gives the rest."""
+        """Decompress some data; b"" returns the rest."""
         ...
 
     def before_damage(self) -> Iterator[bytes]:
@@ -269,11 +271,11 @@ class _ZstdFrame:
         return piece
 
     def before_damage(self) -> Iterator[bytes]:
-        return iter(())  # a frame is unpacked by blocks anyway
+        return iter(())  # a frame is decompressed by blocks anyway
 
 
 class _Members:
-    """The members of a packed file. magic: how each begins."""
+    """The members of a compressed file. magic: the beginning of each."""
 
     def __init__(self, packed: _PackedBytes, magic: bytes, machine: Callable[[], _Machine]) -> None:
         self._packed, self._magic, self._machine = packed, magic, machine
@@ -313,7 +315,7 @@ class _Members:
         return None
 
     def _find(self, least: int) -> bool:
-        """Go to the next member that begins like a record; Return False if there is none."""
+        """Go to the next member that begins like a record. Return False if there is none."""
         self._packed.rewind(least)
         while self._packed.find(self._magic):
             self._trials += 1
@@ -332,7 +334,7 @@ class _Members:
 
 
 class _PackedBytes:
-    """The bytes of a file, of which the latest can be read again."""
+    """The bytes of a file, the latest of which can be read again."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -363,15 +365,15 @@ class _PackedBytes:
             size -= len(piece)
 
     def put_back(self, rest: bytes) -> None:
-        """The latest taken bytes; fewer if they are no longer kept."""
+        """Put back the last taken bytes. If some are no longer kept, put back fewer."""
         self._at -= len(rest)
 
     def rewind(self, least: int) -> None:
-        """Go back to this offset, or to the first that is kept."""
+        """Go back to this offset, or to the first byte that is kept."""
         self._at = max(0, least - self._begin)
 
     def find(self, magic: bytes) -> bool:
-        """Go to the next such bytes. Return False if there are none."""
+        """Go to the next occurrence of these bytes. Return False if there is none."""
         while (found := self._data.find(magic, self._at)) < 0:
             self._at = max(self._at, len(self._data) - len(magic) + 1)
             if not self._more():

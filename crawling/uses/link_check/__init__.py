@@ -1,1 +1,1 @@
-"""The links of a run: back links and references, broken links, media, hosts."""
+"""The links of a run: back links and references, broken links, media and hosts."""

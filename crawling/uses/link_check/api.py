@@ -1,7 +1,7 @@
-"""`/api/v1/crawls/{id}/…`: the links of a run, and reports of them."""
+"""`/api/v1/crawls/{id}/…`: the links of a run, and reports about them."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from collections.abc import Callable
 from functools import partial
@@ -103,7 +103,7 @@ Change = Annotated[
 
 
 class DatasetPage(LagOut):
-    """A page of a list that is made from the dataset."""
+    """A page of a list that is read from the dataset."""
 
     next: str | None
 

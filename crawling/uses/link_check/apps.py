@@ -36,7 +36,7 @@ def count_at_end(
 
 
 def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
-    """Alerts of broken links quote their addresses."""
+    """Remove alerts about broken links, which quote addresses of withdrawn pages."""
     from crawling.installation.events import page_alerts_withdrawn
     from crawling.uses.link_check.models import BrokenLinks
 

@@ -1,5 +1,5 @@
-"""`crawl check`: crawl a site, and print the problems of its links and pages by the pages to be
-corrected, with an exit status for CI.
+"""`crawl check`: crawl a site, and print the problems of its links and pages, grouped by the page
+to be corrected, with an exit status for CI.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WORDS = (
     "crawl a site and print the problems of its links and pages; exit status 0 if there is none of "
     "--fail-on, 1 if there is one, 2 if the site could not be checked"
 )
-#: the exit status if links were not checked
+#: the exit status if links could not be checked
 NOT_CHECKED = 2
 
 
@@ -84,7 +84,9 @@ def check(options: dict[str, Any], out: OutputWrapper) -> None:
 
 
 def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
-    """Returns the exit status. Raises CommandError with it if the site could not be checked."""
+    """Crawl and report. Return the exit status. Raises CommandError with it if the site could not
+    be checked.
+    """
     try:
         with plain_errors():
             require_worker()
@@ -108,7 +110,7 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
 
 @contextmanager
 def _crawl(options: dict[str, Any]) -> Iterator[CrawlJob]:
-    """The crawl of this name, or a new one, which is deleted afterwards unless it is kept or
+    """The crawl with this name, or a new crawl, which is deleted afterwards unless it is kept or
     continues.
     """
     fields = order_fields(options["seeds"], options)
@@ -131,7 +133,7 @@ def _crawl(options: dict[str, Any]) -> Iterator[CrawlJob]:
         yield crawl
     finally:
         if known is None and not options["keep"]:
-            with suppress(WrongState):  # it was paused, or the command interrupted
+            with suppress(WrongState):  # the crawl was paused, or the command interrupted
                 delete_crawl(crawl, by=None, for_good=True)
 
 

@@ -1,5 +1,5 @@
 """Links that the order or a limit of a run leaves unchecked. A list without problems says nothing
-of them.
+about them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Unchecked:
 class Coverage:
     """The parts of a site whose links a run does not check."""
 
-    #: names of fields of the order that would have images and other sites checked
+    #: names of fields of the order with which images and other sites would be checked
     remedies: tuple[str, ...]
-    #: URLs that wait though the run has ended
+    #: the number of URLs that wait although the run has ended
     queued: int
     is_stopped: bool
     #: addresses outside of the scope, if links to other sites are not checked

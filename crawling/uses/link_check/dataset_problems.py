@@ -1,5 +1,6 @@
-"""Problems that the links dataset shows, with the outcomes of the addresses: broken links, plain
-HTTP on pages that came by HTTPS, and languages: tags (BCP 47) whose parts the IANA registry has.
+"""Problems found in the links dataset, together with the outcomes of the addresses: broken links,
+links to plain HTTP on pages fetched by HTTPS, and invalid language tags (BCP 47, with the parts in
+the IANA registry).
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from crawling.uses.link_check.problem_kinds import CONDITIONS, Found, LinkProble
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
 
-#: RFC 5646, section 4.4.1
+#: the longest tag (RFC 5646, section 4.4.1)
 LONGEST = 35
-#: The parts behind the language, in their order (section 2.1); there may be several variants.
+#: the parts after the language, in their order (section 2.1); there may be several variants
 PARTS = ("extlang", "script", "region", "variant")
-#: The index has them by status, and then by id: the first rows of each status are read, not all. By
-#: the id alone PostgreSQL may search the primary key through all runs.
+#: The index is ordered by status, then by id, so that only the first rows of each status are read.
+#: By id alone PostgreSQL might search the primary key through all runs.
 FAILED = f"""
 WITH RECURSIVE known (status) AS (
     (SELECT status FROM crawling_url WHERE run_id = %(run)s AND state = '{UrlState.FAILED}'
@@ -53,7 +54,7 @@ INSECURE_TARGETS = """
 SELECT target FROM links WHERE {condition} AND target > $after
 GROUP BY target ORDER BY target LIMIT $most
 """
-#: rows of the same element lie together: only those of `link` are read
+#: rows of the same element are adjacent, so that only those of `link` are read
 PAGES_WITH_LANGUAGES = """
 SELECT DISTINCT page_id FROM links
 WHERE element = 'link' AND contains(rel, 'hreflang=') AND page_id > $after
@@ -64,12 +65,12 @@ SELECT page_id, page, target, rel FROM links
 WHERE element = 'link' AND contains(rel, 'hreflang=') AND page_id IN (SELECT unnest($ids))
 ORDER BY page_id, position
 """
-#: the answers of pages with such names
+#: the answers for the pages of such tags
 ANSWERS = """
 SELECT DISTINCT page, target FROM links
 WHERE element = 'link' AND contains(rel, 'hreflang=') AND page IN (SELECT unnest($pages))
 """
-#: the name for every other language
+#: the tag for all other languages
 DEFAULT = "x-default"
 WRONG_PLAIN = {
     ProblemKind.MIXED_CONTENT: "A page that came by HTTPS needs it; browsers refuse it.",
@@ -78,8 +79,9 @@ WRONG_PLAIN = {
 
 
 def is_language(tag: str) -> bool:
-    """Whether a language tag is valid, ignoring case. A tag that begins with `x-`, or is registered
-    as a whole, is; the part after a single letter (an extension, or private use) is not checked.
+    """Whether a language tag is valid, ignoring case. A tag is valid if it begins with `x-` or is
+    registered as a whole. The part after a single letter (an extension, or private use) is not
+    checked.
     """
     if not tag.isascii() or len(tag) > LONGEST:
         return False
@@ -103,8 +105,8 @@ def is_language(tag: str) -> bool:
 
 @cache
 def _registry() -> Mapping[str, frozenset[str]]:
-    """Subtags by their type, read once in a process: that takes a tenth of a second, and so does
-    the import, which commands that need neither should not wait for.
+    """Subtags by their type. They are read once in a process, which takes a tenth of a second. The
+    import takes as long, so it is made here, and not for commands that need neither.
     """
     from langcodes.registry_parser import parse_registry
 
@@ -123,7 +125,7 @@ class UrlFailure(NamedTuple):
 
 
 def failed_urls(run: Run, after: int, most: int) -> list[UrlFailure]:
-    """The first rows after an id, in the order of finding."""
+    """The first failed URLs after an id, in the order of finding."""
     with connection.cursor() as cursor:
         cursor.execute(FAILED, {"run": run.pk, "after": after, "most": most})
         return [UrlFailure(*row) for row in cursor.fetchall()]
@@ -146,7 +148,9 @@ def find_insecure(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
 
 
 def find_languages(run: Run, after: str, most: int) -> Found:
-    """Pages that name others in other languages, wrongly; a list may be short."""
+    """Pages with wrong statements about their versions in other languages. A list may be shorter
+    than `most`.
+    """
     rows = ask(run, PAGES_WITH_LANGUAGES, {"after": _number(after), "most": most + 1})
     ids = [page_id for (page_id,) in rows[:most]]
     following = str(ids[-1]) if len(rows) > most else None

@@ -1,5 +1,5 @@
-"""Links to be corrected, by the page to edit: the fault of each, and the remedy. The list is for
-editors of the site, with an account or without.
+"""Links to be corrected, grouped by the page to edit, with the fault of each link and the remedy.
+The list is for editors of the site, with or without an account.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from crawling.uses.link_check.link_sources import LinkSource
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from serving.listing.columns import Column
 
-#: kinds that are mended on the pages that link, worst first
+#: kinds of problems that are corrected on the linking pages, the worst first
 KINDS = (ProblemKind.BROKEN, ProblemKind.FRAGMENT, ProblemKind.REDIRECTED)
-#: links on a page of them; files have all
+#: the most links on a page; files have all links
 MOST_SHOWN = 2_000
-#: rows of a file that are put in order, and their characters, since addresses may be long; a longer
-#: file has them in the order of finding
+#: the most rows of a file that are sorted, and the most characters of them, since addresses may be
+#: long; a longer file has its rows in the order of finding
 MOST_SORTED, MOST_CHARACTERS = 100_000, 32 * 1024 * 1024
 FORBIDDEN, NOT_THERE = (401, 403, 407), (404, 410)
 
 
 @dataclass(frozen=True)
 class LinkFix:
-    """A link, and what to do about it."""
+    """A link, and the way to correct it."""
 
     page: Annotated[str, Column("URL of the page to be edited; empty: no page links to it")]
     text: Annotated[str, Column("of the link, or in place of its image")]
@@ -55,8 +55,8 @@ def each_fix(run: Run) -> Iterator[LinkFix]:
 
 
 def _is_outdated(problem: LinkProblem, source: LinkSource | None) -> bool:
-    """Whether a link on a page leads to a permanent redirect. Other redirects are in order:
-    visitors get there, and the address may become right again.
+    """Whether a link on a page leads to a permanent redirect. Other redirects are accepted:
+    visitors reach the target, and the address may become valid again.
     """
     return bool(problem.new_target) and source is not None and source.attribute != "location"
 
@@ -70,7 +70,7 @@ def fixes_by_page(run: Run) -> tuple[list[PageFixes], bool]:
 
 
 def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
-    """All links, by page unless they are too many. Raises LinkSearchTookTooLong."""
+    """All links, grouped by page unless there are too many. Raises LinkSearchTookTooLong."""
     found, some, characters = each_fix(run), list[LinkFix](), 0
     for fix in found:
         some.append(fix)
@@ -83,7 +83,7 @@ def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _place(fix: LinkFix) -> tuple[bool, str, str]:
-    """The sort key; addresses to which no page links come last."""
+    """The sort key. Addresses to which no page links come last."""
     return not fix.page, fix.page, fix.target
 
 

@@ -10,12 +10,12 @@ from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
 from crawling.models import Run
 
-#: DuckDB's limit, and what is read of the pages' rows
+#: for DuckDB's limit, and the rows of pages that are read
 MEMORY_MIB = 96
 
 
 def _work(job: RunningJob) -> JobResult:
-    # DuckDB is imported by those who need it
+    # DuckDB is imported only where it is needed
     from crawling.uses.link_check.problem_counts import count_problems
 
     return count_problems(job)
@@ -45,21 +45,23 @@ BROKEN_LINKS = JobKind(
     label="count of broken links",
     done="counted",
     work=_count_broken,
-    effects=OF_ROWS,  # it has numbers
+    effects=OF_ROWS,  # the result has only numbers
     queue=IDLE,
-    at_front=True,  # it is short, and news wait for it
+    at_front=True,  # the job is short, and news wait for it
     kept=KEPT_DAY,
 )
 KINDS = (PROBLEM_COUNTS, BROKEN_LINKS)
 
 
 def count_again(run: Run) -> None:
-    """All pages of the run were read again."""
+    """Count the problems of a run again, since all its pages were read again."""
     request_job(PROBLEM_COUNTS, run, by=None)
 
 
 def ask_for_broken(run: Run) -> None:
-    """The run ends. To be called in the transaction of the end."""
+    """Request the count of broken links when a run ends. To be called in the transaction that ends
+    it.
+    """
     from crawling.uses.link_check.trend import has_failures, note_no_broken
 
     if has_failures(run):

@@ -1,7 +1,7 @@
-"""The difference of two runs' link graphs, by page: links that were added, and that are gone.
+"""The difference between the link graphs of two runs, by page: links that were added or removed.
 
-A link is the same if the page, the target with its fragment, the element and the attribute are; a
-new text makes no difference.
+A link is the same if page, target with fragment, element and attribute are the same. A new text
+makes no difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from crawling.datasets.query import ask, each_row
 from crawling.models import Run
 
-#: pages at a time in files
+#: the number of pages read at a time for files
 SLICE = 200
 #: the columns of files
 CHANGE_COLUMNS = (
@@ -27,9 +27,9 @@ CHANGE_COLUMNS = (
     "anchor",
     "place",
 )
-#: Pages whose links differ: numbers for each page are compared first, since all links of two runs
-#: would not fit in memory. By the targets' fingerprints: to read the targets takes three times as
-#: long.
+#: Pages with different links. First numbers for each page are compared, since all links of two runs
+#: would not fit in memory. They are made from the targets' fingerprints, since reading the targets
+#: would take three times as long.
 CHANGED_PAGES = """
 WITH before AS (SELECT page, {facts} FROM old_links WHERE {{condition}} GROUP BY page),
 now AS (SELECT page, {facts} FROM links WHERE {{condition}} GROUP BY page)
@@ -40,7 +40,7 @@ WHERE before.mark IS DISTINCT FROM now.mark
     "min(page_id) AS page_id"
 )
 SOME_CHANGED_PAGES = f"{CHANGED_PAGES.format(condition='page > $after')} ORDER BY page LIMIT $most"
-#: in the order in which row groups have them
+#: in the order of the row groups
 ALL_CHANGED_PAGES = f"""{CHANGED_PAGES.format(condition="true")}
 ORDER BY now.page_id NULLS LAST, before.page_id
 """
@@ -49,8 +49,9 @@ ONLY_IN = f"""
 SELECT page, {{added}} AS is_added, position, target, fragment, element, attribute, anchor, place
 FROM {{one}} ANTI JOIN {{other}} USING ({LINK})
 """  # noqa: S608  # constants
-#: The links of pages that one of the runs has and the other has not. The pages are named by their
-#: ids, which few row groups have: addresses would have to be read in all. Each is read once.
+#: The links of these pages that only one of the two runs has. Pages are named by ids, each of which
+#: is in few row groups, while addresses would have to be read in all of them. Each link is read
+#: once.
 CHANGED_LINKS = f"""
 WITH now AS MATERIALIZED (SELECT {LINK}, position, anchor, place FROM links
     WHERE page_id IN (SELECT unnest($new))),
@@ -83,7 +84,7 @@ class PageLinkChanges:
 def list_link_changes(
     old: Run, new: Run, *, after: str = "", most: int
 ) -> tuple[list[PageLinkChanges], str | None]:
-    """Pages whose links differ, by address, and the address after which more follow.
+    """Pages with different links, by address, and the address after which more follow.
 
     Raises LinkSearchTookTooLong.
     """
@@ -94,7 +95,7 @@ def list_link_changes(
 
 
 def each_link_change(old: Run, new: Run) -> Iterator[dict[str, Any]]:
-    """A row for each link that was added or removed, in the order in which its pages were found.
+    """A row for each link that was added or removed, in the order in which the pages were found.
 
     Raises LinkSearchTookTooLong.
     """
@@ -109,7 +110,9 @@ def each_link_change(old: Run, new: Run) -> Iterator[dict[str, Any]]:
 def _with_links(
     old: Run, new: Run, found: Sequence[tuple[str, int | None, int | None]]
 ) -> list[PageLinkChanges]:
-    """found: addresses of pages, with their ids in both runs."""
+    """The pages with their changed links. found: addresses of pages, with their ids in both
+    runs.
+    """
     rows = {page: PageLinkChanges(page, [], []) for page, *_ in found}
     ids = {
         "old": [one for _, one, _ in found if one is not None],

@@ -1,7 +1,7 @@
-"""The problems of a run's links and pages, as lists and as files, and compared with another run.
+"""The problems of a run's links and pages: as lists, as files, and compared with another run.
 
 A JUnit report, which CI servers read, has a suite for each kind, and a failed case for each
-problem, under the page to be corrected. An incomplete kind says so in a property of its suite, and
+problem, under the page to be corrected. The suite of an incomplete kind says so in a property, and
 has no passed case.
 """
 
@@ -45,9 +45,10 @@ from crawling.uses.link_check.reading_problems import (
 )
 from crawling.uses.link_check.tried import not_tried
 
-#: seconds of an answer
+#: the seconds from which an answer counts as slow
 SLOW_SECONDS = 3.0
-#: problems whose links are looked for together; the first are few, so that a file begins soon
+#: the number of problems whose links are looked up together; the first batch is small, so that a
+#: file begins soon
 AT_ONCE, FIRST_AT_ONCE = 5_000, 200
 FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.BROKEN: find_broken,
@@ -61,16 +62,16 @@ FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.MALFORMED: find_malformed,
     ProblemKind.HTML: find_markup_errors,
 }
-#: the problems of a kind and run that are compared
+#: the most problems of a kind that are compared for each run
 MOST_COMPARED = 20_000
-#: XML 1.0 has no place for these
+#: characters that XML 1.0 does not allow
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def list_problems(
     run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS, after: str = "", most: int
 ) -> Found:
-    """Problems of a kind with the first links to each; a page of them may be short.
+    """Problems of a kind with the first links to each. A page of them may be shorter than `most`.
 
     The second value is the key after which more follow. Raises BadOrder for an invalid key, and
     LinkSearchTookTooLong.
@@ -80,8 +81,8 @@ def list_problems(
 
 
 def with_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> list[LinkProblem]:
-    """Add the number of links to each problem, and the first of them: None instead of 0 while links
-    are missing. Raises LinkSearchTookTooLong.
+    """Add to each problem the number of links to it (None instead of 0 while links are missing) and
+    the first of them. Raises LinkSearchTookTooLong.
     """
     if not kind.is_of_links:
         return list(found)
@@ -117,8 +118,8 @@ def each_found(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
 def each_problem(
     run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS
 ) -> Iterator[tuple[LinkProblem, LinkSource | None]]:
-    """All problems of a kind, once for each link to them; without one if they belong to a page, or
-    no link leads to them.
+    """All problems of a kind, once for each link to them. A problem that belongs to a page, or to
+    which no link leads, occurs once without a link.
     """
     after: str | None = ""
     most = FIRST_AT_ONCE
@@ -143,7 +144,7 @@ NO_SOURCE = dict.fromkeys(LinkSource.__dataclass_fields__, "")
 def problem_rows(
     run: Run, kinds: Collection[ProblemKind], *, slow_seconds: float = SLOW_SECONDS
 ) -> Iterator[dict[str, Any]]:
-    """The problems as rows of a table, by kinds. `page` is the one to be corrected."""
+    """The problems as rows of a table, by kind. `page` is the page to be corrected."""
     for kind in kinds:
         for problem, source in each_problem(run, kind, slow_seconds=slow_seconds):
             facts = {
@@ -175,7 +176,7 @@ def list_changed(
     old: Run, new: Run, kind: ProblemKind, change: ProblemChange, *, after: str = "", most: int
 ) -> Found:
     """Problems of a kind that only the new run has, or only the old one, by their addresses, with
-    the first links to each. An address that the other run did not try is neither.
+    the first links to each. Addresses that the other run did not try are left out.
 
     Reads all problems of the kind of both runs. Raises BadOrder for an invalid key, TooManyProblems
     and LinkSearchTookTooLong.
@@ -183,7 +184,7 @@ def list_changed(
     has, lacks = (new, old) if change is ProblemChange.NEW else (old, new)
     known = {problem.url for problem in _all(lacks, kind)}
     changed = [problem for problem in _all(has, kind) if problem.url not in known]
-    if kind not in CONDITIONS:  # those are known by the pages that link
+    if kind not in CONDITIONS:  # other kinds are identified by the linking pages
         unknown = not_tried(has, lacks, {problem.url for problem in changed})
         changed = [problem for problem in changed if problem.url not in unknown]
     begin = _number(after)
@@ -214,8 +215,8 @@ def junit_lines(
     rows: Iterable[Mapping[str, Any]],
     missing: Mapping[str, Lag] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """rows: those of `problem_rows`, by kinds. A kind without any has a case that passed, or was
-    skipped if it is not complete; missing: see `missing_of`.
+    """The lines of a JUnit report. rows: from `problem_rows`, by kind. A kind without problems has
+    a passed case, or a skipped one if it is incomplete. missing: from `missing_of`.
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="link check">\n'
     by_kind, clean = groupby(rows, lambda row: row["kind"]), list(kinds)
@@ -237,7 +238,7 @@ def _clean(kind: str, lag: Lag | None) -> str:
 
 
 def _properties(lag: Lag | None) -> str:
-    """The note of an incomplete kind; nothing for a complete one."""
+    """The note about an incomplete kind; nothing for a complete one."""
     if lag is None:
         return ""
     facts = {"complete": "false", "behind": str(lag.behind), "pages": str(lag.pages)}

@@ -1,4 +1,4 @@
-"""Where the links to an address are: on which page, in which element, with which text."""
+"""The places of the links to an address: the page, the element and the text of each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from crawling.models import Run
 from crawling.web.addresses import fingerprint
 from serving.listing.columns import Column
 
-#: the sources of an address that its row names; `list_links` has all
+#: the number of an address's sources that its row shows; `list_links` has all of them
 MOST_SOURCES = 20
 FIRST = """count(*), arg_min({{'page': page,
     'fragment': fragment, 'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor,
     'place': place}}, (page_id, position), $sources)"""
-#: only by fingerprint: reading the targets as well would take as long as all the rest
+#: only by fingerprint, since reading the targets as well would take as long as everything else
 SOURCES = f"""
 SELECT target_fingerprint, {{fragment}} AS named, {FIRST}
 FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {{condition}}
@@ -28,7 +28,7 @@ SOURCES_OF_HOSTS = f"""
 SELECT target_host, {FIRST}
 FROM links WHERE target_host IN (SELECT unnest($hosts)) AND {{condition}} GROUP BY target_host
 """  # noqa: S608  # constants
-#: by the fingerprint alone, as above
+#: only by fingerprint, as above
 COUNTS = """
 SELECT target_fingerprint, {fragment} AS named, count(*)
 FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {condition}
@@ -64,10 +64,10 @@ class LinkSource:
 def first_sources(
     run: Run, urls: Sequence[str], condition: str = ANY
 ) -> dict[str, tuple[int, list[LinkSource]]]:
-    """For each address with links, how many there are and the first MOST_SOURCES. If an address has
-    a fragment, only links that name it count.
+    """For each address with links, their number and the first MOST_SOURCES of them. If an address
+    has a fragment, only links with this fragment count.
 
-    condition: of a link to count; ours.
+    condition: on links; contains no input of users.
     """
     if not urls:
         return {}
@@ -85,7 +85,7 @@ def first_sources(
 
 
 def link_counts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]:
-    """The number of links to each of the addresses that has any, as `first_sources` counts them."""
+    """For each address with links, their number, as `first_sources` counts them."""
     pages = {fingerprint(page): page for page in (url.partition("#")[0] for url in urls)}
     fragment = "fragment" if any("#" in url for url in urls) else "''"
     query = COUNTS.format(condition=condition, fragment=fragment)
@@ -96,7 +96,7 @@ def link_counts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]
 
 
 def link_counts_of_hosts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]:
-    """How many links lead to any address of the hosts of these URLs."""
+    """For each host of these URLs, the number of links to any of its addresses."""
     hosts = {host_of(url): url for url in urls}
     query = COUNTS_OF_HOSTS.format(condition=condition)
     rows = ask(run, query, {"hosts": list(hosts)}) if hosts else []
@@ -124,7 +124,9 @@ def each_source(
 def first_sources_of_hosts(
     run: Run, urls: Sequence[str], condition: str
 ) -> dict[str, tuple[int, list[LinkSource]]]:
-    """The first links to any address of the hosts of these URLs, and how many there are."""
+    """For each host of these URLs, the number of links to any of its addresses, and the first of
+    them.
+    """
     hosts = {host_of(url): url for url in urls}
     values = {"hosts": list(hosts), "sources": MOST_SOURCES}
     rows = ask(run, SOURCES_OF_HOSTS.format(condition=condition), values) if hosts else []
@@ -137,7 +139,7 @@ def first_sources_of_hosts(
 def each_source_of_hosts(
     run: Run, urls: Sequence[str], condition: str
 ) -> Iterator[tuple[int, LinkSource]]:
-    """All these links: the number of the address, and the link."""
+    """All links to any address of the hosts of these URLs: the number of the URL, and the link."""
     wanted: dict[str, Any] = {
         "number": np.arange(len(urls)),
         "host": np.array([host_of(url) for url in urls], dtype=object),
@@ -148,5 +150,5 @@ def each_source_of_hosts(
 
 
 def host_of(url: str) -> str:
-    """The host of a URL, as in the column `target_host`."""
+    """The host of a URL, in the form of the column `target_host`."""
     return url.partition("://")[2].partition("/")[0]

@@ -1,7 +1,7 @@
 """The orders of the lists of links, media and hosts, and the number of their rows.
 
-A page of a list begins after the value and the key of the last row of the previous page, so its
-cost does not depend on its place.
+A page of a list begins after the value and the key of the previous page's last row, so its cost
+does not depend on its position.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class TooManyMedia(CrawlError):
 
 
 class ListOrder(NamedTuple):
-    """The order of rows by an expression, and by their unique keys if it is equal."""
+    """The order of rows by an expression; rows with equal values are ordered by their unique
+    keys.
+    """
 
     expression: str
     is_falling: bool
@@ -57,7 +59,7 @@ class ListOrder(NamedTuple):
 
     @classmethod
     def of(cls, sort: str, columns: Mapping[str, str], *keys: str) -> ListOrder:
-        """columns: the expression of each sort."""
+        """The order for a sort. columns: the expression for each sort."""
         return cls(columns[sort.lstrip("-")], sort.startswith("-"), keys)
 
     @property
@@ -70,7 +72,7 @@ class ListOrder(NamedTuple):
         return ", ".join([first, *(key for key in self.keys if key != self.expression)])
 
     def behind(self, value: str, *keys: str) -> str:
-        """The condition for rows after the one with this value and these keys (`$name`)."""
+        """The condition for rows after the row with this value and these keys (`$name`)."""
         beyond = f"{self.expression} {'<' if self.is_falling else '>'} {value}"
         if self.is_by_key:
             return beyond
@@ -79,7 +81,7 @@ class ListOrder(NamedTuple):
 
 
 def number_and_text(after: str) -> tuple[int, str]:
-    """The parts of `7-http://…`, after which a list continues. Raises BadOrder."""
+    """The number and the text in `7-http://…`, after which a list continues. Raises BadOrder."""
     number, dash, text = after.partition("-")
     if not (dash and number.isascii() and number.isdigit() and len(number) < 19):
         raise BadOrder({"cursor": "It is no `next` of a page before."})
@@ -87,7 +89,8 @@ def number_and_text(after: str) -> tuple[int, str]:
 
 
 def count_rows(run: Run, what: str, condition: str, values: Mapping[str, Any]) -> int:
-    """How many there are of `what` (`target_host`; `*`: links), a BoundedCount if very many.
+    """The number of distinct values of `what` (`target_host`; `*` for links), a BoundedCount if
+    there are very many.
 
     Raises LinkSearchTookTooLong.
     """

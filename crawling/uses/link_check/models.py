@@ -10,8 +10,8 @@ from crawling.models.jobs import Run
 
 
 class BrokenLinks(models.Model):
-    """The addresses that failed in a run that has ended. The row has no address, so a withdrawal
-    need not change it.
+    """The number of addresses that failed in a run that has ended. The row contains no address, so
+    a withdrawal need not change it.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, related_name="broken_links")

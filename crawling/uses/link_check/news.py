@@ -1,4 +1,4 @@
-"""Links that broke or were fixed, as news."""
+"""News about links that broke or were fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems that the rows of a run's pages and hosts show: redirects, slow answers, canonical
+"""Problems found in the rows of a run's pages and hosts: redirects, slow answers, canonical
 addresses, titles and descriptions, pages to which no link leads, and certificates that end soon.
 """
 
@@ -20,11 +20,11 @@ from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKi
 from crawling.web.addresses import BadUrl, canonical_address, fingerprint, read_address
 from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is_redirect
 
-#: pages that are looked at together
+#: the number of pages that are examined together
 SLICE = 5_000
-#: titles are counted through all pages of a run
+#: the time limit, since titles are counted over all pages of a run
 LONGEST_SECONDS = 10
-#: the slices of a list that are read; it may be short then
+#: the most slices that are read for a list, which may be short then
 MOST_SLICES = 4
 PERMANENT = (301, 308)
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -39,7 +39,7 @@ SELECT links.page_id, count(*) FROM links JOIN wanted ON wanted.page_id = links.
 WHERE element = 'link' AND list_contains(string_split(rel, ' '), 'canonical')
 GROUP BY links.page_id HAVING count(*) > 1
 """
-#: Pages that prefer another address count only for what is missing.
+#: pages that prefer another address count only for a missing title or description
 REPEATED = """
 SELECT id, url, words, pages FROM (
     SELECT u.id, u.url, p.{column} AS words, p.canonical IN ('', u.url) AS is_own,
@@ -50,9 +50,9 @@ SELECT id, url, words, pages FROM (
 ) pages WHERE (words = '' OR pages > 1 AND is_own) AND id > %(after)s ORDER BY id LIMIT %(most)s
 """
 HTML = ("text/html", "application/xhtml+xml")
-#: a problem of one page, in its place in the list
+#: a problem of one page, at the page's position in the list
 Judged = tuple[Page, LinkProblem]
-#: ACME clients renew a certificate of 90 days when a third of them is left
+#: ACME clients renew a certificate of 90 days when a third of its time is left
 SOON = timedelta(days=30)
 
 
@@ -85,7 +85,7 @@ def _redirected(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
 
 
 def _lasting(page: Page, steps: Sequence[str], met: Mapping[str, Url]) -> str:
-    """The target of the permanent redirects at the beginning of a chain, unless nothing is
+    """The target of the permanent redirects at the beginning of a chain, unless no page is
     there.
     """
     target, status = "", page.status
@@ -135,7 +135,7 @@ def _told(end: Url | None) -> str:
 
 
 def find_unread(run: Run, after: str, most: int) -> Found:
-    """Pages that were not completely read, without copies that the order leaves unread."""
+    """Pages that were not completely read. Copies that the order leaves unread are left out."""
     pages = _pages_of(run).exclude(unread="").exclude(unread="copy")
     return _scan(pages, after, most, _unread)
 
@@ -147,7 +147,7 @@ def _unread(pages: Sequence[Page]) -> Iterator[Judged]:
 
 
 def find_orphans(run: Run, after: str, most: int) -> Found:
-    """Pages that were reached only by a seed or a sitemap; a home page needs no link."""
+    """Pages that were reached only as a seed or by a sitemap. A home page needs no link."""
     pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES, content_type__in=HTML, url__hops=0)
     return _scan(pages, after, most, lambda some: _orphans(run, some))
 
@@ -199,7 +199,7 @@ def _canonical_error(page: Page, target: Url | None) -> str:
 
 
 def find_slow(run: Run, after: str, most: int, seconds: float) -> Found:
-    """The slowest first."""
+    """Pages with slow answers, the slowest first."""
     pages = _pages_of(run).filter(fetch_seconds__gte=seconds, url__hops=0)
     if after:
         slower, _, pk = after.partition(" ")
@@ -220,7 +220,7 @@ def find_slow(run: Run, after: str, most: int, seconds: float) -> Found:
 
 
 def find_repeated(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
-    """Pages without a title or a description, or with the one of another page.
+    """Pages without a title or a description, or with the same one as another page.
 
     Raises LinkSearchTookTooLong.
     """
@@ -259,7 +259,9 @@ def _scan(
     most: int,
     judge: Callable[[Sequence[Page]], Iterable[Judged]],
 ) -> Found:
-    """The problems of pages in the order of their fetches, one a page, as the index has them."""
+    """The problems of pages, one a page, in the order of the fetches, which is that of the
+    index.
+    """
     at, found = _read_key(after), list[Judged]()
     for _ in range(MOST_SLICES):
         some = list(_behind(pages, at).order_by("fetched_at", "url_id")[:SLICE])
@@ -275,7 +277,7 @@ def _scan(
 def _behind(pages: QuerySet[Page], at: tuple[datetime, int] | None) -> QuerySet[Page]:
     if at is None:
         return pages
-    # the first condition lets the index begin there
+    # the first condition is where the index begins
     return pages.filter(Q(fetched_at__gte=at[0]) & (Q(fetched_at__gt=at[0]) | Q(url_id__gt=at[1])))
 
 
@@ -296,7 +298,9 @@ def _no_key() -> BadOrder:
 
 
 def find_certificates(run: Run, after: str, most: int) -> Found:
-    """Certificates, the first to end first, including those that have ended since the run."""
+    """Certificates in the order of their ends, including certificates that have ended since the
+    run.
+    """
     now = timezone.now()
     queues = HostQueue.objects.filter(run=run, certificate_ends_at__lt=now + SOON)
     if after:

@@ -1,5 +1,5 @@
-"""The links of a run: their problems, those of a page and to it, media, hosts, and the differences
-from another run.
+"""The pages about the links of a run: their problems, the links of a page and to it, media, hosts,
+and the differences from another run.
 """
 
 from __future__ import annotations
@@ -69,12 +69,13 @@ from serving.access import AuthenticatedRequest
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no links
 NEVER_STARTED = "it has no links"
 ROWS = 50
-#: runs to choose from
+#: the number of runs to choose from
 RUNS = 50
-#: links of a page and direction on the page of changes; files have all
+#: the number of added, and of removed, links of a page that the page of changes shows; files have
+#: all
 LINKS_SHOWN = 20
 #: name and words of each list
 LISTS = {
@@ -83,14 +84,14 @@ LISTS = {
     "media": "Media",
     "hosts": "Linked hosts",
 }
-#: words for what is different in a later run
+#: words for the changes in a later run
 CHANGES = {ProblemChange.NEW: "New", ProblemChange.MENDED: "Fixed"}
-#: the types to which a list may be narrowed, with words
+#: the types to which a list may be restricted, with words
 TYPES = {
     "all": {name: words for name, (words, _) in LINK_TYPES.items()},
     "media": {name: LINK_TYPES[name][0] for name in MEDIA_TYPES},
 }
-#: the orders of each list, with the columns that sort it
+#: the orders of each list, with the columns by which it is sorted
 SORTED: Mapping[str, tuple[type[StrEnum], Mapping[str, str]]] = {
     "check": (ProblemSort, {"address": "Address", "problem": "Problem", "links": "Links"}),
     "all": (LinkSort, {"page": "Page", "target": "Target", "text": "Text"}),
@@ -100,9 +101,9 @@ SORTED: Mapping[str, tuple[type[StrEnum], Mapping[str, str]]] = {
     ),
     "hosts": (HostSort, {"host": "Host", "links": "Links"}),
 }
-#: the order of a list that has one in any case
+#: the usual order of lists that always have one
 USUAL: Mapping[str, StrEnum] = {"media": MediaSort.ADDRESS, "hosts": HostSort.HOST}
-#: those that begin with the most
+#: sorts in descending order
 NUMBERS = ("links", "pages", "without_text")
 #: the formats of the files of problems
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
@@ -110,8 +111,8 @@ ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
 @of_run(NEVER_STARTED)
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """The list `?show=`, and with `?page=`, `?target=` or `?host=` the links of a page, to a URL or
-    to a host.
+    """Show the list `?show=`, or with `?page=`, `?target=` or `?host=` the links of a page, to a
+    URL or to a host.
     """
     asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
     shown = "all" if any(asked.values()) else request.GET.get("show", "")
@@ -154,7 +155,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 
 def _sorted(request: AuthenticatedRequest, shown: str) -> dict[str, Any]:
-    """The order that is asked for, and the heads that sort."""
+    """The requested order, and the heads for sorting."""
     sorts, columns = SORTED[shown]
     asked = request.GET.get("sort", "")
     sort = sorts(asked) if asked in list(sorts) else USUAL.get(shown)
@@ -166,7 +167,7 @@ def _sorted(request: AuthenticatedRequest, shown: str) -> dict[str, Any]:
 
 
 def _count(here: dict[str, Any], asked: dict[str, str]) -> int | None:
-    """The number of rows of the list, perhaps a BoundedCount; None if unknown."""
+    """The number of rows in the list, perhaps a BoundedCount; None if unknown."""
     match here["shown"]:
         case "all":
             return count_links(here["run"], **asked, kind=here["type"])
@@ -183,7 +184,7 @@ def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
     if old is None or old.number > run.number:
         old = change = None
     here = {"old": old, "change": change, "changes": CHANGES}
-    return here | ({"columns": {}} if change else {})  # what has changed cannot be sorted
+    return here | ({"columns": {}} if change else {})  # lists of changes cannot be sorted
 
 
 def _type(request: AuthenticatedRequest, shown: str) -> str:
@@ -219,21 +220,21 @@ def _rows(
 
 
 def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN) -> ProblemKind:
-    """The kind of problem asked for; an invalid one is ignored."""
+    """The requested kind of problem. An invalid kind is ignored."""
     asked = request.GET.get("kind", "")
     return ProblemKind(asked) if asked in list(ProblemKind) else usual
 
 
 def _worst(run: Run) -> ProblemKind:
-    """The first kind in the list that is known to have problems, or else the first kind."""
+    """The first kind in the list that is known to have problems; without one, the first kind."""
     found = worst_first(counts_of(run))
     return next((one.kind for one in found if one.share), ProblemKind.BROKEN)
 
 
 @of_run(NEVER_STARTED)
 def changes(request: AuthenticatedRequest, new: Run) -> HttpResponse:
-    """The links that were added and removed in `?run=` (the latest) against `?against=` (the one
-    before), by page, after an address.
+    """Show the links that were added and removed in `?run=` (by default the latest) compared with
+    `?against=` (by default the one before it), by page, after an address.
     """
     old, after = _run_before(request, new), request.GET.get("after", "")[:5000]
     here: dict[str, Any] = {"crawl": new.crawl, "new": new, "old": old, "after": after}
@@ -270,7 +271,7 @@ def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
 
 @of_run(NEVER_STARTED)
 def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """Each link with each problem; with `?kind=` only those of that kind."""
+    """Send each link with each problem; with `?kind=` only links with that kind of problem."""
     kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
     rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
     if kind == "xml":
@@ -312,7 +313,7 @@ def _trend(run: Run) -> Mapping[str, Any]:
 
 
 def _kinds(run: Run) -> Mapping[str, Any]:
-    """The kinds of problem; kinds that a run does not have are listed apart."""
+    """The kinds of problems. Kinds that the run does not have are listed separately."""
     counts = counts_of(run)
     found = worst_first(counts)
     clean = [one.kind for one in found if one.count and not one.share]

@@ -1,5 +1,5 @@
-"""How many problems of each kind a run has. A background job counts them once the run has ended and
-its pages are read; until then, and after what changes them, there are no numbers.
+"""The number of problems of each kind in a run. A background job counts them once the run has ended
+and its pages are read. Until then, and after each change of them, there are no numbers.
 
 The numbers are kept in Django's cache; a page that needs missing ones requests the job.
 """
@@ -33,14 +33,14 @@ from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from serving.listing.columns import Column
 
-#: so many or more
+#: the number to which problems are counted
 MOST_COUNTED = 10_000
 KEPT_SECONDS = int(timedelta(days=90).total_seconds())
 
 
 @dataclass(frozen=True)
 class ProblemCount:
-    """How many problems of a kind there are."""
+    """The number of problems of a kind."""
 
     kind: ProblemKind
     problems: Annotated[int, Column(f"{MOST_COUNTED:,}: so many or more")]
@@ -51,15 +51,15 @@ class ProblemCount:
 
 
 def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
-    """The counts so far, in the order of kinds. Three queries at most.
+    """The counts so far, in the order of kinds. Takes three queries at most.
 
-    A kind that needs a reading of pages is missing until then, a kind that takes too long always.
-    Broken links are known as soon as the trend has them.
+    A kind that needs a second reading is missing until the reading. A kind that takes too long is
+    always missing. Broken links are known as soon as the trend has them.
     """
     if run.state not in ENDED_STATES:
         return {}
     kept: dict[str, int | None] = {}
-    with suppress(RedisError):  # then there are no numbers
+    with suppress(RedisError):  # without Redis there are no numbers
         kept = cache.get(_key(run), kept)
         if any(kind not in kept for kind in countable(run)):
             ask_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
@@ -89,12 +89,12 @@ def why_uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> str:
 
 @dataclass(frozen=True)
 class KindShown:
-    """A kind of problem in the list of a run's kinds."""
+    """A kind of problem, in the list of a run's kinds."""
 
     kind: ProblemKind
-    #: None: not counted yet
+    #: None if not counted yet
     count: ProblemCount | None
-    #: percent of the kind with the most problems
+    #: in percent of the kind with the most problems
     share: int
 
 
@@ -111,7 +111,7 @@ def _shown(kind: ProblemKind, count: ProblemCount | None, most: int) -> KindShow
 
 
 def count_problems(job: RunningJob) -> JobResult:
-    """Do the work of the job. A kind that was counted is not counted again. Raises JobGone."""
+    """Do the work of the job. A kind that is already counted is skipped. Raises JobGone."""
     run = job.run
     if run.state not in ENDED_STATES:
         raise JobGone
@@ -138,7 +138,9 @@ def countable(run: Run) -> Sequence[ProblemKind]:
 
 
 def _key(run: Run) -> str:
-    """A key that changes with the problems: at the end, by readings and withdrawals."""
+    """A key that changes whenever the problems do: at the end of the run, by readings and by
+    withdrawals.
+    """
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
     state = (
         run.finished_at,

@@ -1,4 +1,4 @@
-"""The kinds of problem that a link check looks for, and how a problem is shown."""
+"""The kinds of problems that a link check looks for, and the way in which a problem is shown."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from enum import StrEnum
 from crawling.datasets.lag import Derived
 from crawling.uses.link_check.link_sources import ANY, LinkSource, host_of
 
-#: links that a reader follows; what else a page has is shown with it
+#: links that a reader follows; all other links load parts of the page
 FOLLOWED = "(element IN ('a', 'area', 'form', 'button') OR attribute = 'formaction')"
-#: `link` elements of which a browser loads the target
+#: `link` elements whose target a browser loads
 LOADED = "regexp_matches(rel, '(^| )(stylesheet|icon|preload|modulepreload|manifest)( |$)')"
 LISTED = "(element IN ('blockquote', 'q', 'ins', 'del', '') OR attribute = 'longdesc')"
 INSECURE = "page LIKE 'https://%' AND target LIKE 'http://%'"
@@ -26,7 +26,7 @@ class Severity(StrEnum):
 
 
 class ProblemKind(StrEnum):
-    """The kinds of problems, in the order in which they are listed."""
+    """The kinds of problems, in the order of lists."""
 
     BROKEN = "broken"
     FRAGMENT = "fragment"
@@ -56,17 +56,17 @@ class ProblemKind(StrEnum):
 
     @property
     def condition(self) -> str:
-        """The condition on a link to have the problem if its target has it."""
+        """The condition on a link for having the problem if its target has it."""
         return CONDITIONS.get(self, ANY)
 
     @property
     def needs_reading(self) -> bool:
-        """Whether it is found by a second reading of the pages."""
+        """Whether a second reading of the pages finds it."""
         return self in (ProblemKind.FRAGMENT, ProblemKind.MALFORMED, ProblemKind.HTML)
 
     @property
     def derived(self) -> Derived:
-        """The data in which it is found, or that have its links."""
+        """The data in which the problem is found, or that contain its links."""
         return Derived.TEXTS if self.needs_reading else Derived.LINKS
 
     @property
@@ -77,7 +77,7 @@ class ProblemKind(StrEnum):
     @property
     def is_of_links(self) -> bool:
         """Whether it is corrected on the pages that link to the address, and not on the page at the
-        address.
+        address itself.
         """
         return self in OF_LINKS
 
@@ -99,7 +99,7 @@ LABELS = {
     ProblemKind.DESCRIPTION: "Descriptions",
     ProblemKind.HTML: "HTML errors",
 }
-#: a reader does not get what the page has or leads to
+#: because of these, a reader does not get the content of a page or of a link's target
 ERRORS = {
     ProblemKind.BROKEN,
     ProblemKind.FRAGMENT,
@@ -107,7 +107,7 @@ ERRORS = {
     ProblemKind.MIXED_CONTENT,
     ProblemKind.CERTIFICATE,
 }
-#: a reader does not see it
+#: readers do not notice these
 NOTICES = {
     ProblemKind.CANONICAL,
     ProblemKind.HREFLANG,
@@ -132,7 +132,7 @@ OF_LINKS = {
 }
 
 
-#: the links to an address that its row names; "all" leads to the others
+#: the number of links to an address that its row shows; "all" leads to the others
 SOURCES_TOLD = 3
 
 
@@ -142,13 +142,13 @@ class LinkProblem:
     url: str
     #: a sentence
     detail: str
-    #: None if it was not fetched, or if that does not matter
+    #: None if the address was not fetched, or if its status does not matter
     status: int | None = None
-    #: where redirects lead, one after the other
+    #: the targets of redirects, one after the other
     chain: Sequence[str] = field(default_factory=tuple)
-    #: where links should lead instead, by permanent redirects; empty if unknown
+    #: the right target for links, according to permanent redirects; empty if unknown
     new_target: str = ""
-    #: how many links lead to it so far, counted only if `is_of_links`; None if not yet counted
+    #: the number of links to it so far, counted only if `is_of_links`; None if not counted yet
     links: int | None = 0
     sources: Sequence[LinkSource] = field(default_factory=tuple)
 

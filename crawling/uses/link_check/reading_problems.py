@@ -1,6 +1,6 @@
-"""Problems of pages that a second reading finds: links that are no URLs, errors of markup, by their
-names in the standard, and links whose fragments name no place of their target page, also behind
-redirects.
+"""Problems of pages that a second reading finds: links that are no URLs, errors of markup by their
+names in the standard, and links with fragments that name no place on their target page, including
+links to redirects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKi
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import MOST_REDIRECTS
 
-#: text, count and line of an error
+#: the text, the number and the line of an error
 OneError = dict[str, str | int]
 ERRORS = """
 SELECT page_id, max(text) FILTER (tells = $page),
@@ -30,18 +30,19 @@ WHERE tells IN ($page, $error) AND page_id IN (
 )
 GROUP BY page_id ORDER BY page_id
 """
-#: pages whose places are in memory together, and redirects that are followed together
+#: the number of pages whose places are in memory together, and of redirects that are followed
+#: together
 SLICE = 2_000
-#: how a key begins behind which links to redirects follow
+#: the prefix of keys after which links to redirects continue
 REDIRECTED = "redirected "
 SLICE_OF_PAGES = """
 SELECT fingerprint FROM findings WHERE tells = 'read' AND fingerprint >= $first
 ORDER BY fingerprint LIMIT $most
 """
-#: every page has a top; others name a place of a script's own, or a text
+#: every page has a top; other fragments name a place made by a script, or a text
 NAMES_PLACE = """fragment <> '' AND lower(fragment) <> 'top' AND fragment[1] NOT IN ('!', '/')
     AND NOT contains(fragment, ':~:')"""
-#: Only by fingerprint: reading the targets as well would take three times as long.
+#: only by fingerprint, since reading the targets as well would take three times as long
 MISSING = f"""
 WITH named AS (
     SELECT target_fingerprint AS known, fragment FROM links
@@ -59,7 +60,7 @@ ANTI JOIN places AS decoded
     ON decoded.fingerprint = known AND decoded.text = TRY(url_decode(fragment))
 WHERE known > $first OR fragment > $behind ORDER BY known, fragment LIMIT $most
 """  # noqa: S608  # constants
-#: A redirect hands the fragment of a link on, unless its Location has one of its own, which then
+#: A redirect passes on the fragment of a link, unless its Location has a fragment, which then
 #: counts (RFC 9110, section 10.2.2).
 IS_HANDED_ON = "element = '' AND attribute = 'location' AND fragment = ''"
 SLICE_OF_REDIRECTS = f"""
@@ -110,7 +111,7 @@ def find_malformed(run: Run, after: str, most: int) -> Found:
 def _errors(
     run: Run, page: str, error: str, after: str, most: int
 ) -> tuple[list[tuple[str, list[OneError]]], str | None]:
-    """Pages with their errors; page, error: format the rows of either."""
+    """Pages with their errors. page, error: make the rows of pages, and of errors."""
     asked = {"page": page, "error": error, "after": _number(after or "0"), "most": most + 1}
     rows = ask(run, ERRORS, asked)
     following = str(rows[most - 1][0]) if len(rows) > most else None
@@ -137,8 +138,8 @@ class _Redirect(NamedTuple):
 
 
 def find_missing_fragments(run: Run, after: str, most: int) -> Found:
-    """Find missing fragments of links to pages, then of links to redirects. A list may be short
-    although there are more.
+    """Missing fragments of links to pages, then of links to redirects. A list may be short although
+    there are more.
     """
     if after.startswith(REDIRECTED):
         return _behind_redirects(run, after.removeprefix(REDIRECTED), most)
@@ -192,8 +193,8 @@ def _behind_redirects(run: Run, after: str, most: int) -> Found:
 
 
 def _followed(run: Run, redirects: list[_Redirect]) -> list[_Redirect]:
-    """The redirects with the ends of their chains; a chain in which a Location has a fragment ends
-    there, and no page is at its end.
+    """The redirects with the ends of their chains. A chain in which a Location has a fragment ends
+    there, without a page at its end.
     """
     ended: list[_Redirect] = []
     for _ in range(MOST_REDIRECTS):
@@ -211,7 +212,7 @@ def _followed(run: Run, redirects: list[_Redirect]) -> list[_Redirect]:
 
 
 def _wanted(redirects: list[_Redirect], first: int, behind: str) -> dict[str, Any]:
-    """The columns of a table; behind: the fragment up to which the first row's are known."""
+    """The columns of a table. behind: the fragment up to which those of the first row are known."""
     urls, ends = [one.url for one in redirects], [one.leads_to for one in redirects]
     passed = [behind if one.page_id == first else "" for one in redirects]
     return {

@@ -1,6 +1,6 @@
-"""Reports on the links dataset, together with the results of the addresses.
+"""Reports on the links dataset, together with the outcomes of the addresses.
 
-Each list is read a page at a time, after a key.
+Each list is read page by page, after a key.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
 from serving.listing.columns import Column
 
-#: elements that show what is no page
+#: elements that show content other than pages
 MEDIA = ("img", "source", "video", "audio", "track", "embed", "object", "image")
 
-#: what links are by the elements that have them, with words for each
+#: the types of links, by their elements, with words for each
 LINK_TYPES = {
     "page": ("Links", ("a", "area")),
     "image": ("Images", ("img", "image")),
@@ -41,28 +41,28 @@ LINK_TYPES = {
     "script": ("Scripts", ("script",)),
     "form": ("Forms", ("form", "button", "input")),
 }
-#: those that the list of media has
+#: the types that the list of media has
 MEDIA_TYPES = ("image", "media", "frame")
-#: the most targets for which memory has room
+#: the most distinct targets for which there is enough memory
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
 SELECT page_id, position, page, fragment, element, attribute, rel, anchor, place, target FROM links
 WHERE {conditions} ORDER BY {order} LIMIT $most
 """
-#: the expressions that links are sorted by, and their places in LINKS
+#: the expressions by which links are sorted, and their places in LINKS
 LINK_COLUMNS: Mapping[str, str] = {
     LinkSort.PAGE: "page",
     LinkSort.TARGET: "target",
     LinkSort.TEXT: "anchor",
 }
 PLACES = {"page": 2, "anchor": 7, "target": 9}
-#: the fingerprint is compared first: it is a number, and few rows are left
+#: the fingerprint is compared first: it is a number, and leaves few rows
 CONDITIONS = {
     "page": "page = $page",
     "target": "target_fingerprint = $fingerprint AND target = $target",
     "host": "target_host = $host",
 }
-#: last, and not as a pair, which would take longer than the others together
+#: the last condition, and not written as a pair, which would take longer than all others together
 BEHIND = "page_id >= $page_id AND (page_id > $page_id OR position > $position)"
 MEDIA_COLUMNS: Mapping[str, str] = {
     MediaSort.ADDRESS: "target",
@@ -71,7 +71,7 @@ MEDIA_COLUMNS: Mapping[str, str] = {
 }
 #: their places in MEDIA_OF_RUN
 MEDIA_PLACES = {MediaSort.PAGES: 3, MediaSort.WITHOUT_TEXT: 5}
-#: only of the targets of one page of the list: sets of pages of all would not fit in memory
+#: only for the targets on one page of the list, since sets of pages for all would not fit in memory
 MEDIA_OF_RUN = f"""
 WITH shown AS (SELECT target FROM links
     WHERE {{conditions}} GROUP BY target HAVING {{behind}} ORDER BY {{order}} LIMIT $most)
@@ -97,7 +97,7 @@ GROUP BY target_host
 class LinkFound(LinkSource):
     """A link of a page."""
 
-    # as all fields in the order of the columns of LINKS
+    # the fields have the order of the columns in LINKS
 
     target: str
 
@@ -117,7 +117,7 @@ class BrokenTarget:
 
 @dataclass(frozen=True)
 class MediaFile:
-    """A file that pages show: an image, sound, film or another."""
+    """A file that pages show: an image, sound, film or another kind."""
 
     url: str
     element: str
@@ -148,10 +148,10 @@ def list_links(
     after: str = "",
     most: int,
 ) -> tuple[list[LinkFound], str | None]:
-    """Links in the order of finding or by a column, and the key after which more follow.
+    """Links in the order of finding or sorted by a column, and the key after which more follow.
 
-    page: only its references; target: only its back links; host: only links to it; kind: only those
-    of LINK_TYPES. Raises BadOrder for an invalid address or key.
+    page: only the links of this page. target: only its back links. host: only links to it. kind:
+    only links of this type in LINK_TYPES. Raises BadOrder for an invalid address or key.
     """
     conditions, values = _wanted_links(page, target, host, kind)
     order = ListOrder.of(sort, LINK_COLUMNS, "page_id", "position") if sort else None
@@ -174,7 +174,9 @@ def list_links(
 def count_links(
     run: Run, *, page: str = "", target: str = "", host: str = "", kind: str = ""
 ) -> int:
-    """How many `list_links` lists, a BoundedCount if very many; raises as it does."""
+    """The number of links that `list_links` lists, a BoundedCount if there are very many. Raises as
+    it does.
+    """
     conditions, values = _wanted_links(page, target, host, kind)
     return count_rows(run, "*", " AND ".join(conditions), values)
 
@@ -187,7 +189,7 @@ def _link_key(after: str, order: ListOrder | None) -> tuple[int, int, str]:
 
 
 def _wanted_links(page: str, target: str, host: str, kind: str) -> tuple[list[str], dict[str, Any]]:
-    """The conditions of a list of links, with their values. Raises BadOrder."""
+    """The conditions for a list of links, with their values. Raises BadOrder."""
     asked = {
         "page": canonical_or_empty("page", page),
         "target": canonical_or_empty("target", target),
@@ -207,7 +209,8 @@ def _of_elements(elements: tuple[str, ...]) -> str:
 
 
 def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarget], int | None]:
-    """Failed addresses to which links lead, in the order of finding; a page of them may be short.
+    """Failed addresses to which links lead, in the order of finding. A page of them may be shorter
+    than `most`.
 
     The second value is the id after which more follow.
     """
@@ -229,8 +232,8 @@ def list_media(
     after: str = "",
     most: int,
 ) -> tuple[list[MediaFile], str | None]:
-    """Images, sound, film and other media that pages show, by address or another column; kind: only
-    those of MEDIA_TYPES. Raises TooManyMedia, and BadOrder for an invalid key.
+    """Images, sound, film and other media on pages, sorted by address or another column. kind: only
+    one of MEDIA_TYPES. Raises TooManyMedia, and BadOrder for an invalid key.
     """
     shown = _of_elements(_media_elements(kind))
     order = ListOrder.of(sort, MEDIA_COLUMNS, "target")
@@ -265,7 +268,7 @@ def _behind(order: ListOrder, after: str) -> str:
 
 
 def _key_of(order: ListOrder, after: str) -> dict[str, Any]:
-    """The values of `_behind`. Raises BadOrder."""
+    """The values for `_behind`. Raises BadOrder."""
     if not after:
         return {}
     if order.is_by_key:
@@ -275,8 +278,8 @@ def _key_of(order: ListOrder, after: str) -> dict[str, Any]:
 
 
 def _next_key(rows: list[tuple[Any, ...]], place: int | None, most: int) -> str | None:
-    """The key after the last shown row, if there are more: its first column, after the number by
-    which it is sorted.
+    """The key after the last shown row, if there are more rows: the first column, preceded by the
+    number by which rows are sorted.
     """
     if len(rows) <= most:
         return None
@@ -297,7 +300,9 @@ def _media(row: tuple[str, str, int, int, str, int], url: Url | None) -> MediaFi
 def list_hosts(
     run: Run, *, sort: HostSort = HostSort.HOST, after: str = "", most: int
 ) -> tuple[list[LinkedHost], str | None]:
-    """Hosts to which links lead, by name or by links. Raises BadOrder for an invalid key."""
+    """Hosts to which links lead, sorted by name or by number of links. Raises BadOrder for an
+    invalid key.
+    """
     order = ListOrder.of(sort, HOST_COLUMNS, "target_host")
     query = HOSTS.format(behind=_behind(order, after), order=order.terms)
     found = ask(run, query, _key_of(order, after) | {"most": most + 1})

@@ -1,5 +1,5 @@
 """The parts of a run's link report for readers without an account: problems by kind, and links to
-correct by page. Addresses are shown without user names and passwords.
+correct, by page. Addresses are shown without user names and passwords.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from serving.downloads import Download, row_file
 
 FIX_COLUMNS = tuple(LinkFix.__dataclass_fields__)
-#: the problems that a shared page shows
+#: the number of problems that a shared page shows
 PROBLEMS = 200
 
 

@@ -1,4 +1,4 @@
-"""Problems of a kind sorted by a column. All of them are read for a page of the list, so a kind
+"""Problems of a kind, sorted by a column. All of them are read for each page of the list, so a kind
 with very many problems cannot be sorted.
 """
 
@@ -15,7 +15,7 @@ from crawling.uses.link_check.link_check import each_found, with_sources
 from crawling.uses.link_check.link_sources import link_counts, link_counts_of_hosts
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 
-#: of a kind and run
+#: the most problems of a kind in a run that can be sorted
 MOST_SORTED = 20_000
 
 
@@ -37,8 +37,8 @@ class TooManyToSort(CrawlError):
 def list_sorted(
     run: Run, kind: ProblemKind, sort: ProblemSort, *, after: str = "", most: int
 ) -> Found:
-    """Problems of a kind in this order, equal ones by their addresses, with the first links to
-    each; and the number after which more follow.
+    """Problems of a kind in this order (equal ones by address), with the first links to each, and
+    the number after which more follow.
 
     Raises BadOrder for an invalid number, TooManyToSort and LinkSearchTookTooLong.
     """

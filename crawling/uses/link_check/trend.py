@@ -1,5 +1,5 @@
-"""The trend of broken links over the runs of a crawl: how many are new, fixed and still there in
-each, and their alerts. A background job counts them once a run has ended.
+"""The trend of broken links over the runs of a crawl, with their alerts: how many are new, fixed
+and still broken in each run. A background job counts them once a run has ended.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from serving.listing.columns import Column
 
 #: on pages
 MOST_RUNS = 12
-#: of the drawing
+#: the height of the drawing, the width of a bar, and the distance between two bars
 HEIGHT, BAR, STEP = 60, 16, 24
-#: of a message
+#: the number of addresses in the text of a message, and the most in its data
 URLS_TOLD, MOST_URLS = 5, 100
 FAILED = f"url.run_id = %(run)s AND url.state = '{UrlState.FAILED}'"
 NOT_FAILED = f"(met.id IS NULL OR met.state <> '{UrlState.FAILED}')"
@@ -61,8 +61,8 @@ class BrokenTrend:
 
 
 def count_broken(run: Run) -> BrokenLinks | None:
-    """Count the broken links of a run compared with the ended run before it, and alert of new and
-    fixed ones. Safe to repeat. Return None if the run was deleted, or goes on.
+    """Count the broken links of a run, compared with the run before it, and alert of new and fixed
+    ones. Safe to repeat. Return None if the run was deleted or continues.
     """
     old = _run_before(run)
     broken, new, not_tried_before = _counts(run, old)
@@ -88,7 +88,7 @@ def count_broken(run: Run) -> BrokenLinks | None:
 
 
 def note_no_broken(run: Run) -> None:
-    """Note zeros for a run of a crawl in which nothing has ever failed."""
+    """Store zeros for a run of a crawl in which no URL has ever failed."""
     facts = {"against": _run_before(run), "broken": 0, "new": 0, "fixed": 0}
     BrokenLinks.objects.update_or_create(run=run, defaults={**facts, "found_at": timezone.now()})
 
@@ -99,7 +99,7 @@ def has_failures(run: Run) -> bool:
 
 
 def trend_of(crawl: CrawlJob) -> QuerySet[BrokenLinks]:
-    """The latest run first."""
+    """The trend of a crawl, the latest run first."""
     return BrokenLinks.objects.filter(run__crawl=crawl, run__removal_asked_at=None).select_related(
         "run", "against"
     )
@@ -113,7 +113,7 @@ def trend_row(row: BrokenLinks) -> BrokenTrend:
 
 
 class TrendBar(NamedTuple):
-    """A run's bar in the drawing: from the top, what is new and what is still there."""
+    """A run's bar in the drawing: from the top, the new broken links and those still broken."""
 
     row: BrokenLinks
     x: int
@@ -127,7 +127,9 @@ class TrendBar(NamedTuple):
 
 
 def trend_bars(rows: Sequence[BrokenLinks]) -> list[TrendBar]:
-    """Bars, the oldest first; rows: the latest first. A number above zero has at least a pixel."""
+    """The bars, the oldest first. rows: the latest first. A bar with a number above zero has at
+    least one pixel.
+    """
     most = max([row.broken for row in rows], default=0) or 1
     bars = []
     for number, row in enumerate(reversed(rows)):
@@ -140,20 +142,20 @@ def trend_bars(rows: Sequence[BrokenLinks]) -> list[TrendBar]:
 
 
 def links_page(row: BrokenLinks, change: str) -> str:
-    """The path of the page that lists new, or fixed, problems."""
+    """The path of the page with new, or fixed, problems."""
     run, against = row.run, row.against.number if row.against else ""
     return LINKS_PAGE.format(run.crawl_id, run.number, change, against)
 
 
 def _run_before(run: Run) -> Run | None:
-    """The latest earlier complete run; a stopped one says too little."""
+    """The latest earlier run that is complete; a stopped run says too little."""
     earlier = Run.objects.filter(crawl=run.crawl_id, number__lt=run.number, state="finished")
     return earlier.filter(removal_asked_at=None).order_by("-number").first()
 
 
 def _counts(run: Run, other: Run | None) -> tuple[int, int, int]:
-    """The failed URLs of a run; of them, those that did not fail in the other one; and those that
-    it did not try.
+    """The number of failed URLs of a run; of those that did not fail in the other run; and of those
+    that it did not try.
     """
     with connection.cursor() as cursor:
         values = {"run": run.pk, "other": other.pk if other else None}
@@ -163,7 +165,7 @@ def _counts(run: Run, other: Run | None) -> tuple[int, int, int]:
 
 
 def _tell(run: Run, row: BrokenLinks) -> None:
-    """Send one message for what is new, and one for what is fixed."""
+    """Send one message about new broken links, and one about fixed ones."""
     old = row.against
     if old is None or not (row.new or row.fixed):
         return

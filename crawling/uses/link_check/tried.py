@@ -1,5 +1,5 @@
 """Addresses of a run that another run of the crawl did not try. A limit may end a run before an
-address, or the page that links to it, is fetched; nothing is known of the address then.
+address, or the page that links to it, is fetched. Then nothing is known about the address.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from crawling.models import Run, UrlState
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import FetchStatus
 
-#: of a page whose links are gone with it
+#: the statuses of a page whose links are gone together with it
 GONE = "(404, 410)"
-#: the row of the same address in the run `%(other)s`, and that of the page on which it was found
+#: joins the row of the same address in the run `%(other)s`, and the row of the page on which it was
+#: found
 JOINED = """crawling_url AS url
 LEFT JOIN crawling_url AS met ON met.run_id = %(other)s AND met.fingerprint = url.fingerprint
 LEFT JOIN crawling_url AS via ON via.id = url.via AND met.id IS NULL
@@ -64,7 +65,7 @@ WHERE url.run_id = %(run)s AND url.fingerprint = ANY(%(marks)s) AND NOT {KNOWN}
 
 
 def not_tried(run: Run, other: Run, urls: Collection[str]) -> set[str]:
-    """The addresses of a run of which another run does not say whether they are there."""
+    """The addresses of a run about which another run does not say whether they exist."""
     marks = [fingerprint(url) for url in urls]
     values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": marks}
     with connection.cursor() as cursor:

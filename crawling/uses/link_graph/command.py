@@ -29,7 +29,7 @@ def add_graph_arguments(parser: ArgumentParser) -> None:
 
 
 def show_graph(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
+    """Print or write a list. Raises CommandError or CrawlError."""
     graph, shown = tables_of(options, GRAPH), options["show"]
     if options["export"] and shown not in SHOWN:
         raise CommandError("--export: only pages and hosts are exported; give --show one of them")

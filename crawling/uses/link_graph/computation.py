@@ -1,5 +1,5 @@
-"""The job that computes the link graph of a run: PageRank, hubs and authorities, and components, of
-its pages and of its hosts, and drawings of its hosts.
+"""The job that computes the link graph of a run: PageRank, hubs, authorities and components of its
+pages and of its hosts, and drawings of its hosts.
 
 The job runs step by step and may be ended after any step: later steps read what they need from
 files.
@@ -49,8 +49,8 @@ class GraphTrouble(CrawlError):
 
 
 def compute(job: RunningJob) -> JobResult:
-    """Continue until the turn or the work ends, but for at least one step. Raises CrawlError with
-    the reason why it cannot be computed, JobGone.
+    """Continue until the turn or the work ends, but for at least one step. Raises JobGone, and
+    CrawlError with the reason why the graph cannot be computed.
     """
     if "behind" not in job.progress:
         job.note(behind=pages_behind(job.run))
@@ -63,7 +63,9 @@ def compute(job: RunningJob) -> JobResult:
 
 
 def _computed(job: RunningJob, graph: JobTables) -> JobResult:
-    """Raises CrawlError with the reason why it cannot be computed, JobGone."""
+    """Compute as long as other jobs do not wait. Raises JobGone, and CrawlError with the reason why
+    the graph cannot be computed.
+    """
     try:
         return _counts(graph) if _are_done(job, graph) else None
     except MemoryError as error:
@@ -90,10 +92,10 @@ def _are_done(job: RunningJob, graph: JobTables) -> bool:
 
 
 def _steps(graph: JobTables, run: Run) -> Iterator[Step]:
-    """The steps in their order; each may be done once those before it are."""
-    if not are_summed(graph):  # otherwise a later turn need not read the links
+    """The steps in their order. Each may be done once those before it are done."""
+    if not are_summed(graph):  # otherwise the links need not be read in a later turn
         nodes = yield from node_steps(graph, run)
-        if storage().size(graph.file("pages")) is None:  # nor those between pages
+        if storage().size(graph.file("pages")) is None:  # the same for links between pages
             yield from _page_steps(graph, run, nodes)
         yield component_step(graph)
         lines = yield from host_steps(graph, run, nodes)

@@ -1,4 +1,4 @@
-"""A drawing of the hosts of a link graph: its nodes and lines, and their places on the page."""
+"""A drawing of the hosts of a link graph: its nodes and lines, and their positions on the page."""
 
 from __future__ import annotations
 
@@ -23,28 +23,29 @@ SELECT name, pages, in_links, out_links, drawing FROM drawn_nodes
 WHERE kind = 'host' AND contains(name, lower($text))
 ORDER BY in_links + out_links DESC, name LIMIT $most
 """
-#: the size of the drawing, in its own unit, and the margin around it
+#: the width, the height and the margin of the drawing, in its own unit
 WIDTH, HEIGHT, MARGIN = 1000, 700, 30
-#: nodes with the most links, whose names are written beside them; the table has all
+#: the number of nodes whose names are written beside them, those with the most links; the table has
+#: all names
 NAMED = 25
-#: characters of such a name
+#: the most characters of such a name
 NAME_LENGTH = 28
 
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A host of a drawing, the hosts of a domain, or the rest."""
+    """A node of a drawing: a host, the hosts of a domain, or all other hosts."""
 
     node: int
     kind: str
-    #: the name of the host or domain; empty for the rest
+    #: the name of the host or domain; empty for all other hosts
     name: str
     hosts: int
     pages: int
-    #: links from other hosts and to other hosts
+    #: the number of links from other hosts, and to other hosts
     in_links: int
     out_links: int
-    #: the drawing of its hosts; None for a host
+    #: the number of the drawing of its hosts; None for a single host
     opens: int | None
     #: between 0 and 1
     x: float
@@ -58,12 +59,14 @@ class DrawnNode:
 
     @property
     def shape(self) -> str:
-        """group, stored: the run has pages of it, or linked: only links lead to it."""
+        """The shape by meaning: group, stored (the run has pages of the host), or linked (only
+        links lead to the host).
+        """
         return "group" if self.opens else "stored" if self.pages else "linked"
 
     @property
     def query(self) -> str:
-        """The part after `?run=` in the address of the node's details."""
+        """The query after `?run=` in the address of the node's details."""
         if self.opens:
             return urlencode({"show": "drawing", "drawing": self.opens})
         return urlencode({"host": self.name} if self.pages else {"show": "hosts", "q": self.name})
@@ -92,13 +95,15 @@ class DrawnNode:
 
     @property
     def box(self) -> tuple[float, float, float]:
-        """The corner and the side of a square of that size."""
+        """The corner and the side of a square of the node's size."""
         (x, y), radius = self.at, self.radius
         return round(x - radius, 1), round(y - radius, 1), 2 * radius
 
     @property
     def label(self) -> str:
-        """The text beside the node: its name, or the beginning; empty if there is none."""
+        """The text beside the node: its name, or the beginning of the name; empty if it has
+        none.
+        """
         if self.node >= NAMED and self.kind != NodeKind.REST:
             return ""
         words = self.words
@@ -106,7 +111,9 @@ class DrawnNode:
 
     @property
     def label_at(self) -> tuple[float, float, str]:
-        """The place of the node's label, and whether it extends to the right or to the left."""
+        """The position of the node's label, and whether the label extends to the right or to the
+        left.
+        """
         (x, y), gap = self.at, self.radius + 4
         is_right = x < WIDTH * 0.7
         return round(x + (gap if is_right else -gap), 1), y + 4, "start" if is_right else "end"
@@ -116,7 +123,7 @@ class DrawnNode:
 class DrawnLine:
     one: int
     other: int
-    #: in both directions
+    #: the number of links in both directions
     links: int
 
     @property
@@ -126,22 +133,23 @@ class DrawnLine:
 
 @dataclass(frozen=True)
 class HostDrawing:
-    """A drawing of hosts; number 0 has all."""
+    """A drawing of hosts. The drawing with number 0 shows all hosts."""
 
     number: int
     nodes: Sequence[DrawnNode]
-    #: the lines with the most links, which come last
+    #: the lines, those with the most links last
     lines: Sequence[DrawnLine]
-    #: pairs of its nodes that are joined
+    #: the number of pairs of nodes that links join
     joined: int
-    #: the drawing that has its hosts as one node; None: of all hosts
+    #: the number of the drawing that shows these hosts as one node; None for the drawing of all
+    #: hosts
     within: int | None
-    #: the words of the hosts shown; empty for all
+    #: a description of the shown hosts; empty for all hosts
     words: str
 
     @property
     def placed_lines(self) -> list[tuple[tuple[float, float], tuple[float, float], float]]:
-        """The two ends and the width of each line."""
+        """The two ends, and the width, of each line."""
         at = [node.at for node in self.nodes]
         return [(at[line.one], at[line.other], line.width) for line in self.lines]
 
@@ -156,7 +164,7 @@ class FoundHost:
 
 
 def drawing_of(graph: JobTables, number: int) -> HostDrawing:
-    """Raises NotFound, LinkSearchTookTooLong, ArchiveTrouble."""
+    """The drawing with this number. Raises NotFound, LinkSearchTookTooLong or ArchiveTrouble."""
     rows, within, words = graph.ask(NODES, {"drawing": number}), None, ""
     if number:
         above = graph.ask(OPENED_BY, {"drawing": number})
@@ -171,7 +179,7 @@ def drawing_of(graph: JobTables, number: int) -> HostDrawing:
 
 
 def find_hosts(graph: JobTables, text: str, *, most: int) -> list[FoundHost]:
-    """The hosts with the text in their names, those with the most links first. Raises as
-    `drawing_of`.
+    """The hosts with the text in their names, beginning with those that have the most links. Raises
+    the errors of `drawing_of`.
     """
     return [FoundHost(*row) for row in graph.ask(SEARCH, {"text": text, "most": most})]

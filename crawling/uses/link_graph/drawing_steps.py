@@ -1,9 +1,9 @@
-"""The steps that draw the graph of hosts: links are added up by the nodes that they join in each
-drawing, then drawings are laid out by the forces of Fruchterman and Reingold (1991), which
+"""The steps that draw the graph of hosts. For each drawing, links are added up by the nodes that
+they join. Then drawings are laid out by the forces of Fruchterman and Reingold (1991), which
 rustworkx computes.
 
-The links of a large graph take seconds, which a turn may not have, so they are added up slice by
-slice, and the drawing reads the sums.
+Adding up the links of a large graph takes seconds, which a turn may not have. So this is done slice
+by slice, and the drawing reads the sums.
 """
 
 from __future__ import annotations
@@ -32,24 +32,25 @@ from crawling.uses.link_graph.drawings import (
 from crawling.uses.link_graph.host_graph import SLICE, drawn_hosts, sums
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
 
-#: the same drawing comes out each time
+#: a fixed seed, so that the same drawing results each time
 SEED = 20
 STEPS = 150
-#: the grid of nodes beneath the others, to which no line leads; as few columns as FEW have room for
-#: names
+#: the grid of nodes without lines, below the others: its columns and the distance of its rows; with
+#: few nodes there are few columns, so that names fit
 COLUMNS, FEW_COLUMNS, FEW, ROW = 30, 5, 25, 0.05
-#: how much of a place is its rank among the others: it spreads what is crowded
+#: the weight of a node's rank among the others in its position, which spreads crowded nodes
 SPREAD = 0.6
-#: the name of the sums of links
+#: the name of the file with the sums of links
 SUMS = "drawn-sums"
-#: the drawings that are laid out in a step: two seconds of a processor at most
+#: the number of drawings that are laid out in a step, which takes two seconds of a processor at
+#: most
 DRAWINGS = 20
 NODE_COLUMNS = (
     *("drawing", "node", "kind", "name", "hosts", "pages"),
     *("in_links", "out_links", "opens", "x", "y", "joined"),
 )
-#: `opens`: the number of the drawing of its hosts, 0: of none; `joined`: pairs of nodes that are
-#: joined in the whole drawing
+#: `opens`: the number of the drawing of the node's hosts, 0 for none. `joined`: the number of pairs
+#: of nodes that are joined in the whole drawing
 DRAWN_NODES = """
 SELECT drawing, node, kind::VARCHAR AS kind, name::VARCHAR AS name, hosts, pages, in_links,
     out_links, opens, x, y, joined
@@ -61,7 +62,7 @@ SELECT drawing, ones AS one, others AS other, links FROM given ORDER BY drawing,
 
 
 def positions(nodes: int, lines: Lines) -> np.ndarray:
-    """A row of each node: x and y between 0 and 1.
+    """A row for each node: x and y, between 0 and 1.
 
     300 nodes take about a tenth of a second of a processor.
     """
@@ -93,7 +94,7 @@ def _by_forces(joined: np.ndarray, lines: Lines) -> np.ndarray:
 
 
 def _spread(places: np.ndarray) -> np.ndarray:
-    """The places between 0 and 1, in part by rank."""
+    """The positions between 0 and 1, determined in part by rank."""
     low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-9)
     ranks = places.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
     by_rank = (ranks + 0.5) / len(places)
@@ -102,29 +103,29 @@ def _spread(places: np.ndarray) -> np.ndarray:
 
 
 class _DrawnHosts:
-    """The hosts of a graph, whose table is there already."""
+    """The hosts of a graph whose table already exists."""
 
     def __init__(self, graph: JobTables) -> None:
         rows = drawn_hosts(graph)
         names, domains, *counts = zip(*rows, strict=True) if rows else ([], [], [])
         self.hosts, self.number = Hosts(names, domains), len(rows)
-        #: for each host: pages, links to it and from it
+        #: for each host, the number of its pages, and of links to it and from it
         self.counts = np.array(counts)
 
     def drawings(self) -> Iterator[Drawing]:
-        """One after the other, since each has all hosts that it leads to."""
+        """The drawings, one after the other, since each contains all hosts to which it leads."""
         return draw(self.hosts, range(self.number))
 
 
 def are_summed(graph: JobTables) -> bool:
-    """Whether the drawings no longer need the links."""
+    """Whether the links are added up, so that the drawings no longer need them."""
     return arrays_step(graph, SUMS, dict).is_done
 
 
 def sum_steps(graph: JobTables, lines: Lines) -> Iterator[Step]:
     """Add up the links, SLICE lines at a time.
 
-    lines: between hosts, by their places in the table. Raises OSError.
+    lines: the lines between hosts, by the hosts' positions in the table. Raises OSError.
     """
     drawn = _DrawnHosts(graph)
     places = HostNodes(drawn.number, drawn.drawings())
@@ -136,7 +137,7 @@ def sum_steps(graph: JobTables, lines: Lines) -> Iterator[Step]:
 
 
 def drawing_steps(graph: JobTables) -> Iterator[Step]:
-    """Lay out the drawings and store them; the sums are there already. Raises OSError."""
+    """Lay out the drawings and store them. The sums already exist. Raises OSError."""
     drawn, found, files = _DrawnHosts(graph), arrays_of(graph, SUMS), 0
     drawings = drawn.drawings()
     while some := list(islice(drawings, DRAWINGS)):
@@ -151,7 +152,7 @@ def drawing_steps(graph: JobTables) -> Iterator[Step]:
 def _put_drawings(
     graph: JobTables, number: int, drawings: Sequence[tuple[Drawing, Lines]], counts: np.ndarray
 ) -> None:
-    """number: of the files."""
+    """Store some drawings. number: the number of their files."""
     nodes: dict[str, list[Any]] = {name: [] for name in NODE_COLUMNS}
     drawn: dict[str, list[Any]] = defaultdict(list)
     for drawing, lines in drawings:
@@ -183,6 +184,6 @@ def _add_nodes(
 
 
 def _arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
-    """Texts as objects, as DuckDB needs them."""
+    """The columns as arrays. Texts are objects, as DuckDB requires."""
     kinds = {"kind": object, "name": object, "x": float, "y": float}
     return {name: np.array(values, kinds.get(name, np.int64)) for name, values in columns.items()}

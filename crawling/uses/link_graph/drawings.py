@@ -1,10 +1,9 @@
-"""The hosts that each drawing of the graph of hosts shows, and those that it shows as a group that
-opens.
+"""The hosts that each drawing of the host graph shows, singly or as a group that can be opened.
 
-A drawing has at most MOST_NODES nodes. If it has more hosts, those of a domain are one node, except
-for the first domains whose hosts fit; if there are more domains, the last are one node, the rest.
-Domains are ordered by their host with the most links. The hosts of each such node have a drawing of
-their own.
+A drawing has at most MOST_NODES nodes. If there are more hosts, the hosts of each domain become one
+node, except for the first domains whose hosts fit. If there are more domains, the last ones become
+one node, the rest. Domains are ordered by their host with the most links. The hosts of each such
+node have a separate drawing.
 """
 
 from __future__ import annotations
@@ -17,10 +16,11 @@ from itertools import chain
 
 import numpy as np
 
-#: names of domains, or of hosts, and the hosts of each
+#: names of domains, or of hosts, with the hosts of each
 Groups = list[tuple[str, list[int]]]
 MOST_NODES = 300
-#: lines of a drawing, those with the most links; a browser shows more lines as a black spot
+#: the most lines of a drawing, those with the most links; a browser would show more lines as a
+#: black spot
 MOST_LINES = 600
 
 
@@ -32,20 +32,20 @@ class NodeKind(StrEnum):
 
 @dataclass(frozen=True)
 class Node:
-    """A host, the hosts of a domain, or the rest."""
+    """A node of a drawing: a host, the hosts of a domain, or all other hosts."""
 
     kind: NodeKind
-    #: the name of the host or domain; empty for the rest
+    #: the name of the host or domain; empty for all other hosts
     name: str
-    #: by number, those with the most links first
+    #: the numbers of its hosts, those with the most links first
     hosts: Sequence[int]
-    #: the number of the drawing of its hosts; None: of a host
+    #: the number of the drawing of its hosts; None for a single host
     opens: int | None = None
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Pairs of nodes or hosts, by number, and how many links join them."""
+    """Pairs of nodes or hosts, by number, with the number of links that join each pair."""
 
     ones: np.ndarray
     others: np.ndarray
@@ -57,7 +57,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawing by its number, of which 0 is that of all hosts."""
+    """A drawing with its number. Number 0 is the drawing of all hosts."""
 
     number: int
     nodes: Sequence[Node]
@@ -66,14 +66,14 @@ class Drawing:
 @dataclass(frozen=True)
 class Hosts:
     names: Sequence[str]
-    #: the registrable domain of each; empty if it has none
+    #: the registrable domain of each host; empty if it has none
     domains: Sequence[str]
 
 
 def draw(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
     """All drawings of a graph, by number.
 
-    order: all hosts, those with the most links first.
+    order: all hosts, beginning with those that have the most links.
     """
     waiting: deque[tuple[int, Sequence[int], Groups | None]] = deque([(0, order, None)])
     known = 1
@@ -92,9 +92,10 @@ def draw(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
 def _nodes(
     hosts: Hosts, members: Sequence[int], groups: Groups | None, number: int
 ) -> tuple[list[Node], Groups | None]:
-    """The nodes, and the groups of the last one if that is the rest of several.
+    """The nodes, and the groups in the last node if that stands for several.
 
-    groups: those of the members, if known. number: the first drawing that a node opens.
+    groups: the groups of the members, if known. number: the number of the first drawing that a node
+    opens.
     """
     if len(members) <= MOST_NODES:
         return [Node(NodeKind.HOST, hosts.names[host], [host]) for host in members], None
@@ -116,8 +117,8 @@ def _nodes(
 
 
 def _groups(hosts: Hosts, members: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
-    """The hosts of each domain, that with the host of the most links first; of one domain alone
-    each host.
+    """The hosts of each domain, beginning with the domain whose host has the most links. If there
+    is only one domain, each host by itself.
     """
     groups: dict[str, list[int]] = {}
     for host in members:
@@ -129,11 +130,12 @@ def _groups(hosts: Hosts, members: Sequence[int]) -> Iterator[tuple[str, list[in
 
 
 class HostNodes:
-    """The drawing in which each host is a node of its own, and how drawings lead to each other."""
+    """The drawing in which each host is a separate node, and the paths between drawings."""
 
     def __init__(self, hosts: int, drawings: Iterable[Drawing]) -> None:
         self._drawings, self._nodes = (np.zeros(hosts, np.int64) for _ in range(2))
-        #: for each drawing: the one that opens it, its node there, and the number of links to it
+        #: for each drawing, the drawing that opens it, its node there, and the number of links to
+        #: it
         above: dict[int, tuple[int, int, int]] = {0: (0, 0, 0)}
         for one in drawings:
             depth = above[one.number][2] + 1
@@ -146,9 +148,9 @@ class HostNodes:
         self._parents, self._places, self._depths = np.array(rows, np.int64).T
 
     def pairs(self, lines: Lines) -> dict[str, np.ndarray]:
-        """The pairs of nodes that lines between hosts join, ascending, as `lines_of` reads them,
-        and the number of links of each. A line joins nodes of one drawing, the last that leads to
-        both of its hosts.
+        """The pairs of nodes that lines between hosts join, in ascending order, as `lines_of` reads
+        them, with the number of links of each. A line joins nodes of one drawing: the last one that
+        leads to both of its hosts.
         """
         ends = [(self._drawings[hosts], self._nodes[hosts]) for hosts in (lines.ones, lines.others)]
         (drawings, ones), (others_drawings, others) = ends
@@ -166,18 +168,18 @@ class HostNodes:
         return {"pair": found, "links": sums}
 
     def _rise(self, drawings: np.ndarray, nodes: np.ndarray, at: np.ndarray) -> None:
-        """Go to the node that opens the drawing, in the drawing above."""
+        """Go to the node that opens a drawing, in the drawing above it."""
         nodes[at] = self._places[drawings[at]]
         drawings[at] = self._parents[drawings[at]]
 
 
 def lines_of(drawing: int, pairs: np.ndarray, links: np.ndarray) -> Lines:
-    """All lines of a drawing, each pair of nodes once."""
+    """All lines of a drawing, with each pair of nodes once."""
     first, end = np.searchsorted(pairs, [drawing << 32, (drawing + 1) << 32])
     nodes = pairs[first:end] & 0xFFFFFFFF
     return Lines(nodes >> 16, nodes & 0xFFFF, links[first:end])
 
 
 def first_lines(lines: Lines) -> Lines:
-    """The lines that a drawing shows, with the most links first."""
+    """The lines that a drawing shows, beginning with the most links."""
     return lines.where(np.argsort(-lines.links, kind="stable")[:MOST_LINES])

@@ -1,7 +1,7 @@
 """The graph of a run's pages and the links between them, as arrays.
 
-Pages are read from the database, links from the dataset, a slice of pages at a time. A link takes
-eight bytes of memory.
+Pages are read from the database, and links from the dataset, a slice of pages at a time. A link
+takes eight bytes of memory.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from crawling.datasets.query import each_columns
 from crawling.models import Page, Run
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
 
-#: Elements that lead from a page to another: links, frames, and those without a name, which are
-#: redirects and the links of documents that are no HTML. Images and styles lead nowhere.
+#: elements that lead from one page to another: links, frames, and those without a name, which are
+#: redirects and the links of documents other than HTML. Images and styles lead nowhere
 LEADING = "element IN ('a', 'area', 'iframe', 'frame', '')"
-#: how many pages, and how many links, are read at a time; the last page may exceed it
+#: the number of pages, and of links, that are read at a time; the last page may exceed the latter
 SLICE, SLICE_LINKS = 20_000, 500_000
-#: the links that a page counts for at least, so that a slice has at most SLICE pages
+#: the number of links that a page counts as at least, so that a slice has at most SLICE pages
 LEAST_LINKS = SLICE_LINKS // SLICE
-#: the most links of a run that are read; for more the arrays would need several GB
+#: the most links of a run that are read; for more, the arrays would need several GB
 MOST_LINKS = 60_000_000
-#: for the links of a slice
+#: the time limit for reading the links of a slice
 SECONDS = 600.0
 PAIRS = f"""
 SELECT page_id, target_fingerprint FROM links
@@ -42,9 +42,9 @@ class GraphTooLarge(CrawlError):
 
 @dataclass(frozen=True)
 class Edges:
-    """The edges of a graph: each pair of different nodes once, by number."""
+    """The edges of a graph: each pair of different nodes once, by their numbers."""
 
-    #: how many there are
+    #: the number of nodes
     nodes: int
     #: ascending
     sources: np.ndarray
@@ -52,8 +52,8 @@ class Edges:
 
 
 def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
-    """Read the stored pages of a run, which are the nodes. Yield a row for each, by id: the id, the
-    fingerprint of the address, the number of links.
+    """Read the stored pages of a run, which are the nodes. Yield a row for each, in the order of
+    ids: the id, the fingerprint of the address, and the number of links.
 
     Raises GraphTooLarge.
     """
@@ -70,7 +70,7 @@ def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
 
 
 def _nodes(run: Run, after: int) -> dict[str, np.ndarray]:
-    """after: the id of the page before."""
+    """The next pages. after: the id of the page before them."""
     pages = Page.objects.filter(run=run, url__gt=after).order_by("url")
     rows = pages.values_list("url", "url__fingerprint", "links")[:SLICE]
     return {"nodes": np.fromiter(rows.iterator(), np.dtype((np.int64, 3)))}
@@ -99,7 +99,9 @@ class _NodeIndex:
         self._ordered = fingerprints[self._by_fingerprint]
 
     def edges(self, ids: np.ndarray, fingerprints: np.ndarray) -> dict[str, np.ndarray]:
-        """The edges of links from pages with these ids; each pair of nodes once, ascending."""
+        """The edges for links from pages with these ids: each pair of nodes once, in ascending
+        order.
+        """
         sources, is_page = _places(self._ids, ids)
         places, is_target = _places(self._ordered, fingerprints)
         targets = self._by_fingerprint[places]
@@ -110,13 +112,17 @@ class _NodeIndex:
 
 
 def _read_edges(run: Run, index: _NodeIndex, ends: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """ends: the first and the last id of some pages; those of slice after slice ascend."""
+    """The edges from some pages. ends: the first and the last id of these pages. The edges of
+    successive slices ascend.
+    """
     (found,) = each_columns(run, PAIRS, [ends], seconds=SECONDS)
     return index.edges(found["page_id"], found["target_fingerprint"])
 
 
 def page_slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
-    """The first and the last id of pages, SLICE at most, with about SLICE_LINKS links together."""
+    """The first and the last id of slices of pages. Each has at most SLICE pages, with about
+    SLICE_LINKS links together.
+    """
     numbers = np.cumsum(np.maximum(nodes[:, 2], LEAST_LINKS)) // SLICE_LINKS
     starts = np.unique(numbers, return_index=True)[1]
     for some in np.split(nodes[:, 0], starts[1:]):

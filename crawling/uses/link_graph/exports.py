@@ -1,4 +1,5 @@
-"""A link graph as files: its tables as CSV, JSON Lines and Parquet, its nodes and edges as GraphML.
+"""A link graph as files: its tables as CSV, JSON Lines and Parquet, and its nodes and edges as
+GraphML.
 
 GraphML: http://graphml.graphdrawing.org/specification.html
 """
@@ -16,29 +17,30 @@ from crawling.uses.link_graph.lists import LISTS
 from serving.downloads import ENDINGS as OF_LISTS
 from serving.downloads import Download
 
-#: by the ending of a file its words
+#: the words for each suffix of a file
 ENDINGS = OF_LISTS | {"graphml": "GraphML"}
-#: the tables of a file, by the `show` of its page
+#: the tables with files, by the value of `show` on their page
 SHOWN = ("pages", "hosts")
-#: the table of edges of each, and its columns about an edge
+#: for each, the table of its edges, and the columns about an edge
 EDGES = {
     "pages": ("SELECT source, target FROM links", ()),
     "hosts": ("SELECT source, target, links FROM host_links", ("links",)),
 }
-#: the types of attributes that are no text
+#: the types of attributes that are not text
 NUMBERS = {"pagerank": "double", "hub": "double", "authority": "double"}
 TEXTS = ("url", "host", "domain")
-#: characters that are written at a time
+#: the number of characters that are written at a time
 PIECE = 65_536
 
 
 def graph_file(
     stem: str, graph: JobTables, shown: str, kind: str, wanted: Mapping[str, str]
 ) -> Download:
-    """The pages or hosts of a graph (`shown`); kind: csv, jsonl, parquet or graphml.
+    """A file with the pages or the hosts of a graph (`shown`). kind: csv, jsonl, parquet or
+    graphml.
 
-    The filter holds for csv and jsonl; parquet and graphml have everything. Raises ArchiveTrouble,
-    BadListRequest.
+    The filter applies to csv and jsonl; parquet and graphml have everything. Raises ArchiveTrouble
+    or BadListRequest.
     """
     stem = f"{stem}-{shown}"
     if kind != "graphml":
@@ -48,7 +50,7 @@ def graph_file(
 
 
 def graphml_pieces(graph: JobTables, shown: str) -> Iterator[str]:
-    """A node for each page or host, an edge for each pair that a link joins."""
+    """A node for each page or host, and an edge for each pair that links join."""
     columns = LISTS[shown].stored
     edges, of_edges = EDGES[shown]
     out = StringIO()
@@ -92,7 +94,7 @@ def _write(
 
 
 def _taken(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
-    """The written text, once it is long enough for a piece."""
+    """The written text, once it is long enough to be sent."""
     if out.tell() < at_least:
         return ()
     piece = out.getvalue()

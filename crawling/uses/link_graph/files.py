@@ -1,7 +1,7 @@
-"""The tables of pages, links and components of a link graph, as its job writes them: each is a
+"""The tables of pages, links and components of a link graph, which its job writes. Each is a
 Parquet file.
 
-Questions to them (`crawling.datasets.job_tables`) need no SciPy; this module does.
+Reading them (`crawling.datasets.job_tables`) does not require SciPy; this module does.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from crawling.models import Page
 from crawling.uses.link_graph.edges import SLICE_LINKS, Edges
 from crawling.uses.link_graph.steps import NOTHING, Step, merge_step, slice_file
 
-#: pages whose addresses are in memory at a time
+#: the number of pages whose addresses are in memory at a time
 SLICE = 50_000
-#: stored as multiples of the mean
+#: values that are stored as multiples of the mean
 RANKS = ("pagerank", "hub", "authority")
-#: the components of each kind, the largest first
+#: the most components of each kind that are stored, the largest first
 MOST_COMPONENTS = 10_000
 PAGES = """
 SELECT page_id, url::VARCHAR AS url, split_part(split_part(url, '://', 2), '/', 1) AS host,
     in_links, out_links, pagerank, hub, authority, weak, strong
 FROM given ORDER BY page_id
 """
-#: with the page of the highest rank
+#: the components, each with its page of the highest rank
 COMPONENTS = f"""
 SELECT kind, number, size AS pages, pages.page_id, url FROM (
     SELECT 'weak' AS kind, weak AS number, count(*) AS size, arg_max(page_id, pagerank) AS page_id
@@ -82,14 +82,14 @@ def _put_pages(graph: JobTables, file: str, given: dict[str, np.ndarray]) -> Non
 
 
 def component_step(graph: JobTables) -> Step:
-    """Store the table of components; that of pages is there already."""
+    """Store the table of components. The table of pages already exists."""
     file, path = graph.file("components"), str(storage().path(graph.file("pages")))
     query = COMPONENTS.format(pages=path)
     return Step(file, lambda: put_query(file, query, NOTHING, reads=[path]))
 
 
 def _urls(graph: JobTables, ids: np.ndarray) -> np.ndarray:
-    """The addresses of some pages, by their ids; empty for a deleted one."""
+    """The addresses of pages, by the pages' ids. The address of a deleted page is empty."""
     if not len(ids):
         return np.empty(0, object)
     found = Page.objects.filter(run=graph.job.run_id, url__gte=int(ids[0]), url__lte=int(ids[-1]))

@@ -1,6 +1,6 @@
 """The graph of hosts: the hosts of a run's pages, and hosts to which links lead.
 
-Links between hosts are counted slice by slice, and hosts are numbers from then on: there may be
+Links between hosts are counted slice by slice. From then on hosts are numbers, since there may be
 millions of pairs. A pair takes 24 bytes of memory.
 """
 
@@ -24,9 +24,9 @@ from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_s
 from crawling.web.addresses import dns_name
 from crawling.web.public_suffixes import domain_of
 
-#: the most hosts; further ones count as one, with an empty name
+#: the most hosts; further hosts count as one host with an empty name
 MOST_HOSTS = 300_000
-#: pairs whose names are in memory at a time
+#: the number of pairs whose names are in memory at a time
 SLICE = 500_000
 PAIRS = f"""
 SELECT split_part(split_part(page, '://', 2), '/', 1) AS host, target_host, count(*) AS links
@@ -38,7 +38,7 @@ SELECT host::VARCHAR AS host, target_host::VARCHAR AS target_host, links FROM gi
 """
 NAMES_IN = "SELECT host FROM '{pairs}' UNION SELECT target_host FROM '{pairs}' ORDER BY host"
 NAMES = "SELECT number, host::VARCHAR AS host FROM given ORDER BY number"
-#: a host without a number is one of those that count as one
+#: a host without a number belongs to those that count as one
 NUMBERED = """
 WITH rest AS (SELECT max(number) AS number FROM '{names}' WHERE host = '')
 SELECT coalesce(one.number, rest.number) << 32 | coalesce(other.number, rest.number) AS pair,
@@ -71,18 +71,18 @@ ORDER BY in_links + out_links DESC, given.host
 @dataclass(frozen=True)
 class HostEdges:
     edges: Edges
-    #: how many links each edge stands for
+    #: the number of links that each edge stands for
     links: np.ndarray
-    #: links of each host to itself
+    #: the number of links of each host to itself
     inner: np.ndarray
 
 
 def host_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Generator[Step, None, Lines]:
-    """Store the tables of hosts and of the links between them; the table of pages is there already.
-    Gives the lines between hosts by their places in the table. Raises LinkSearchTookTooLong,
-    OSError.
+    """Store the tables of hosts and of the links between them. The table of pages already exists.
+    Return the lines between hosts, by the hosts' positions in the table. Raises
+    LinkSearchTookTooLong or OSError.
 
-    nodes: as node_steps gives them.
+    nodes: the result of node_steps.
     """
     files = yield from _pair_steps(graph, run, nodes)
     names_file = slice_file(graph, "names", 0)
@@ -99,7 +99,7 @@ def host_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Generator[Step,
 def _pair_steps(
     graph: JobTables, run: Run, nodes: np.ndarray
 ) -> Generator[Step, None, Sequence[str]]:
-    """Count the links between hosts, some pages at a time. Gives the files."""
+    """Count the links between hosts, some pages at a time. Return the names of the files."""
     files = []
     for number, ends in enumerate(page_slices(nodes)):
         file = slice_file(graph, "pairs", number)
@@ -114,7 +114,7 @@ def _put_pairs(file: str, run: Run, ends: Mapping[str, int]) -> None:
 
 
 def _put_names(graph: JobTables, names_file: str, files: Sequence[str]) -> None:
-    """Store the numbers of hosts, those of pages first."""
+    """Store the numbers of hosts. Hosts of pages come first."""
     numbers: dict[str, int] = {}
     for host in page_hosts(graph):
         _number(numbers, host)
@@ -151,20 +151,20 @@ def _edge_steps(
 
 
 def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
-    """The columns of a query over files, by their placeholders in it."""
+    """The columns of a query over files, by their placeholders in the query."""
     paths = {word: str(storage().path(file)) for word, file in files.items()}
     with engine(reads=sorted(paths.values())) as connection:
         return connection.execute(query.format(**paths)).fetchnumpy()
 
 
 def sums(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
-    """The links of each pair in all slices of this name."""
+    """The number of links for each pair, summed over all slices with this name."""
     found = [arrays_of(graph, f"{name}-{number:05}") for number in range(slices)]
     pairs, links = (
         np.concatenate([np.empty(0, np.int64), *(part[name] for part in found)])
         for name in ("pair", "links")
     )
-    order = np.argsort(pairs, kind="stable")  # quick, since the pairs of a slice ascend
+    order = np.argsort(pairs, kind="stable")  # fast, since the pairs of each slice ascend
     pairs, links = pairs[order], links[order]
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
     return {"pair": pairs[starts], "links": np.add.reduceat(links, starts) if len(links) else links}
@@ -212,15 +212,15 @@ def _lines_by_table(graph: JobTables, names: Sequence[str], hosts: HostEdges) ->
 
 
 def page_hosts(graph: JobTables) -> list[str]:
-    """The hosts of a graph that has its table of pages only."""
+    """The hosts of a graph that has only its table of pages so far."""
     with graph.connected(["pages"]) as connection:
         rows = connection.execute("SELECT DISTINCT host FROM pages ORDER BY host").fetchall()
     return [host for (host,) in rows]
 
 
 def drawn_hosts(graph: JobTables) -> list[tuple[str, str, int, int, int]]:
-    """The hosts of a graph without drawings, those with the most links first. Each has its name,
-    domain, pages, incoming and outgoing links.
+    """The hosts of a graph without drawings, beginning with those that have the most links. Each
+    has its name, domain, pages, incoming and outgoing links.
     """
     query = "SELECT host, domain, pages, in_links, out_links FROM hosts"
     with graph.connected(["hosts"]) as connection:

@@ -1,7 +1,7 @@
-"""The background job that computes the link graph of a run, with memory that it gives back when
-another process needs it: within 5 s, whatever the size of the graph.
+"""The background job that computes the link graph of a run. It gives its memory back within 5 s
+when another process needs it, whatever the size of the graph.
 
-A child process computes it. It ends between two steps, and is killed in a step that takes longer.
+A child process does the work. It ends between two steps, and is killed if a step takes longer.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from crawling.jobs.kinds import OF_TABLES, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob
 
-#: the memory of any graph, and the addition for a million links of a run: 10 million were measured
-#: to take 1,148
+#: the memory for any graph, and the further memory for a million links of a run; for 10 million
+#: links 1,148 MiB were measured
 LEAST_MIB, MIB_PER_MILLION = 128, 110
 
 
 def _work(job: RunningJob) -> JobResult:
-    # SciPy takes memory, which is held by now
+    # SciPy takes memory, which the job has by now
     from crawling.uses.link_graph.computation import compute
 
     return compute(job)
 
 
 def mebibytes_of(job: BackgroundJob) -> int:
-    """The memory to hold: the need of the computation, or all of the pool's."""
+    """The memory to hold: the memory that the computation needs, or all memory of the pool if that
+    is less.
+    """
     links = links_written(job.run) if job.run else 0
     return memory_to_hold(LEAST_MIB + MIB_PER_MILLION * links // 1_000_000)
 

@@ -1,7 +1,7 @@
 """The lists of a link graph: its pages and hosts by rank, and its components.
 
-PageRank, hub and authority are multiples of the mean: 1 is the value if all pages had the same. A
-host has the sums of its pages.
+PageRank, hub and authority are multiples of the mean, so each would be 1 if all pages had the same
+value. A host has the sums of its pages.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class RankedPage:
         ),
     ]
     strong: Annotated[int, Column("number of its strongly connected component; 1: the largest")]
-    #: the status of the answer; None if the page is not stored any more
+    #: the status of the answer; None if the page is no longer stored
     status: Annotated[int | None, Column(label="Status", is_stored=False)]
     title: Annotated[str, Column(is_stored=False)]
 
 
 @dataclass(frozen=True)
 class RankedHost:
-    """A host of pages, or one to which links lead."""
+    """A host of pages, or a host to which links lead."""
 
     host: Annotated[str, Column(label="Host")]
     domain: Annotated[str, Column("its registrable domain; empty: it has none")]
@@ -85,7 +85,7 @@ class RankedHost:
 
 @dataclass(frozen=True)
 class GraphComponent:
-    """A component of the graph of pages, of two pages or more."""
+    """A component of the page graph, with at least two pages."""
 
     number: Annotated[int, Column(label="Component")]
     pages: Annotated[int, Column(label="Pages")]
@@ -102,7 +102,7 @@ class PageRanks:
     authority: float
     weak: int
     strong: int
-    #: 1 more than pages of a higher PageRank, of so many pages
+    #: one more than the number of pages with a higher PageRank
     place: int
     of_pages: int
 
@@ -114,7 +114,7 @@ def _with_answers(pages: list[RankedPage]) -> list[RankedPage]:
     return [replace(page, status=status, title=title) for page, (status, title) in told]
 
 
-#: a part of a component's name like weak-1
+#: a part of a component's name, such as weak-1
 PART = "split_part($component, '-', {})"
 PAGES = RowList(
     RankedPage,
@@ -166,8 +166,8 @@ LISTS: dict[str, RowList[Any]] = {"pages": PAGES, "hosts": HOSTS, "components": 
 
 
 def ranks_of_page(page: Page) -> PageRanks | None:
-    """The page's place in the graph; None if no graph of its run is here, or if it was computed
-    before the page was fetched.
+    """The page's ranks in the graph. None if its run has no graph here, or if the graph was
+    computed before the page was fetched.
     """
     graph = GRAPH.latest(page.run)
     if graph is None:
@@ -175,5 +175,5 @@ def ranks_of_page(page: Page) -> PageRanks | None:
     try:
         rows = graph.ask(RANKS_OF_PAGE, {"page": page.pk, "pages": graph.counts["pages"]})
     except (ArchiveTrouble, LinkSearchTookTooLong):
-        return None  # the page of the graph says so
+        return None  # the page about the graph shows the reason
     return PageRanks(*rows[0]) if rows else None

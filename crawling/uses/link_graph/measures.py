@@ -1,4 +1,4 @@
-"""PageRank, hubs and authorities, and connected components of a graph, by SciPy."""
+"""PageRank, hubs and authorities, and connected components of a graph, computed by SciPy."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from crawling.uses.link_graph.edges import Edges
 
 #: the kinds of connected components
 KINDS = ("weak", "strong")
-#: with this probability the surfer follows a link (Page, Brin, Motwani, Winograd 1999)
+#: the probability with which the surfer follows a link (Page, Brin, Motwani, Winograd 1999)
 DAMPING = 0.85
-#: the tolerance of the ranks, beside the largest of their errors
+#: the largest error of any rank, relative to the largest rank
 TOLERANCE = 1e-8
-#: the steps of the solution: in one call, which takes two seconds of processor time for ten million
-#: edges, and in total
+#: the steps of the solution in one call, which takes two seconds of processor time for ten million
+#: edges, and the most steps in total
 STEPS, MOST_STEPS = 3, 500
-#: the tolerance of the singular value of hubs and authorities, and the most restarts
+#: the tolerance of the singular value for hubs and authorities, and the most restarts
 HITS_TOLERANCE, MOST_RESTARTS = 1e-6, 300
 
 
@@ -30,7 +30,9 @@ class RanksNotFound(CrawlError):
 
 
 def components(edges: Edges, kind: str) -> dict[str, np.ndarray]:
-    """The number of each node's connected component of one of the KINDS; 1 is the largest."""
+    """For each node, the number of its connected component of the given kind, one of KINDS. The
+    largest component has the number 1.
+    """
     if not edges.nodes:
         return {kind: np.empty(0, np.int64)}
     _, labels = connected_components(_matrix(edges), directed=True, connection=kind)
@@ -46,11 +48,11 @@ def _matrix(edges: Edges) -> csr_array:
 
 
 def pagerank(edges: Edges, start: np.ndarray) -> dict[str, np.ndarray]:
-    """The PageRank of each node, up to a factor, after at most STEPS; `is_found` says whether it
-    has converged. It solves a linear system in which nodes without links lead nowhere (Del Corso,
-    Gulli, Romani 2005).
+    """The PageRank of each node, up to a factor, after at most STEPS steps. `is_found` says whether
+    it has converged. It is the solution of a linear system in which nodes without links lead
+    nowhere (Del Corso, Gulli, Romani 2005).
 
-    start: the previous result; ones at first.
+    start: the previous result, or ones at first.
     """
     if not edges.nodes:
         return {"pagerank": start, "is_found": np.array(True)}
@@ -69,10 +71,10 @@ def pagerank(edges: Edges, start: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def hubs_and_authorities(edges: Edges) -> dict[str, np.ndarray]:
-    """The hub and authority of each node: the first singular vectors (Kleinberg 1999). Each vector
-    sums to 1; it is zero if there are no edges or nothing is found.
+    """The hub and authority values of all nodes, which are the first singular vectors (Kleinberg
+    1999). Each vector sums to 1, or is zero if there are no edges or no solution is found.
 
-    The search begins with equal hubs: if there are several solutions, it finds the one to which
+    The search begins with equal hubs. If there are several solutions, it finds the one to which
     repeated steps from there lead.
     """
     hubs, authorities = np.zeros(edges.nodes), np.zeros(edges.nodes)
@@ -89,7 +91,9 @@ def hubs_and_authorities(edges: Edges) -> dict[str, np.ndarray]:
 
 
 def _by_size(labels: np.ndarray) -> np.ndarray:
-    """The components numbered from 1, the largest first; equal ones by their first node."""
+    """The components, numbered from 1, the largest first. Equally large ones are ordered by their
+    first node.
+    """
     sizes = np.bincount(labels)
     first = np.full(len(sizes), len(labels))
     np.minimum.at(first, labels, np.arange(len(labels)))

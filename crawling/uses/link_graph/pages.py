@@ -23,7 +23,7 @@ from serving.list_choices import choices_of
 from serving.listing.page import asked_filters, asked_list
 from serving.requests import asked_text
 
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no link graph
 NEVER_STARTED = "it has no links"
 ROWS = 50
 TITLES = {
@@ -32,13 +32,13 @@ TITLES = {
     "drawing": "Host graph",
     "components": "Components",
 }
-#: the kinds of components
+#: the words for the kinds of components
 KINDS = {"weak": "Weakly connected", "strong": "Strongly connected"}
 
 
 @of_run(NEVER_STARTED, methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """The list `?show=` of the graph, by `?sort=`; a POST requests its computation."""
+    """Show the list `?show=` of the graph, sorted by `?sort=`. A POST requests its computation."""
     shown = request.GET.get("show", "")
     shown = shown if shown in TITLES else "pages"
 
@@ -64,7 +64,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 
 def _drawn(request: AuthenticatedRequest, graph: JobTables) -> dict[str, Any]:
-    """The drawing `?drawing=`, and the hosts with `?q=` in their names."""
+    """The facts about the drawing `?drawing=`, and the hosts with `?q=` in their names."""
     number, text = asked_number(request, "drawing") or 0, asked_text(request.GET, "q", most=300)
     try:
         drawing = drawing_of(graph, number)
@@ -76,7 +76,7 @@ def _drawn(request: AuthenticatedRequest, graph: JobTables) -> dict[str, Any]:
 
 @of_run(NEVER_STARTED)
 def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """The pages of the graph, or its hosts (`?show=hosts`)."""
+    """Send the pages of the graph, or its hosts (`?show=hosts`)."""
     shown = request.GET.get("show", "pages")
     shown = shown if shown in SHOWN else "pages"
     stem = f"crawl-{run.crawl_id}-run-{run.number}-graph"

@@ -1,7 +1,8 @@
-"""The steps in which a link graph is computed: each leaves a file, and reads those of steps before.
+"""The steps in which a link graph is computed. Each writes a file, and reads files of earlier
+steps.
 
-A file is there as a whole or not at all. So whatever ended the job, the next one continues after
-the last step whose file exists.
+A file exists completely or not at all. So whatever ended a job, the next one continues after the
+last step whose file exists.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NOTHING: Mapping[str, np.ndarray] = {"nothing": np.empty(0, np.int64)}
 
 @dataclass(frozen=True)
 class Step:
-    #: the file that it writes, at the end
+    #: the file that the step writes at its end
     file: str
     work: Callable[[], object]
 
@@ -39,7 +40,7 @@ class Step:
 def arrays_step(
     graph: JobTables, name: str, arrays: Callable[[], Mapping[str, np.ndarray]]
 ) -> Step:
-    """A step that leaves arrays for later steps, which read them by `arrays_of`."""
+    """A step that writes arrays for later steps, which read them by `arrays_of`."""
     file = _arrays_file(graph, name)
     return Step(file, lambda: _put_arrays(file, arrays()))
 
@@ -55,21 +56,21 @@ def slice_file(graph: JobTables, table: str, number: int) -> str:
 
 
 def merge_step(graph: JobTables, table: str, slices: int) -> Step:
-    """A step that joins files with some rows each into a table."""
+    """A step that joins files, each with some of the rows, into a table."""
     file = graph.file(table)
     paths = [str(storage().path(slice_file(graph, table, number))) for number in range(slices)]
     return Step(file, lambda: put_query(file, source_of(paths, "0"), NOTHING, reads=paths))
 
 
 def delete_kept(graph: JobTables) -> None:
-    """Delete the arrays for later steps; the tables stay."""
+    """Delete the arrays that later steps needed. The tables stay."""
     folder, _, own = graph.job.name.partition("/")
     tables = {graph.file(table).partition("/")[2] for table in graph.of.tables}
     try:
         for file in storage().list(folder):
             if file.startswith(f"{own}.") and file not in tables:
                 storage().delete(f"{folder}/{file}")
-    except (OSError, ArchiveTrouble) as error:  # they go with the graph
+    except (OSError, ArchiveTrouble) as error:  # the files are deleted together with the graph
         facts = {"graph": graph.job.name, "error": str(error)}
         logger.warning("what a link graph does not need any more is kept", extra=facts)
 

@@ -1,1 +1,1 @@
-"""The capacity planner (SEEDS W16): what a crawl of a given size needs."""
+"""The capacity planner (SEEDS W16): the resources that a crawl of a given size needs."""

@@ -1,7 +1,7 @@
-"""`/api/v1/capacity-plan`: what a crawl of a given size needs."""
+"""`/api/v1/capacity-plan`: the resources that a crawl of a given size needs."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""`crawl plan`: what a crawl of a given size needs."""
+"""`crawl plan`: the resources that a crawl of a given size needs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def show_plan(options: dict[str, Any], out: OutputWrapper) -> None:
 
 
 def plan_from(options: dict[str, Any]) -> CapacityPlan:
-    """Raises CommandError with a line for each option that is wrong."""
+    """The plan for these options. Raises CommandError with a line for each wrong option."""
     given = {one.name: options[one.name] for one in FIELDS if options[one.name] is not None}
     assumed = measured_rates().as_input() if options["measured"] else {}
     crawl, errors = read_planned_crawl(assumed | given)
@@ -61,7 +61,9 @@ def plan_json(plan: CapacityPlan) -> str:
 
 
 def plan_table(plan: CapacityPlan) -> Table:
-    """The figures, followed by what makes the plan impossible, or by errors of the document."""
+    """The figures, followed by the reasons why the plan is impossible, or by errors in the source
+    document.
+    """
     table = Table("figure", box=None, pad_edge=False, caption=plan.obstacle or ERRATUM)
     table.caption_justify = "left"
     table.add_column("need", justify="right")

@@ -1,4 +1,4 @@
-"""The rates and sizes of this installation, for a plan that does not rest on assumptions."""
+"""The measured rates and sizes of this installation, for a plan without assumptions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from django.db import connection
 
 from crawling.models import ArchiveFile, RunTotal
 
-#: the fastest minute in twenty of a worker at work: slower ones wait for hosts, not for the worker.
-#: Read from the latest minutes of all workers, since thousands of workers have millions a day.
+#: the fastest minute in twenty of a working worker: in slower minutes it waits for hosts. Only the
+#: latest minutes of all workers are read, since thousands of workers have millions of minutes a day
 FAST_MINUTE = """
 SELECT percentile_disc(0.95) WITHIN GROUP (ORDER BY fetched) FROM (
     SELECT minute, fetched FROM crawling_runcount ORDER BY id DESC LIMIT 20000
@@ -25,13 +25,13 @@ STORED = f"SELECT sum(committed_length) FROM {ArchiveFile._meta.db_table}"  # no
 
 @dataclass(frozen=True)
 class InstallationRates:
-    """The measured rates, under the names of `PlannedCrawl`; None if nothing was measured yet."""
+    """The measured rates, by the names in `PlannedCrawl`. None if nothing was measured yet."""
 
     #: the rate of the fastest minute in twenty
     worker_pages_per_second: float | None
-    #: over the last day
+    #: the mean over the last day
     page_kilobytes: float | None
-    #: the share over all runs that have an archive
+    #: the stored share, over all runs that have an archive
     stored_percent: float | None
 
     def as_input(self) -> dict[str, float]:
@@ -39,7 +39,7 @@ class InstallationRates:
 
 
 def measured_rates() -> InstallationRates:
-    """Read the counts of the last day, and the sizes of the archive. Three short queries."""
+    """The counts of the last day, and the sizes of the archive. Takes three short queries."""
     with connection.cursor() as cursor:
 
         def numbers(query: str) -> list[float]:
@@ -57,5 +57,5 @@ def measured_rates() -> InstallationRates:
 
 
 def _rounded(value: float) -> float | None:
-    """The value to three digits; None for nothing."""
+    """The value rounded to three digits; None for None."""
     return float(f"{value:.3g}") if value > 0 else None

@@ -25,7 +25,7 @@ from serving.requests import asked_text
 
 @authenticated(needs="crawling.view_crawljob")
 def planner(request: AuthenticatedRequest) -> HttpResponse:
-    """The needs of a crawl of the size in the address; without one, of that in the source
+    """Show the needs of a crawl of the size in the address; without one, of the size in the source
     document.
     """
     rates = measured_rates()

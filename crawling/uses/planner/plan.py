@@ -1,7 +1,7 @@
-"""The needs of a crawl of a given size: pages a second, workers, machines, storage, DNS lookups,
-memory, cost. Pure arithmetic (SEEDS W16).
+"""The resources that a crawl of a given size needs: pages a second, workers, machines, storage, DNS
+look-ups, memory and cost. Pure arithmetic (SEEDS W16).
 
-The defaults are the case of the source document: 15 billion pages in four weeks.
+The defaults are those of the source document: 15 billion pages in four weeks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DAY_SECONDS = 86_400
 MONTH_DAYS = 30
 #: the bytes for the checksum of a URL or a document
 CHECKSUM_BYTES = 8
-#: the memory of the DNS cache for a name in use (`python -m benchmarks.dnscache.costs`)
+#: the memory in the DNS cache for a name in use (measured by `python -m benchmarks.dnscache.costs`)
 DNS_NAME_BYTES = 440
 ERRATUM = (
     "The source document plans 2 bytes for the checksum of a URL, 30 GB in all. 2 bytes tell "
@@ -29,7 +29,7 @@ ERRATUM = (
     "2.15 PB."
 )
 
-#: units that get a prefix, by their names with one
+#: units that get a prefix, with their names behind it
 PREFIXED = {"bytes": "B", "bits/s": "bit/s"}
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
@@ -158,7 +158,9 @@ FIELDS: tuple[OrderField, ...] = fields_of(PlannedCrawl)
 def read_planned_crawl(
     answers: Mapping[str, Any],
 ) -> tuple[PlannedCrawl | None, dict[str, str]]:
-    """The input of a plan from text or numbers, or None and a sentence for each field."""
+    """The input of a plan from text or numbers. If it has mistakes, None and a sentence for each
+    field.
+    """
     try:
         return PlannedCrawl.model_validate(dict(answers)), {}
     except ValidationError as error:
@@ -177,7 +179,7 @@ class PlannedNeed:
     value: float
     #: `pages/s`, `bytes`, `bits/s`, `lookups/s`, or empty for a count or a price
     unit: str
-    #: how it follows from the input
+    #: the way in which the amount follows from the input
     formula: str
 
     @property
@@ -198,12 +200,12 @@ class CapacityPlan:
     obstacle: str = ""
 
     def value(self, key: str) -> float:
-        """Raises KeyError for a figure that no plan has."""
+        """The amount of a figure. Raises KeyError if no plan has such a figure."""
         return {need.key: need.value for need in self.needs}[key]
 
 
 def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
-    """The figures of the source document (W16), and what they require of machines."""
+    """The figures of the source document (W16), and the machines that they require."""
     seconds = crawl.days * DAY_SECONDS
     rate = crawl.pages / seconds
     workers = ceil(rate / crawl.worker_pages_per_second)

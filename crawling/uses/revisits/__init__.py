@@ -1,1 +1,1 @@
-"""When the pages of a crawl are visited again, by how often they change."""
+"""The times at which the pages of a crawl are visited again, by their change rates."""

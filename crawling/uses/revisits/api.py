@@ -1,9 +1,9 @@
-"""`/api/v1/crawls/{id}/freshness`: how fresh the pages of a crawl are, and when they are visited
-again.
+"""`/api/v1/crawls/{id}/freshness`: the freshness of a crawl's pages, and the times of their next
+visits.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from functools import partial

@@ -1,14 +1,14 @@
-"""How often pages change, estimated from visits at irregular intervals.
+"""The change rates of pages, estimated from visits at irregular intervals.
 
-Changes of a page are a Poisson process. A visit tells whether the page changed since the visit
-before it, and perhaps by Last-Modified how long ago. The rate is the most likely one, as in Cho and
-Garcia-Molina, "Estimating frequency of change" (2003), with two additions that keep it finite and
-above zero: half an unchanged visit of the mean length, which for visits at one interval is the
-paper's correction of the bias, and a prior.
+The changes of a page are modelled as a Poisson process. A visit tells whether the page has changed
+since the previous visit and, if the server sends Last-Modified, how long ago. The rate is the most
+likely one, as in Cho and Garcia-Molina, "Estimating frequency of change" (2003), with two additions
+that keep it finite and above zero. One is half an unchanged visit of the mean length, which for
+visits at equal intervals is the paper's correction of the bias. The other is a prior.
 
-The ends of its interval are those of the likelihood ratio, without the half visit and with half the
-prior, which would draw the upper end below what pages have that change several times between two
-visits.
+The ends of the rate's interval are those of the likelihood ratio, without the half visit and with
+half the prior. With these in full, the upper end would be too low for pages that change several
+times between two visits.
 """
 
 from __future__ import annotations
@@ -21,31 +21,34 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: the drop of the logarithm of the likelihood: half of the 95 % quantile of chi-squared
+#: the drop of the log-likelihood at the ends of the interval: half of the 95 % quantile of
+#: chi-squared
 DROP = 1.92
-#: the share of the prior in the interval
+#: the weight of the prior in the interval
 PRIOR_SHARE = 0.5
-#: the widest interval of the logarithm; its power is far from the largest number
+#: the largest logarithm of the width of an interval, far below the overflow of its power
 WIDEST = 300.0
-#: Newton's method gains from the left at least a factor of two a step, and at the end squares its
-#: error
+#: the most steps: from the left Newton's method gains at least a factor of two in each step, and in
+#: the end squares its error
 MOST_STEPS = 100
 PRECISE = 1e-12
-#: the precision of the logarithm of an end of the interval, and the longest step
+#: the precision with which the logarithm of an end is found, and the longest step
 PRECISE_END, LONGEST_STEP = 1e-6, 3.0
 
 
 @dataclass(frozen=True)
 class Visits:
-    """Visits of pages that had been visited before, in any order; arrays of one length."""
+    """Visits of pages that had been visited before, in any order. All arrays have the same
+    length.
+    """
 
-    #: its number, from 0
+    #: the number of the page, from 0
     page: NDArray[np.int64]
-    #: since the visit before, above 0
+    #: days since the previous visit, above 0
     days: Floats
     changed: NDArray[np.bool_]
-    #: days since the last change, as the server states; NaN if unknown. A value for an unchanged
-    #: page, or beyond the visit before, is ignored
+    #: days since the last change, as the server states; NaN if unknown. A value is ignored if the
+    #: page is unchanged, or if the change lies before the previous visit
     age: Floats
 
     def __post_init__(self) -> None:
@@ -56,8 +59,8 @@ class Visits:
 
 
 class Prior(NamedTuple):
-    """The knowledge before the first visit: a rate in changes a day, above 0, and its weight in
-    changes seen, above 0.
+    """The knowledge before the first visit: a rate in changes a day, and its weight as a number of
+    observed changes; both above 0.
     """
 
     rate: float
@@ -65,7 +68,9 @@ class Prior(NamedTuple):
 
 
 class ChangeRates(NamedTuple):
-    """Changes a day of each page, with the ends of an interval of 95 %; all above 0 and finite."""
+    """The change rate of each page in changes a day, with the ends of its 95 % interval. All are
+    above 0 and finite.
+    """
 
     rate: Floats
     low: Floats
@@ -73,9 +78,9 @@ class ChangeRates(NamedTuple):
 
 
 def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
-    """The rate of each of `pages` pages; a page without visits has the prior's.
+    """The rate of each of `pages` pages. A page without visits has the rate of the prior.
 
-    Each step of Newton's method takes O(visits); there are seldom more than ten.
+    Each step of Newton's method takes O(visits). There are rarely more than ten steps.
     """
     if not (prior.rate > 0 and prior.weight > 0):
         raise ValueError("rate and weight of the prior are above 0")
@@ -88,14 +93,14 @@ def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
     visits_of = _sum(visits.page, np.ones_like(visits.days), pages)
     mean = _sum(visits.page, seen_unchanged, pages) / np.maximum(visits_of, 1)
     certain = _sum(visits.page[~undated], seen_unchanged[~undated], pages)
-    #: days in which the page did not change, and changes whose moment is known
+    #: days in which the page did not change, and changes at known moments
     still = certain + mean / 2 + prior.weight / prior.rate
     moments = _sum(visits.page[dated], np.ones(dated.sum()), pages) + prior.weight
 
     rate = _most_likely(page, days, still, moments)
     information = moments + _sum(page, _certainty(rate[page] * days), pages)
-    # The ratio is too narrow where few changes were seen. This is close to the limit of a Poisson
-    # count: for 0 it is 4 (exactly 3.7), for 10 it is 18.6 (exactly 18.4).
+    # the likelihood ratio is too narrow if few changes were seen. This is close to the limit of a
+    # Poisson count: for 0 it gives 4 (exactly 3.7), for 10 it gives 18.6 (exactly 18.4)
     most = rate * (np.sqrt(information + 1) + 1) ** 2 / information
     still -= mean / 2 + (1 - PRIOR_SHARE) * prior.weight / prior.rate
     moments -= (1 - PRIOR_SHARE) * prior.weight
@@ -109,8 +114,8 @@ def _end(
 ) -> Floats:
     """The rate at which the logarithm of the likelihood is DROP below its peak; side: -1 or 1.
 
-    In the logarithm of the rate it is concave: Newton's method passes the root once at most, and by
-    no more than LONGEST_STEP.
+    In the logarithm of the rate the log-likelihood is concave, so Newton's method passes the root
+    at most once, and by no more than LONGEST_STEP.
     """
     pages, centre = len(still), np.log(peak)
 
@@ -140,8 +145,7 @@ def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: 
 
         moments / rate + sum of days / (exp(rate * days) - 1) = still
 
-    page, days: of the visits that found a change of unknown moment. The slope is convex and falls,
-    so that Newton's method never passes the root from a start on its left. As
+    page, days: those of visits that found a change at an unknown moment. The slope is convex and falls, so Newton's method never passes the root from a start on its left. As
     1/x - 1/2 < 1 / (exp(x) - 1) < 1/x, the root lies between the start and `most`.
     """
     pages = len(still)
@@ -161,10 +165,10 @@ def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: 
 
 
 def _certainty(x: Floats) -> Floats:
-    """The information of a change within an interval about the rate, as a share of that of its
-    moment.
+    """The information that a change within an interval gives about the rate, as a share of that of
+    a change at a known moment.
     """
-    half = np.minimum(x, 1400) / 2  # beyond, the share is 0 and the sine infinite
+    half = np.minimum(x, 1400) / 2  # for larger values the share is 0 and the sine infinite
     return (half / np.sinh(half)) ** 2
 
 

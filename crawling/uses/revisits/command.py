@@ -1,4 +1,4 @@
-"""`crawl freshness`: how fresh the pages of a crawl are, and when they are visited again."""
+"""`crawl freshness`: the freshness of a crawl's pages, and the times of their next visits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Expectations of a crawl's plan of revisits, and its pages by rate or by next visit."""
+"""The expected results of a crawl's plan of revisits, and its pages sorted by rate or by next
+visit.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan
 from serving.downloads import Download, row_file
 from serving.listing.columns import Column, columns_of, row_of
 
-#: rows of a query
+#: the number of rows that a query reads
 SLICE = 1_000
-#: digits of a key that PostgreSQL keeps in 64 bits
+#: the most digits of a key that PostgreSQL stores in 64 bits
 MOST_DIGITS = 18
 
 
 class RevisitSort(TextChoices):
-    """In which order pages are listed."""
+    """The orders in which pages are listed."""
 
     NEXT = "next", "Next visit first"
     RATE = "rate", "Changes most often first"
@@ -30,7 +32,7 @@ class RevisitSort(TextChoices):
 
 @dataclass(frozen=True)
 class FreshnessFigures:
-    """The figures of a crawl's pages, under one policy in the long run, or at one moment."""
+    """The figures for a crawl's pages, under one policy in the long run, or at one moment."""
 
     freshness: Annotated[
         float, Column("mean share of the time in which a page is as it was at its last visit")
@@ -77,10 +79,10 @@ COLUMNS = [name for name in columns_of(RevisitRow) if name != "id"]
 
 @dataclass(frozen=True)
 class CrawlFreshness:
-    #: the visits that the order allows; 0 if it has no budget, and nothing is planned
+    #: the visits a day that the order allows; 0 if it has no budget, and nothing is planned
     visits_a_day: int
     policy: str
-    #: None if no run has ended since, or the job is not done
+    #: None if no run has ended since the order was changed, or the job is not done
     plan: RevisitPlan | None
 
     @property
@@ -89,7 +91,7 @@ class CrawlFreshness:
 
     @property
     def policies(self) -> Mapping[str, FreshnessFigures]:
-        """The figures of each policy in the long run, with the same budget."""
+        """The figures of each policy in the long run, all with the same budget."""
         found = self.plan.policies if self.plan else {}
         return {name: FreshnessFigures(**means) for name, means in found.items()}
 
@@ -114,8 +116,8 @@ def list_revisits(
     after: str = "",
     most: int,
 ) -> tuple[list[RevisitRow], str | None]:
-    """Pages with this text in the address and of this host, and the key after which more follow.
-    Raises BadOrder, SearchTookTooLong.
+    """Pages of this host with this text in the address, and the key after which more follow. Raises
+    BadOrder or SearchTookTooLong.
     """
     found = PlannedRevisit.objects.filter(crawl=crawl)
     if text:
@@ -133,7 +135,7 @@ def list_revisits(
 def revisits_file(
     crawl: CrawlJob, kind: str, sort: RevisitSort, *, text: str = "", host: str = ""
 ) -> Download:
-    """All that `list_revisits` would list, as csv or jsonl."""
+    """A file with all pages that `list_revisits` would list, as csv or jsonl."""
     rows = _each(crawl, sort, text, host)
     return row_file(f"crawl-{crawl.pk}-freshness", kind, rows, COLUMNS)
 
@@ -149,9 +151,9 @@ def _each(crawl: CrawlJob, sort: RevisitSort, text: str, host: str) -> Iterator[
 def _sorted(
     found: QuerySet[PlannedRevisit], sort: RevisitSort, is_search: bool
 ) -> QuerySet[PlannedRevisit]:
-    """Sorts in the order of an index, but not for a search: PostgreSQL would expect to meet enough
-    matching rows soon, and would read all rows in that order, four times as slowly, if there are
-    none.
+    """The pages sorted in the order of an index, but not for a search: PostgreSQL would expect to
+    meet enough matching rows soon, and if there are none, would read all rows in that order, four
+    times as slowly.
     """
     if not is_search:
         return found.order_by(
@@ -168,7 +170,7 @@ def _key(row: PlannedRevisit, sort: RevisitSort) -> str:
 
 
 def _behind(sort: RevisitSort, after: str) -> Q:
-    """The condition, whose first part lets the index begin there."""
+    """The condition for pages after a place. Its first part is where the index begins."""
     value, _, key = after.partition("_")
     if not (key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS):
         raise _no_key()

@@ -1,4 +1,4 @@
-"""The history of a crawl's pages in its stored runs: when each was requested, and its content."""
+"""The history of a crawl's pages in its stored runs: the time of each request, and the content."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.revisits.change_rate import Visits
 
-#: the latest runs of a crawl
+#: the number of a crawl's latest runs that are read
 MOST_RUNS = 1000
-#: among which a complete one is sought
+#: the number of latest runs among which a complete one is sought
 LATEST = 10
-#: the latest visits of a page; with more visits, a change of the rate is noticed later
+#: the number of a page's latest visits that are read; with more visits, a change of the rate would
+#: be noticed later
 MOST_VISITS = 50
 ROWS_AT_A_TIME = 5_000
 
-#: Moments in days since 1970. A page that was taken over without a visit says only that the page is
-#: there, and only in the latest runs. Sitemaps and feeds are no documents of a plan: they say what
-#: is new.
+#: Moments are in days since 1970. A page that was taken over without a visit says only that the
+#: page exists, and counts only in the latest runs. Sitemaps and feeds are not planned, since they
+#: announce what is new.
 ANSWERS = """
 SELECT u.fingerprint, u.url, h.name, r.number,
     p.reused_from IS NULL,
@@ -53,14 +54,14 @@ class RunAnswer(NamedTuple):
     url: str
     host: str
     run: int
-    #: by its server in this run
+    #: whether the server was asked in this run
     is_visit: bool
     is_document: bool
     at: float
     digest: bytes
     last_modified: float | None
     expires: float | None
-    #: as a sitemap of the run states
+    #: the time of the last change, as a sitemap of the run states it
     modified: float | None
 
 
@@ -74,20 +75,22 @@ def _counts() -> array[int]:
 
 @dataclass
 class VisitHistory:
-    """Pages in order of their fingerprints, an element each; moments in days since 1970."""
+    """Pages in the order of their fingerprints, as arrays with an element for each; moments are in
+    days since 1970.
+    """
 
-    #: when the last run ended of those that were read
+    #: the end of the last run that was read
     ended_at: datetime | None = None
     fingerprints: array[int] = field(default_factory=_counts)
     urls: list[str] = field(default_factory=list)
     hosts: list[str] = field(default_factory=list)
-    #: the latest visit
+    #: the time of the latest visit
     visited: array[float] = field(default_factory=_floats)
-    #: the time until which its answer counts as fresh; NaN if unknown
+    #: the time until which the latest answer counts as fresh; NaN if unknown
     expires: array[float] = field(default_factory=_floats)
-    #: whether it was changed since, as a sitemap states
+    #: whether the page was changed since, as a sitemap states
     is_outdated: list[bool] = field(default_factory=list)
-    #: when the first visit was, and each that requested a page again
+    #: the time of the earliest visit that requested a page again
     began: float = inf
     at: array[float] = field(default_factory=_floats)
     #: the columns of `Visits`
@@ -97,8 +100,8 @@ class VisitHistory:
     age: array[float] = field(default_factory=_floats)
 
     def add(self, visits: Sequence[RunAnswer], modified: float | None) -> None:
-        """Add a page with its visits, the latest last, at least one, and when it was changed last
-        as a sitemap states.
+        """Add a page with its visits (at least one, the latest last), and the time of its last
+        change as a sitemap states it.
         """
         latest, page = visits[-1], len(self.urls)
         self.fingerprints.append(latest.fingerprint)
@@ -134,10 +137,10 @@ def ended_runs(crawl: CrawlJob | int) -> QuerySet[Run]:
 
 
 def read_history(crawl: CrawlJob) -> VisitHistory:
-    """The crawl's pages: those whose latest answer is a document.
+    """The crawl's pages whose latest answer is a document.
 
-    A page that a later complete run did not meet is gone; a page that a limit kept out of a run
-    stays.
+    A page that a later complete run did not meet is left out. A page that a limit excluded from a
+    run stays.
     """
     runs = list(ended_runs(crawl)[:MOST_RUNS])
     since = next((run.number for run in runs[:LATEST] if is_complete(run)), 0)

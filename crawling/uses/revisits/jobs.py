@@ -1,7 +1,7 @@
 """The background job that plans the revisits of a crawl, with a grant of memory.
 
-Its turn is among those of crawls: it works for seconds, and would lose its data if it gave the
-memory back before the plan is stored. Without a grant it waits.
+It waits for its grant among crawls, and not behind them: it works for only a few seconds, and would
+lose its data if it gave the memory back before the plan is stored.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits, release_orphaned_grant, temporary_grant
 from crawling.models import BackgroundJob, Page, Run
 
-#: the memory of any plan, and the bytes for a page: for a million, 410 MiB were measured, and 50
-#: more for the ends of intervals
+#: the memory for any plan, and the bytes for each page: for a million pages, 410 MiB were measured,
+#: and 50 more for the ends of intervals
 LEAST_MIB, BYTES_OF_A_PAGE = 64, 450
-#: as that of a new crawl
+#: the priority of a new crawl
 PRIORITY = 0
 WAIT_SECONDS = 30.0
 
@@ -45,7 +45,7 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def mebibytes_of(crawl_id: int) -> int:
-    """The memory that planning takes, or all of the pool's."""
+    """The memory that planning needs, or all memory of the pool if that is less."""
     from crawling.uses.revisits.history import ended_runs
 
     latest = ended_runs(crawl_id).first()
@@ -71,7 +71,7 @@ REVISITS = JobKind(
     label="plan of revisits",
     done="planned",
     work=_work,
-    effects=OF_ROWS,  # a withdrawal itself drops the plans for its pages
+    effects=OF_ROWS,  # a withdrawal itself deletes the plans for its pages
     queue=IDLE,
     scope=JobScope.CRAWL,
     due=_due,

@@ -1,4 +1,4 @@
-"""How fresh the pages of a crawl are, as a page."""
+"""The page about the freshness of a crawl's pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from serving.list_choices import choices_of
 from serving.requests import asked_text
 
 ROWS = 50
-#: hosts that the page shows; JSON has all that the plan has
+#: the number of hosts that the page shows; JSON has all hosts of the plan
 HOSTS = 50
 
 
@@ -67,7 +67,7 @@ def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
 
 
 def _asked(request: HttpRequest) -> tuple[RevisitSort, str, str]:
-    """The order of the list, a part of the addresses, and their host."""
+    """The order of the list, a part of the addresses, and the host, as the request states them."""
     asked = request.GET.get("sort", "")
     sort = RevisitSort(asked) if asked in RevisitSort.values else RevisitSort.NEXT
     text, host = (asked_text(request.GET, name, most=300) for name in ("q", "host"))

@@ -1,4 +1,4 @@
-"""The plan of when the pages of a crawl are visited again, which is made after each run."""
+"""The plan of the times at which a crawl's pages are visited again. It is made after each run."""
 
 from __future__ import annotations
 
@@ -35,22 +35,23 @@ logger = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 
-#: changes a day of an unknown page in an unknown crawl
+#: the assumed rate, in changes a day, of an unknown page in an unknown crawl
 USUAL_RATE = 1 / 30
-#: The history of the crawl's other pages counts as half a change of each.
+#: the weight of the history of the crawl's other pages: half a change of each page
 WEIGHT = 0.5
-#: visits count in the budget for this time, and take at most this much of the time after them
+#: the days for which visits count in the budget, and the most days after a visit that it may take
+#: from the budget
 DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0
-#: hosts of which a plan has sums
+#: the most hosts for which a plan has sums
 MOST_HOSTS = 500
 SECONDS_A_DAY = 86400
-#: the year 9000
+#: the year 9000, in days since 1970
 LAST_DAY = 365.25 * 7030
 
 
 class PageFreshness(NamedTuple):
-    """For each page, the probability that it is unchanged since its last visit, and the mean days
-    since its first change.
+    """For each page, the probability that it is unchanged since its last visit, and the mean number
+    of days since its first change.
     """
 
     freshness: Floats
@@ -75,8 +76,8 @@ def plan_crawl(crawl_id: int) -> None:
 def prior_of(visits: Visits) -> Prior:
     """The prior for an unknown page, from all pages of a crawl together.
 
-    Its weight never exceeds one unchanged visit after a mean time, or a day, so that pages that
-    change far more often than others are soon known.
+    Its weight never exceeds that of one unchanged visit after a mean time, or after a day, so that
+    pages that change far more often than others are soon recognised.
     """
     days = float(visits.days.sum())
     rate = (int(visits.changed.sum()) + WEIGHT) / (days + WEIGHT / USUAL_RATE)
@@ -85,7 +86,9 @@ def prior_of(visits: Visits) -> Prior:
 
 
 class _CrawlPlan:
-    """The estimates and the visits that follow from a history; arrays have an element a page."""
+    """The estimates and the visits that follow from a history. Arrays have an element for each
+    page.
+    """
 
     def __init__(self, crawl: CrawlJob, run: Run, history: VisitHistory, now: datetime) -> None:
         self._crawl, self._run, self._history, self._now = crawl, run, history, now
@@ -105,32 +108,34 @@ class _CrawlPlan:
         return self._now.timestamp() / SECONDS_A_DAY
 
     def _counts(self) -> tuple[Floats, Floats]:
-        """The visits of each page, and those that found it changed."""
+        """The number of visits of each page, and of visits that found it changed."""
         page, pages = self._visits.page, len(self._visited)
         return _sums(page, np.ones(len(page)), pages), _sums(page, self._visits.changed, pages)
 
     def _next_visits(self) -> Floats:
         """The next visit of each page, in days since 1970."""
         # Pages that were visited together, as by a run without a plan, are visited again at
-        # different times: otherwise none is due until all are, and the budget goes unspent.
+        # different times. Otherwise no page would be due until all are, and the budget would not be
+        # used up.
         are_together = visits_near(self._visited) > self._budget
         share = shares_of_wait(self._history.fingerprints, self._counts()[0])
         waits = self._waits * np.where(are_together, share, 1.0)
         expires = np.minimum(self._history.expires, self._visited + self._longest)
-        wanted = np.fmax(self._visited + waits, expires)  # of a NaN the other
+        # if one value is NaN, this gives the other
+        wanted = np.fmax(self._visited + waits, expires)
         wanted = np.where(self._history.is_outdated, self._visited, wanted)
         return spread(wanted, self._budget, self._budget_start())
 
     def _budget_start(self) -> float:
-        """The time until which the visits of the last days have spent the budget. Unspent visits
-        are spent later: each run makes up for the time since the run before.
+        """The time until which the visits of the last days have used up the budget. Unused visits
+        are made later: each run makes up for the time since the previous run.
         """
         began = max(self._history.began, self._today - DAYS_COUNTED)
         visits = np.array(self._history.at, np.float64)
         return spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of `PlannedRevisit`, made from some pages at a time: all at once would take
+        """The rows of `PlannedRevisit`, made from some pages at a time. All at once would take
         three times the memory of the history.
         """
         history, counts, next_visits = self._history, self._counts(), self._next_visits()
@@ -176,7 +181,7 @@ class _CrawlPlan:
         )
 
     def _hosts(self, at_end: PageFreshness, later: PageFreshness) -> list[dict[str, Any]]:
-        """Sums and means of the hosts with the most pages."""
+        """Sums and means for the hosts with the most pages."""
         numbers: dict[str, int] = {}
         for host in self._history.hosts:
             numbers.setdefault(host, len(numbers))
@@ -210,11 +215,11 @@ def _sums(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
 
 
 def _means(expected: PageFreshness) -> dict[str, float]:
-    """The means over all pages; 0 without pages."""
+    """The means over all pages; 0 if there are none."""
     pages = max(1, len(expected.freshness))
     return {name: float(values.sum() / pages) for name, values in expected._asdict().items()}
 
 
 def _moment(days: float) -> datetime:
-    """The time, no later than a database and Python can represent."""
+    """The time, limited to what a database and Python can represent."""
     return datetime.fromtimestamp(min(days, LAST_DAY) * SECONDS_A_DAY, UTC)

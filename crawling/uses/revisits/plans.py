@@ -1,4 +1,4 @@
-"""The rows of plans: which crawls are due, what is stored, what is dropped."""
+"""The rows of plans: which crawls need one, which rows are stored, and which are deleted."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ROWS_AT_A_TIME = 10_000
 
 
 def crawls_to_plan() -> list[int]:
-    """The ids of crawls whose order has a budget of visits, and of which a run has ended since they
-    were planned.
+    """The ids of crawls whose order has a budget of visits, and a run of which has ended since the
+    latest plan.
     """
     ended = Run.objects.filter(
         crawl=OuterRef("pk"),
@@ -34,7 +34,7 @@ def crawls_to_plan() -> list[int]:
 
 
 def withdrawals_of(crawl_id: int) -> list[tuple[int, datetime | None]]:
-    """A list that changes as soon as pages are withdrawn or restored."""
+    """A list that changes whenever pages are withdrawn or restored."""
     rows = Withdrawal.objects.filter(crawl=crawl_id).order_by("pk")
     return list(rows.values_list("pk", "undone_at"))
 
@@ -45,8 +45,8 @@ def store_plan(
     reuse: Mapping[str, Any],
     withdrawals: list[tuple[int, datetime | None]],
 ) -> bool:
-    """Replace the stored plan. Return whether it is stored: not if the crawl was deleted, or if the
-    order's `reuse` or `withdrawals` have changed since its pages were read.
+    """Replace the stored plan. Return False without storing if the crawl was deleted, or if the
+    order's `reuse` or `withdrawals` have changed since the pages were read.
 
     The locks of the runs keep pages from being withdrawn before this is committed; a later
     withdrawal removes the rows.
@@ -73,7 +73,7 @@ def store_plan(
 
 
 def plan_anew(crawl: CrawlJob) -> None:
-    """Plan the revisits of a crawl again by its present order, which may have none. To be called in
+    """Plan the revisits of a crawl again by its current order, which may have none. To be called in
     the transaction that edits the order.
     """
     plan = RevisitPlan.objects.filter(crawl=crawl)
@@ -85,8 +85,8 @@ def plan_anew(crawl: CrawlJob) -> None:
 
 
 def forget_revisits(crawl: CrawlJob, rule: UrlRule) -> None:
-    """Drop the plans for pages that a rule covers, and let the rest be planned again. To be called
-    in the transaction that withdraws the pages.
+    """Delete the plans for pages that a rule covers, and let the remaining ones be planned again.
+    To be called in the transaction that withdraws the pages.
     """
     rows = PlannedRevisit.objects.filter(crawl=crawl).values_list("pk", "url")
     gone = [pk for pk, url in rows.iterator() if rule.covers(url)]

@@ -1,11 +1,11 @@
-"""How often to visit each page with a budget of visits a day.
+"""The rate at which to visit each page with a budget of visits a day.
 
-A page that changes at a rate and is visited at a rate, both Poisson processes, is fresh for the
+If changes and visits of a page are Poisson processes with these rates, the page is fresh for the
 share visits / (visits + changes) of the time. `optimal_rates` makes the weighted mean of these
 shares as large as possible (Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal
-policies for crawling", 2018). The other policies are there to be compared.
+policies for crawling", 2018). The other policies are for comparison.
 
-All rates are a day. Arrays have an element a page.
+All rates are per day. Arrays have an element for each page.
 """
 
 from __future__ import annotations
@@ -19,19 +19,16 @@ Floats = NDArray[np.float64]
 
 
 def optimal_rates(changes: Floats, weights: Floats, budget: float) -> Floats:
-    """The visits of each page that make the sum of weights * freshness largest, given their sum.
+    """The visits of each page that maximize the sum of weights * freshness, given the sum of all visits.
 
-    A page that never changes or has no weight gets none; of others those that change too often for
-    the budget get none, either. The sum is the budget if any page has both changes and weight.
+    A page that never changes or has no weight gets no visits; neither does a page that changes too often for the budget. The sum is the budget if any page has both changes and weight.
 
     The pages that are visited are the first by the gain of their first visit, weights / changes.
     With q = sqrt(weights / changes) in falling order, page i of k gets
 
         changes_i * (q_k * budget - d_k + (budget + c_k) * (q_i - q_k)) / s_k
 
-    where c_k and s_k are the sums of changes and changes * q over the k pages, and d_k that of
-    changes * (q - q_k); k is the last for which q_k * budget > d_k. No difference of sums is
-    taken, so that rates of any magnitudes lose no digits. O(n log n).
+    where c_k, s_k and d_k are the sums of changes, of changes * q and of changes * (q - q_k) over the k pages, and k is the last number with q_k * budget > d_k. No difference of sums is taken, so that rates of any magnitude lose no digits. O(n log n).
     """
     _check(changes, weights, budget)
     rates = np.zeros_like(changes)
@@ -52,19 +49,21 @@ def optimal_rates(changes: Floats, weights: Floats, budget: float) -> Floats:
 
 
 def uniform_rates(changes: Floats, budget: float) -> Floats:
-    """Each page as often as any other."""
+    """The same number of visits for each page."""
     _check(changes, changes, budget)
     return np.full_like(changes, budget / max(1, len(changes)))
 
 
 def proportional_rates(changes: Floats, budget: float) -> Floats:
-    """A page that changes twice as often is visited twice as often; none if no page changes."""
+    """Visits in proportion to changes: a page that changes twice as often is visited twice as
+    often. None if no page changes.
+    """
     _check(changes, changes, budget)
     total = changes.sum()
     return changes * (budget / total) if total else np.zeros_like(changes)
 
 
-#: the visits of each page by its changes and the budget, by the names that orders have for them
+#: functions from changes and budget to visits, by the names of policies in orders
 POLICIES: Mapping[str, Callable[[Floats, float], Floats]] = {
     "optimal": lambda changes, budget: optimal_rates(changes, np.ones_like(changes), budget),
     "uniform": uniform_rates,
@@ -73,8 +72,8 @@ POLICIES: Mapping[str, Callable[[Floats, float], Floats]] = {
 
 
 def rates_by(policy: str, changes: Floats, budget: float, *, least: float) -> Floats:
-    """The visits of each page by a policy that gives no page fewer than `least`: pages below get
-    `least`, and the rest of the budget is divided again among the others.
+    """The visits of each page by a policy, but at least `least` for each page. Pages that would get
+    fewer get `least`, and the rest of the budget is divided again among the others.
 
     For the optimal policy this is the optimum under that condition. If the budget does not suffice,
     all pages get the same.
@@ -99,7 +98,9 @@ def freshness(changes: Floats, visits: Floats) -> Floats:
 
 
 def age(changes: Floats, visits: Floats) -> Floats:
-    """The mean days since the first change that no visit has seen; infinite without visits."""
+    """The mean number of days since the first change that no visit has seen; infinite without
+    visits.
+    """
     stale = np.divide(changes, changes + visits, out=np.zeros_like(changes), where=changes > 0)
     with np.errstate(divide="ignore"):
         return np.divide(stale, visits, out=stale, where=stale > 0)
@@ -111,8 +112,8 @@ def freshness_after(changes: Floats, days: Floats) -> Floats:
 
 
 def age_after(changes: Floats, days: Floats) -> Floats:
-    """The mean days since the first change within this number of days; 0 for a page that never
-    changes.
+    """The mean number of days since the first change, after `days` days without a visit; 0 for a
+    page that never changes.
     """
     changed = -np.expm1(-changes * days)
     return days - np.divide(changed, changes, out=days.copy(), where=changes > 0)

@@ -1,6 +1,6 @@
-"""When each page is visited next with a budget of visits a day.
+"""The time of each page's next visit with a budget of visits a day.
 
-Moments are in days, from any zero. Each visit takes its share of a day, one after the other.
+Moments are in days, from any zero. Visits follow one another, and each takes its share of a day.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: a fraction whose multiples are spread evenly between whole numbers, however many there are
+#: a fraction whose multiples are spread evenly between whole numbers, however many multiples are
+#: taken
 GOLDEN = 0.6180339887
 
 
 def spread(wanted: Floats, budget: float, start: float) -> Floats:
-    """The moment of each visit: when it is wanted or as soon after it as the budget allows.
+    """The moment of each visit: the wanted moment, or the first one after it that the budget
+    allows.
 
-    budget: visits a day, above 0. start: from when on it counts.
+    budget: visits a day, above 0. start: the moment from which the budget counts.
 
-    Visits that are wanted first come first, equal ones in their order; none is before `start`.
-    Between any two moments are at most as many visits as the budget has for the days between them,
-    plus one. O(n log n).
+    Visits that are wanted earlier come first, equal ones in the given order, and none before
+    `start`. The number of visits between any two moments is at most the budget for the days between
+    them, plus one. O(n log n).
     """
     order = np.argsort(wanted, kind="stable")
     number = np.arange(len(wanted)) / budget
@@ -34,10 +36,11 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
 
 
 def shares_of_wait(fingerprints: Sequence[int], visits: Floats) -> Floats:
-    """The part of its wait that passes before each page's next visit, from 0 to below 1: evenly
-    spread among pages, and for each page among its visits, so that none has a short wait for ever.
+    """For each page, the part of its wait that passes before its next visit, from 0 to below 1. The
+    parts are evenly spread among pages, and for each page among its visits, so that no page always
+    has a short wait.
 
-    fingerprints: of 64 bits, with sign. visits: the number of visits of each page so far.
+    fingerprints: signed, of 64 bits. visits: the number of visits of each page so far.
     """
     first = np.array(fingerprints, np.float64) / 2.0**64 + 0.5
     shares: Floats = (first + GOLDEN * visits) % 1
@@ -45,20 +48,20 @@ def shares_of_wait(fingerprints: Sequence[int], visits: Floats) -> Floats:
 
 
 def visits_near(visits: Floats) -> Floats:
-    """The number of visits within half a day of each visit, with itself. O(n log n)."""
+    """The number of visits within half a day of each visit, including itself. O(n log n)."""
     moments = np.sort(visits)
     before, behind = (np.searchsorted(moments, visits + days) for days in (-0.5, 0.5))
     return (behind - before).astype(np.float64)
 
 
 def spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
-    """The moment until which visits have spent the budget, whose first day begins at `began`.
+    """The moment until which visits have used up the budget, whose first day begins at `began`.
 
-    visits: their moments, in any order, none before `began`. most: the most days after a visit that
-    are taken for visits above the budget.
+    visits: the moments of visits, in any order, none before `began`. most: the most days after a
+    visit that visits beyond the budget may take.
 
-    With each visit the moment moves on by its share of a day, if that is not too far ahead of the
-    visit. O(n log n).
+    Each visit moves the moment forward by its share of a day, unless the moment would be too far
+    ahead of the visit. O(n log n).
     """
     if not len(visits):
         return began

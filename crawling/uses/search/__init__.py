@@ -1,1 +1,3 @@
-"""The search index: the texts of stored pages, made from the files that lie beside the archive."""
+"""The search index with the texts of stored pages, made from the files of texts beside the
+archive.
+"""

@@ -1,7 +1,7 @@
 """`/api/v1/search`: stored pages of all crawls by their text."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from typing import Annotated, Any
 

@@ -39,13 +39,13 @@ def add_search_arguments(parser: ArgumentParser) -> None:
 
 
 def show_found(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Raises BadQuery, UnknownCrawl, UnknownRun."""
+    """Print the found pages. Raises BadQuery, UnknownCrawl or UnknownRun."""
     for line in search(options):
         out.write(line)
 
 
 def search(options: dict[str, Any]) -> Iterator[str]:
-    """Lines to be printed. Raises BadQuery, UnknownCrawl, UnknownRun."""
+    """The lines to be printed. Raises BadQuery, UnknownCrawl or UnknownRun."""
     crawl = find_crawl(options["crawl"]).pk if options["crawl"] else None
     names = ("run", "all_runs", "host", "type", "month", "language")
     wanted = SearchFilter(crawl, **{name: options[name] for name in names})

@@ -1,8 +1,8 @@
 """Checks whether the files of the search index are intact.
 
 tantivy can check its files, but not through its Python module. It writes a checksum to the end of
-each file of a segment, but none into the list of segments, which is compared with everything that
-is known from elsewhere.
+each file of a segment, but none into the list of segments, so that list is compared with all facts
+known from elsewhere.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from crawling.base.errors import IndexBroken
 from crawling.uses.search.schema import new_schema
 
 META = "meta.json"
-#: at the end of a file: a JSON object, its length, and a number by which tantivy knows it
+#: the end of a file: a JSON object, its length, and a number by which tantivy recognises it
 END, MAGIC = struct.Struct("<II"), 1337
 PIECE_BYTES = 1024 * 1024
 KEYS = {"index_settings", "segments", "schema", "opstamp"}
 SEGMENT_KEYS = {"segment_id", "max_doc", "deletes"}
 DELETES_KEYS = {"num_deleted_docs", "opstamp"}
-#: the name of the error that a fault of tantivy's own code raises; it is no Exception, and has no
-#: module
+#: the name of the error that a fault in tantivy's own code raises; it is no Exception, and belongs
+#: to no module
 PANIC = "PanicException"
-#: tantivy's own errors are ValueErrors; the others come from missing numbers and names
+#: tantivy's own errors are ValueErrors; the others are caused by missing numbers and names
 FAULTS = (OSError, ValueError, ArithmeticError, LookupError)
-#: tantivy never has more documents in a segment
+#: a limit on the documents of a segment that tantivy never reaches
 MOST_DOCUMENTS = 2**31
-#: inode, time of change, size
+#: inode, time of change, and size
 FileStamp = tuple[int, int, int]
 
 
@@ -52,7 +52,7 @@ def faults_as_damage() -> Iterator[None]:
 
 
 def stamp_of(file: Path) -> FileStamp | None:
-    """A stamp that changes with each change of a file; None if there is no file."""
+    """A stamp that changes with each change of a file. None if the file does not exist."""
     try:
         told = file.stat()
     except OSError:
@@ -61,9 +61,9 @@ def stamp_of(file: Path) -> FileStamp | None:
 
 
 def segment_sizes(folder: Path) -> dict[str, int]:
-    """How many documents each segment has, with deleted ones, by the name of its files.
+    """The number of documents in each segment, including deleted ones, by the name of its files.
 
-    Raises ValueError, OSError.
+    Raises ValueError or OSError.
     """
     meta = json.loads((folder / META).read_bytes())
     _expect(meta, KEYS | {"payload"} if "payload" in meta else KEYS)
@@ -85,7 +85,7 @@ def _expect(found: Any, keys: set[str]) -> None:
 
 
 def files_of(folder: Path, segments: dict[str, int]) -> list[Path]:
-    """All that a searcher of these segments reads."""
+    """All files that a searcher of these segments reads."""
     return [file for name in segments for file in sorted(folder.glob(f"{name}.*"))]
 
 
@@ -129,7 +129,7 @@ def _has_size(searcher: tantivy.Searcher, segment: int, size: int) -> bool:
 
 
 def _has(searcher: tantivy.Searcher, segment: int, number: int) -> bool:
-    """Whether a segment has a document with this number, which may be deleted."""
+    """Whether a segment has a document with this number, deleted or not."""
     try:
         searcher.doc(tantivy.DocAddress(segment, number))
     except ValueError:

@@ -1,7 +1,7 @@
 """The index of this machine: adding, removing and rebuilding.
 
-One process at a time writes; after a crash committed changes are there, and others are lost
-completely. A part is added as a whole or not at all, and adding it again is harmless.
+One process at a time writes. After a crash, committed changes are complete, and others are lost
+completely. A part is added completely or not at all, and adding it again is harmless.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from crawling.web.words import separated
 
 logger = logging.getLogger(__name__)
 
-#: the memory of the writer, which it fills before it writes a segment
+#: the memory that the writer fills before it writes a segment
 HEAP_BYTES = 64 * 1024 * 1024
 
 
 class TextsLost(OSError):
-    """The file of a part's texts is gone, or damaged."""
+    """The file with a part's texts is missing or damaged."""
 
 
 class IndexWriter:
-    """Adds and removes pages; changes are neither visible nor safe before `commit`."""
+    """Adds and removes pages. Changes are neither visible nor safe before `commit`."""
 
     def __init__(self, writer: tantivy.IndexWriter, schema: tantivy.Schema) -> None:
         self._writer, self._schema = writer, schema
 
     def add_part(self, part: LinksPart) -> int:
-        """Add the texts of a part's pages; earlier texts of the part or its pages are removed.
-        Returns how many pages it has.
+        """Add the texts of a part's pages. Earlier texts of the part or of its pages are removed.
+        Return the number of pages.
 
         Raises TextsLost, and OSError of the index.
         """
@@ -71,7 +71,7 @@ class IndexWriter:
             self._remove("part", part)
 
     def _remove(self, name: str, number: int) -> None:
-        # the writer's own way by a term finds no unsigned number
+        # deleting by a term, as the writer itself does, finds no unsigned number
         wanted = tantivy.Query.term_query(self._schema, name, number)
         self._writer.delete_documents_by_query(wanted)
 
@@ -102,7 +102,7 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
 
 @contextmanager
 def writing() -> Iterator[IndexWriter]:
-    """Write the index, which is made again if there is none or its files cannot be read.
+    """Write the index, which is made anew if it does not exist or its files cannot be read.
 
     Raises IndexBusy, OSError.
     """
@@ -115,16 +115,16 @@ def writing() -> Iterator[IndexWriter]:
 
 
 def repair() -> None:
-    """Make the index usable if its files cannot be read. Safe to repeat; the scheduler then lets
-    jobs add all texts again. Raises IndexBusy.
+    """Make the index usable if its files cannot be read. Safe to repeat. The scheduler then
+    requests jobs that add all texts again. Raises IndexBusy.
     """
     with writing():
         pass
 
 
 def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> int:
-    """Add parts that were read, and note each once it can be found. Return how many pages they
-    have.
+    """Add parts that were read, and record each once it can be found. Return the number of their
+    pages.
     """
     pages = 0
     for part in parts:
@@ -140,8 +140,9 @@ def add_unindexed(
     goes_on: Callable[[], bool] = lambda: True,
     added: Callable[[int, int], object] = lambda part, pages: None,
 ) -> bool:
-    """Add the parts that were read and are not in the index. Return whether all are added: not if
-    `goes_on` says no. A part whose texts cannot be read is read again. Safe to repeat.
+    """Add the parts that were read and are not in the index. Return whether all are added, which is
+    false if `goes_on` returned false. A part whose texts cannot be read is to be read again. Safe
+    to repeat.
 
     added: called with the id of each finished part, and the number of its pages. Raises IndexBusy,
     and OSError of the index.
@@ -161,7 +162,7 @@ def add_unindexed(
 
 
 def forget_abandoned() -> None:
-    """Take all abandoned parts out of the index. Safe to repeat. Raises IndexBusy."""
+    """Remove all abandoned parts from the index. Safe to repeat. Raises IndexBusy."""
     with writing() as index:
         parts = list(abandoned_parts().values_list("pk", flat=True))
         index.remove_parts(parts)
@@ -171,14 +172,14 @@ def forget_abandoned() -> None:
 
 def remove_texts(removed: Callable[[], Iterator[int]]) -> None:
     """Make the index anew if it has texts of these pages, by the ids of their URLs. Raises
-    IndexBusy, OSError.
+    IndexBusy or OSError.
     """
     if has_pages(removed()):
         rebuild()
 
 
 def has_pages(pages: Iterable[int]) -> bool:
-    """Whether the index has, or may still have in its files, the text of one of these pages."""
+    """Whether the index has the text of one of these pages, or may still have it in its files."""
     try:
         with faults_as_damage():
             if (index := open_index()) is None:
@@ -190,8 +191,8 @@ def has_pages(pages: Iterable[int]) -> bool:
 
 
 def rebuild() -> int:
-    """Make the index anew from the texts, so that no removed texts are left in its files; until
-    then the old index is searched. Returns how many parts it has.
+    """Make the index anew from the texts, so that its files contain no removed texts. Until then
+    the old index is searched. Return the number of parts.
 
     Raises IndexBusy, OSError.
     """

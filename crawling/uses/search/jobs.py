@@ -1,4 +1,4 @@
-"""The background jobs that keep the search index of a machine."""
+"""The background jobs that maintain the search index of a machine."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from crawling.jobs.kinds import KEPT_DAY, KEPT_HOUR, OF_ROWS, DueJob, JobKind, J
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import JobWaits, RunningJob
 
-#: the memory before a segment is written, with a part's texts
+#: for the memory that is filled before a segment is written, and a part's texts
 MEMORY_MIB = 96
-#: the cache key for a user who searches
+#: the cache key of a mark that a user is searching
 SEARCHED = "searched"
 
 
 def request_indexing() -> None:
-    """Let a background job add read texts to the search index of this machine."""
+    """Request a background job that adds texts to the search index of this machine."""
     if unindexed_parts().exists():
         request_job(INDEXING, None, by=None, subject=_index().subject)
 
 
 def lag_of_search(runs: Collection[int]) -> Lag:
-    """How far the index lags behind the pages of these runs, for a user who searches them: the job
-    that updates it then comes first.
+    """The lag of the index behind the pages of these runs, for a user who searches them. The job
+    that updates the index is therefore put first.
     """
     lag = lag_of_runs(sorted(runs), Derived.SEARCH)
-    with suppress(RedisError):  # then it comes in its order
+    with suppress(RedisError):  # without Redis the job comes in its usual order
         if not lag.complete and cache.add(SEARCHED, True, timeout=LOOKED_AT_SECONDS):
             request_indexing()
             for job in open_jobs().filter(kind=INDEXING.name):
@@ -44,18 +44,18 @@ def lag_of_search(runs: Collection[int]) -> Lag:
 
 
 def forget_pages(removed: Callable[[], Iterator[int]]) -> None:
-    """Remove texts whose records have left the archive. Raises IndexBusy, OSError."""
+    """Remove texts whose records have left the archive. Raises IndexBusy or OSError."""
     from crawling.uses.search.index import remove_texts
 
     remove_texts(removed)
 
 
 def request_repair() -> None:
-    """Let a background job make the search index of this machine usable."""
+    """Request a background job that makes the search index of this machine usable."""
     request_job(INDEX_REPAIR, None, by=None, subject=_index().subject)
 
 
-# Modules that read documents, or the index, are imported by the functions that need them.
+# modules that read documents, or the index, are imported by the functions that need them
 
 
 def _add(job: RunningJob) -> JobResult:
@@ -95,7 +95,7 @@ def _repair(job: RunningJob) -> JobResult:
 
 
 def _written(write: Callable[[], None]) -> JobResult:
-    """Raises JobWaits while another process writes the index."""
+    """Write to the index. Raises JobWaits while another process writes it."""
     from crawling.uses.search.folder import IndexBusy
 
     try:
@@ -114,7 +114,7 @@ INDEXING = JobKind(
     label="texts added to the search index",
     done="added",
     work=_add,
-    # deleted or withdrawn texts leave the index by separate jobs
+    # separate jobs remove deleted or withdrawn texts from the index
     effects=OF_ROWS,
     queue=IDLE,
     scope=JobScope.INSTALLATION,
@@ -122,7 +122,7 @@ INDEXING = JobKind(
     due=_unindexed,
     kept=KEPT_HOUR,
 )
-#: the job that does the work of all abandoned parts
+#: the job that removes all abandoned parts
 FORGETTING = JobKind(
     name="forgotten-texts",
     label="removal of texts from the search index",

@@ -1,4 +1,4 @@
-"""The open index of a searching process, which follows commits."""
+"""The open index of a searching process, which follows the commits of other processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crawling.web.words import STEMMERS
 
 logger = logging.getLogger(__name__)
 
-#: the most values of one count
+#: the most values that one field is counted by
 MOST_VALUES = 60_000
 
 
@@ -29,15 +29,15 @@ MOST_VALUES = 60_000
 class IndexView:
     schema: tantivy.Schema
     searcher: tantivy.Searcher
-    #: the ids of the runs that it has pages of
+    #: the ids of the runs of which it has pages
     runs: frozenset[int]
-    #: the languages of fields that are not empty
+    #: the languages whose fields are not empty
     languages: Sequence[str]
 
 
 class OpenIndex:
-    """Shared by the threads of a process. A look at a changed index takes milliseconds, and 0.4 s
-    for each unchecked gigabyte; any other takes almost no time.
+    """The open index, shared by the threads of a process. A look at a changed index takes
+    milliseconds, and 0.4 s for each unchecked gigabyte. Any other look takes almost no time.
     """
 
     def __init__(self) -> None:
@@ -47,8 +47,8 @@ class OpenIndex:
         self._view: IndexView | None = None
 
     def look(self) -> IndexView | None:
-        """The index; None if this machine has none. Raises IndexBroken; a background job repairs
-        it.
+        """The index. None if this machine has none. Raises IndexBroken if a background job has to
+        repair it.
         """
         with self._lock, self._mended():
             folder = index_folder()
@@ -60,7 +60,7 @@ class OpenIndex:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read the index from `look`. Raises IndexBroken, too."""
+        """Read the index that `look` returned. Raises IndexBroken, too."""
         with self._mended(), faults_as_damage():
             yield
 
@@ -91,8 +91,8 @@ def _view(files: FileChecks) -> IndexView | None:
 def counts_of(
     searcher: tantivy.Searcher, query: tantivy.Query, most: Mapping[str, int]
 ) -> dict[str, list[tuple[Any, int]]]:
-    """For some fields, how many found documents have each value, the most common first, up to a
-    limit for each field.
+    """For some fields, the number of found documents with each value, the most common values first,
+    up to a limit for each field.
     """
     asked = {name: {"terms": {"field": name, "size": size}} for name, size in most.items()}
     told = searcher.aggregate(query, asked)

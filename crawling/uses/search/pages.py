@@ -1,4 +1,4 @@
-"""The page of the search of texts."""
+"""The page for searching texts."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import asked_text
 
 LARGEST = 2**31 - 1
-#: crawls that the form offers; the filters beside what was found lead to others
+#: the most crawls that the form offers; the filters beside the results lead to others
 MOST_CRAWLS = 100
-#: types of documents with texts that the form offers
+#: the types of documents with texts that the form offers
 TYPES = ("text/html", "application/pdf", "text/plain", "application/json", "application/rss+xml")
-#: numbers of pages that are shown on each side of the present one
+#: the number of page numbers that are shown on each side of the current one
 AROUND = 3
 FILTERS = ("crawl", "run", "host", "type", "month", "language")
 
 
 @authenticated(needs="crawling.view_crawljob")
 def show(request: AuthenticatedRequest) -> HttpResponse:
-    """Pages with the words of `?q=`, the best first, with filters; `?after=` is the number of pages
-    to skip.
+    """Show pages with the words of `?q=`, the best first, with filters. `?after=` is the number of
+    pages to skip.
     """
     text = asked_text(request.GET, "q", most=LONGEST_QUERY)
     wanted, before = _filter(request.GET), min(_number(request.GET, "after") or 0, MOST_BEFORE)
@@ -79,7 +79,7 @@ def _filter(query: QueryDict) -> SearchFilter:
 
 
 def _crawls(wanted: SearchFilter) -> list[tuple[int, str]]:
-    """Ids and names of the crawls to choose from: the latest ones, and the chosen one."""
+    """Ids and names of the crawls that the form offers: the latest ones, and the chosen one."""
     rows = CrawlJob.objects.order_by("-pk").values_list("pk", "name")
     found = dict(rows[:MOST_CRAWLS])
     if wanted.crawl and wanted.crawl not in found:
@@ -88,8 +88,9 @@ def _crawls(wanted: SearchFilter) -> list[tuple[int, str]]:
 
 
 def page_numbers(count: int, before: int) -> list[tuple[int | None, int]]:
-    """Numbers of pages of hits and how many hits come before each: the first, those around the
-    present one, and the last that can be requested; None if some are left out.
+    """The numbers of pages of results, each with the number of results before it: the first, those
+    around the current one, and the last that can be requested. None stands for numbers that are
+    left out.
     """
     last = min((count - 1) // ROWS, MOST_BEFORE // ROWS)
     here = before // ROWS
@@ -139,7 +140,7 @@ def _shown(
 
 
 def _with(request: AuthenticatedRequest, name: str, value: str) -> str:
-    """The address of the list's beginning with a filter."""
+    """The address of the beginning of the list with a filter added."""
     query = request.GET.copy()
     query.pop("after", None)
     query[name] = value
@@ -147,8 +148,8 @@ def _with(request: AuthenticatedRequest, name: str, value: str) -> str:
 
 
 def _without(request: AuthenticatedRequest, name: str) -> str:
-    """The address of the list's beginning without a filter; a run's filter goes with its
-    crawl's.
+    """The address of the beginning of the list without a filter. Without the crawl there is no
+    filter by run, either.
     """
     query = request.GET.copy()
     for one in (name, "after", *(["run"] if name == "crawl" else [])):

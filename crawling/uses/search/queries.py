@@ -1,7 +1,7 @@
-"""The text that a user types, as a query of the index. No Django, no files.
+"""A user's text as a query for the index. Uses neither Django nor files.
 
-Words are found in any order and form, all of them; "words in quotes" as a phrase; -word excludes a
-word; and OR between two matches either.
+All words must occur, in any order and form. "Words in quotes" are a phrase, -word excludes a word,
+and OR between two words accepts either.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from crawling.base.errors import BadOrder
 from crawling.uses.search.schema import PARTS, analyzers, field_of
 from crawling.web.content.normal_text import searched_form
 
-#: the words of a query; each is asked of every field
+#: the most words of a query; each is searched in every field
 MOST_WORDS = 32
 OR, NOT, QUOTE = "OR", "-", '"'
-#: quotation marks that keyboards and editors put instead of "
+#: quotation marks that keyboards and editors use instead of "
 QUOTES = str.maketrans(dict.fromkeys("“”„«»", QUOTE))
 
 
@@ -38,12 +38,12 @@ class Term:
     is_excluded: bool = False
 
 
-#: terms of which one is enough
+#: terms, one of which must match
 Clause = tuple[Term, ...]
 
 
 def read_query(text: str) -> list[Clause]:
-    """The clauses of a query, all of which a page must fulfil. Raises BadQuery."""
+    """The clauses of a query. A page must match all of them. Raises BadQuery."""
     clauses: list[Clause] = []
     joins = False
     for piece, is_phrase, is_excluded in _pieces(text.translate(QUOTES)):
@@ -70,7 +70,7 @@ def read_query(text: str) -> list[Clause]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool, bool]]:
-    """Each word or phrase, whether it is a phrase, and whether pages with it are left out."""
+    """Each word or phrase, with whether it is a phrase, and whether pages with it are excluded."""
     if text.count(QUOTE) % 2:
         raise BadQuery('A phrase has no end: add a " behind it, or remove the one before it.')
     is_excluded = False
@@ -79,7 +79,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool, bool]]:
             yield part, True, is_excluded
             is_excluded = False
             continue
-        # a - right before a quote belongs to the phrase
+        # a - directly before a quote belongs to the phrase
         is_excluded = part.endswith(NOT) and (len(part) == 1 or part[-2].isspace())
         for word in (part[:-1] if is_excluded else part).split():
             bare = word.lstrip(NOT)
@@ -89,7 +89,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool, bool]]:
 def query_of(
     clauses: Iterable[Clause], schema: tantivy.Schema, languages: Sequence[str]
 ) -> tantivy.Query:
-    """The query over fields of these languages. Raises BadQuery for a query without a word."""
+    """The query, in the fields of these languages. Raises BadQuery if it has no word."""
     found: list[tuple[Occur, Query]] = []
     for clause in clauses:
         terms = [term for term in (_term(one, schema, languages) for one in clause) if term]
@@ -103,7 +103,7 @@ def query_of(
 
 
 def _term(term: Term, schema: tantivy.Schema, languages: Sequence[str]) -> Query | None:
-    """The query of a word; None if it has no letters or digits."""
+    """The query for a word. None if it has no letters or digits."""
     found = []
     for language in languages:
         words = analyzers()[language].analyze(searched_form(term.text))
@@ -115,5 +115,5 @@ def _term(term: Term, schema: tantivy.Schema, languages: Sequence[str]) -> Query
                 else Query.phrase_query(schema, field, list(words))
             )
             found.append(Query.boost_query(query, boost))
-    # a page is as good as its best part, and a little better with a second one
+    # a page counts as much as its best part, and a little more with a second part
     return Query.disjunction_max_query(found, 0.1) if found else None

@@ -1,7 +1,7 @@
-"""The index's fields, and which words are in them.
+"""The index's fields, and the words in them.
 
-A page's text is in the fields of its language, whose words are stemmed; a query asks the fields of
-all languages that the index has, each with its own stems.
+A page's text is in the fields of its language, with stemmed words. A query searches the fields of
+all languages in the index, each with its own stems.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import tantivy
 
 from crawling.web.words import STEMMERS, word_analyzer
 
-#: parts of a page, and the weight of a word in each
+#: the parts of a page, with the weight of a word in each
 PARTS = {"title": 4.0, "headings": 2.0, "text": 1.0, "around": 0.3}
-#: the text as the page has it
+#: the field with the unchanged text of the page
 SHOWN = "shown"
-#: the fields of all other languages
+#: the name in the fields of all other languages
 OTHER = "other"
 FIELD_LANGUAGES = (*STEMMERS, OTHER)
 
@@ -27,12 +27,12 @@ def field_of(part: str, language: str) -> str:
 
 @cache
 def analyzers() -> dict[str, tantivy.TextAnalyzer]:
-    """The analyzers by language of fields: for questions and snippets."""
+    """The analyzers by the languages of fields, for queries and snippets."""
     return {language: word_analyzer(language) for language in FIELD_LANGUAGES}
 
 
 def new_schema() -> tantivy.Schema:
-    """The numbers are the rows' ids; `month` is like 2026-11."""
+    """The fields. Numbers are the ids of rows; `month` is like 2026-11."""
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("page", stored=True, indexed=True, fast=True)
     builder.add_unsigned_field("part", indexed=True)
@@ -43,7 +43,7 @@ def new_schema() -> tantivy.Schema:
     builder.add_text_field(
         "language", stored=True, fast=True, tokenizer_name="raw", index_option="basic"
     )
-    # snippets are made from it; searched texts have another form
+    # snippets are made from this text; searched texts are in a different form
     builder.add_bytes_field(SHOWN, stored=True, indexed=False)
     for language in FIELD_LANGUAGES:
         for part in PARTS:
@@ -58,8 +58,8 @@ def with_analyzers(index: tantivy.Index) -> tantivy.Index:
 
 
 def with_writing_analyzers(index: tantivy.Index) -> tantivy.Index:
-    """The index for texts that are separated into words already, for which tantivy takes twice as
-    long.
+    """The index, for adding texts that are already separated into words; tantivy itself would take
+    twice as long to separate them.
     """
     for language in FIELD_LANGUAGES:
         analyzer = word_analyzer(language, is_separated=True)

@@ -1,7 +1,7 @@
 """Find stored pages by their text: ranked, with snippets, and counted by crawl, host, type, month
 and language.
 
-The index may lag behind the database: each query reads from the database which runs exist, and
+The index may lag behind the database, so each query reads from the database which runs exist and
 which pages were withdrawn.
 """
 
@@ -28,19 +28,19 @@ from crawling.web.languages import NAMES
 from serving.listing.columns import Column
 
 ROWS = 20
-#: rows before these cost as much as those that are shown
+#: the most results that may be skipped, since they take as long as those that are shown
 MOST_BEFORE = 1_000
 LONGEST_QUERY = 500
 LIMITS = (
     f"Of an HTML page the first {OF_HTML:,} characters of its text are searched, of other "
     f"documents the first {OF_OTHERS:,}."
 )
-#: the fields of a page that are shown; a crawl's whole order would take longer to read than a
+#: the fields of a page that are shown, since reading a crawl's whole order would take longer than a
 #: search
 SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
-#: the fields by which the pages found are counted, and the most values of each
+#: the fields by which results are counted, with the most values of each
 COUNTED = {"crawl": 10, "host": 10, "type": 10, "month": 12, "language": 10}
-#: the fields by which the pages found are counted, and the words for them
+#: the fields by which results are counted, with their words
 WORDS = {
     "crawl": "Crawl",
     "host": "Host",
@@ -52,17 +52,17 @@ WORDS = {
 
 @dataclass(frozen=True)
 class SearchFilter:
-    """The filter besides the words; empty fields filter nothing."""
+    """The filter besides the words. Empty fields have no effect."""
 
     #: id of a crawl
     crawl: int | None = None
     #: number of a run of that crawl
     run: int | None = None
-    #: all runs of each crawl; otherwise the latest that has pages in the index
+    #: whether all runs of each crawl are searched, or only the latest run with pages in the index
     all_runs: bool = False
     host: str = ""
     type: str = ""
-    #: when the pages were fetched, like 2026-11
+    #: the month in which the pages were fetched, like 2026-11
     month: str = ""
     #: its code
     language: str = ""
@@ -82,21 +82,21 @@ class Hit:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The best pages from an offset on."""
+    """The best pages, from an offset on."""
 
     hits: Sequence[Hit] = ()
     count: int = 0
-    #: by what they are counted, the values and how many pages have each
+    #: for each field, its values with the number of pages
     counts: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
     milliseconds: int = 0
-    #: ids of the runs in question, also of those that are not in the index yet
+    #: ids of the searched runs, including runs that are not in the index yet
     runs: frozenset[int] = frozenset()
 
 
 def search_texts(
     text: str, wanted: SearchFilter, *, before: int = 0, most: int = ROWS
 ) -> SearchResult:
-    """The pages with a text. before: how many better ones are skipped.
+    """The pages with a text. before: the number of better pages that are skipped.
 
     Raises BadQuery, UnknownCrawl, UnknownRun, IndexBroken.
     """
@@ -128,7 +128,7 @@ def _word(value: str | float) -> str:
 
 
 def _runs(known: frozenset[int] | None, wanted: SearchFilter) -> frozenset[int]:
-    """The wanted runs of those in the index; None for all. Raises UnknownCrawl, UnknownRun."""
+    """The wanted runs among those in the index. None for all. Raises UnknownCrawl or UnknownRun."""
     runs = Run.objects.all() if known is None else Run.objects.filter(pk__in=known)
     if wanted.crawl is not None:
         if not CrawlJob.objects.filter(pk=wanted.crawl).exists():
@@ -149,7 +149,7 @@ def _filters(
 ) -> Iterator[tuple[Occur, Query]]:
     schema = view.schema
     if others := view.runs - runs:
-        # whichever are fewer
+        # whichever list is shorter
         is_short = len(runs) <= len(others)
         chosen = Query.term_set_query(schema, "run", sorted(runs if is_short else others))
         yield Occur.Must if is_short else Occur.MustNot, Query.const_score_query(chosen, 0.0)
@@ -202,7 +202,7 @@ class HitRow:
 
 
 def labelled(result: SearchResult) -> dict[str, list[ValueCount]]:
-    """The counts that are worth showing, with a label for each value. One query."""
+    """The counts that are worth showing, with a label for each value. Takes one query."""
     crawls = [int(value) for value, _ in result.counts.get("crawl", ())]
     names = dict(CrawlJob.objects.filter(pk__in=crawls).values_list("pk", "name"))
     labels: Mapping[str, Mapping[str, str]] = {

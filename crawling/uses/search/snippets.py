@@ -1,7 +1,7 @@
-"""The part of a page's text with the searched words, which are marked.
+"""The part of a page's text that contains the searched words, which are marked.
 
-tantivy reads each word of a text for that, 0.3 µs a character, so it gets only the block of a long
-text with the most of the words.
+For this tantivy reads each word of a text, which takes 0.3 µs a character. So of a long text it
+gets only the block with the most of the words.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from serving.listing.columns import Column
 SNIPPET_CHARACTERS = 240
 #: the most characters of a text from which a snippet is made
 BLOCK = 4_000
-#: endings of words differ: a block is found by the others' letters, and by so many at least
+#: the letters at the end of a word that are ignored when a block is sought, since endings differ,
+#: and the least number of letters that remain
 ENDING, LEAST_LETTERS = 3, 3
 
 
 @dataclass(frozen=True)
 class SnippetPart:
-    """A part of a snippet; the searched words are marked."""
+    """A part of a snippet. Parts with the searched words are marked."""
 
     text: str
     is_marked: Annotated[bool, Column("it is a word that was looked for")]
@@ -45,8 +46,8 @@ class SnippetWriter:
         self._generators: dict[str, tantivy.SnippetGenerator] = {}
 
     def snippet(self, document: tantivy.Document) -> Sequence[SnippetPart]:
-        """The snippet of a text; its beginning if it has none of the words; empty without a
-        text.
+        """The snippet of a text. The beginning of the text if it has none of the words; empty
+        without a text.
         """
         text = shown_text(document)
         if not text:
@@ -68,7 +69,7 @@ class SnippetWriter:
 
 
 def shown_text(document: tantivy.Document) -> str:
-    """The text of a found page, as on the page."""
+    """The text of a found page, unchanged."""
     return bytes(document.get_first(SHOWN) or b"").decode()
 
 
@@ -80,8 +81,8 @@ def _beginnings(clauses: Iterable[Clause]) -> Iterator[str]:
 
 
 def best_block(text: str, beginnings: Sequence[str]) -> str:
-    """The first of the blocks of a text that have the most words with these beginnings; a word
-    counts more behind a blank, where it begins for sure.
+    """The first of those blocks of a text that have the most words with these beginnings. A word
+    counts more after a blank, where it certainly begins.
     """
     blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
     return max(blocks, key=lambda block: _weight(searched_form(block), beginnings))
@@ -94,7 +95,9 @@ def _weight(block: str, beginnings: Sequence[str]) -> int:
 def _parts(
     snippet: tantivy.Snippet, folded: str, text: str, places: Sequence[int]
 ) -> Iterator[SnippetPart]:
-    """The original text of a snippet of the folded form. The places of words count bytes."""
+    """The original text for a snippet of the folded form. The places of words are counted in
+    bytes.
+    """
     fragment = snippet.fragment()
     words = [_in_characters(fragment, word.start, word.end) for word in snippet.highlighted()]
     if not words:

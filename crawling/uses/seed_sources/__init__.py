@@ -1,1 +1,3 @@
-"""Folders and feeds that give crawls seeds: kept, read at intervals, added."""
+"""Folders and feeds that give crawls seeds. They are stored, read at intervals, and their addresses
+added.
+"""

@@ -36,7 +36,7 @@ def add_seed_source_arguments(parser: ArgumentParser) -> None:
 
 
 def show_sources(options: Options, out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
+    """List or change sources. Raises CommandError or CrawlError."""
     try:
         out.write(seed_sources(find_crawl(options["crawl"]), options))
     except BadOrder as error:
@@ -44,7 +44,9 @@ def show_sources(options: Options, out: OutputWrapper) -> None:
 
 
 def seed_sources(crawl: CrawlJob, options: Options) -> str:
-    """Do what the options say and return what to print; without any, list. Raises CrawlError."""
+    """Apply the options and return the text to print; without options, the list. Raises
+    CrawlError.
+    """
     if options["remove"] is not None:
         remove_source(crawl, options["remove"], by=None)
         return _told({"removed": options["remove"]}, "It is removed; its start URLs stay.", options)

@@ -1,4 +1,6 @@
-"""A feed that gives seeds: fetched like any document, with a grant, and only if it has changed."""
+"""A feed that gives seeds. It is fetched like any document, with a grant, and only if it has
+changed.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,12 @@ from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import condition_headers, read_date, read_etag
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain, is_redirect, succeeded
 
-#: for the grant of a fetch
+#: the longest wait for the grant of a fetch
 WAIT_SECONDS = 20.0
 
 
 class FeedAnswer(NamedTuple):
-    """A feed as it came, and its validators (RFC 9110, section 8.8)."""
+    """A feed as received, with its validators (RFC 9110, section 8.8)."""
 
     #: addresses
     entries: list[str]
@@ -33,15 +35,15 @@ class FeedAnswer(NamedTuple):
 
 
 def fetch_feed(source: SeedSource) -> FeedAnswer | None:
-    """Fetch a source's feed; None: it has not changed since its validators were stored.
+    """Fetch a source's feed. None if it has not changed since its validators were stored.
 
-    Raises SeedsUnreadable, NoUnits.
+    Raises SeedsUnreadable or NoUnits.
     """
     order = _order_of(source)
     found: list[FeedAnswer | BadFeed] = []
     wanted = {"fetch_slots": 1, "dns_slots": 1, "memory": MIB_EACH, "bandwidth": KIB_PER_SECOND}
     reference = f"seeds-{source.pk}"
-    release_orphaned_grant(reference)  # of a job that was killed
+    release_orphaned_grant(reference)  # the grant of a job that was killed
     label = f"seed feed {source.pk}"
     moment = temporary_grant(wanted, label=label, reference=reference, wait_seconds=WAIT_SECONDS)
     asking, take = (

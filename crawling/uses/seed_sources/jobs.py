@@ -10,7 +10,7 @@ from crawling.jobs.running_job import RunningJob
 
 
 def _work(job: RunningJob) -> JobResult:
-    # what reads documents is imported by those who need it
+    # readers of documents are imported only where they are needed
     from crawling.uses.seed_sources.reading import read_source
 
     read_source(job.row.spec["source"])
@@ -29,7 +29,7 @@ SEED_SOURCE = JobKind(
     label="reading of a source of start URLs",
     done="read",
     work=_work,
-    effects=OF_ROWS,  # what it adds are seeds of a crawl
+    effects=OF_ROWS,  # the job adds seeds of a crawl
     seconds=15 * 60,
     queue=IDLE,
     scope=JobScope.INSTALLATION,

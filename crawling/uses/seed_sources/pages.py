@@ -1,4 +1,4 @@
-"""The sources on the page of a crawl's seeds: added, and removed."""
+"""The sources on the page of a crawl's seeds, where they are added and removed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crawling.uses.seed_sources.sources import (
 )
 from serving.access import AuthenticatedRequest, authenticated
 
-#: the digits of minutes, as they are typed
+#: the most digits of minutes, as entered
 MOST_DIGITS = 10
 
 
@@ -52,7 +52,7 @@ def create_seed_source(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def remove_seed_source(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
-    """The seeds and files of the source stay."""
+    """Remove a source. Its seeds and files stay."""
     with errors_told(request, CrawlError):
         remove_source(get_object_or_404(CrawlJob, pk=pk), number, by=request.user)
         messages.success(request, "The source is removed; its start URLs stay.")
@@ -70,7 +70,7 @@ urlpatterns = [
 
 
 def _sources(crawl: CrawlJob) -> Mapping[str, Any]:
-    """With an empty form for another."""
+    """The sources of a crawl, with an empty form for a further one."""
     return {
         "sources": SeedSource.objects.filter(crawl=crawl).select_related("created_by"),
         "folder": folder_of(crawl),

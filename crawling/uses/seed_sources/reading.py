@@ -1,6 +1,7 @@
-"""A background job: reads a source that is due, and makes its addresses seeds of its crawl.
+"""The work of a background job, which reads a source that is due and makes its addresses seeds of
+its crawl.
 
-It continues after a kill and can run twice: seeds that are known are not added again. Foreign
+The job continues after a kill and may run twice, since known seeds are not added again. Foreign
 documents are read here.
 """
 
@@ -24,11 +25,12 @@ from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_read,
 from crawling.uses.seed_sources.sources import folder_of
 from crawling.web.documents.json_feed import BadFeed
 
-#: addresses of one document; further ones are not tried
+#: the most refused addresses of one document; then its remaining addresses are not tried
 MOST_REFUSED = 100
-#: the time until the next reading, if this one is killed; doubled after each killed one in a row
+#: the time until the next reading if this one is killed, which doubles with each killed one in a
+#: row, and the longest such time
 PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(days=1)
-#: more doublings make no longer pause
+#: the most doublings; further ones would not lengthen the pause
 MOST_DOUBLINGS = 11
 
 
@@ -37,7 +39,7 @@ class SourceSeeds:
     added: int = 0
     #: a sentence for each invalid address, or one outside the scope
     refused: list[str] = field(default_factory=list)
-    #: addresses behind too many that were refused
+    #: the number of addresses that were not tried, because too many were refused
     untried: int = 0
 
     @property
@@ -47,8 +49,8 @@ class SourceSeeds:
 
 
 class SourceReading(NamedTuple):
-    """The result of reading a source: how many seeds, refusals, and the validators for the next
-    reading.
+    """The result of reading a source: the number of seeds, the refusals, and the validators for the
+    next reading.
     """
 
     added: int = 0
@@ -63,7 +65,7 @@ def due_sources() -> list[int]:
 
 
 def read_source(source_id: int) -> None:
-    """Read it, if it is still there and due."""
+    """Read a source, if it still exists and is due."""
     source = SeedSource.objects.select_related("crawl").filter(pk=source_id).first()
     if source is None or source.next_at > timezone.now():
         return
@@ -89,7 +91,9 @@ def read_source(source_id: int) -> None:
 
 
 def _begin(source: SeedSource) -> None:
-    """Let the next reading wait, in case this one is killed before it sets the time."""
+    """Set a later time for the next reading, in case this reading is killed before it sets the
+    time.
+    """
     before = source.unended
     values: dict[str, Any] = {
         "unended": min(before + 1, MOST_DOUBLINGS),
@@ -104,7 +108,7 @@ def _begin(source: SeedSource) -> None:
 
 
 def _read_folder(source: SeedSource) -> SourceReading:
-    """How many seeds all waiting files have added, and what was refused."""
+    """The number of seeds that the waiting files have added, and the refusals."""
     added, refused = 0, list[str]()
     for file in waiting_files(folder_of(source.crawl)):
         additions = SourceSeeds()
@@ -122,23 +126,24 @@ def _read_folder(source: SeedSource) -> SourceReading:
 
 
 def _read_feed(source: SeedSource) -> SourceReading:
-    """Read a feed; nothing if it has not changed. Raises SeedsUnreadable, NoUnits."""
+    """Read a feed. An empty result if it has not changed. Raises SeedsUnreadable or NoUnits."""
     answer = fetch_feed(source)
     if answer is None:
         return SourceReading(etag=source.etag, last_modified=source.last_modified)
     additions = SourceSeeds()
     _add(source, answer.entries, additions)
     if additions.sentences:
-        # The whole source is asked for again: refused entries may be in order at the next reading.
+        # the source is requested as a whole again, since refused entries may be valid at the next
+        # reading
         return SourceReading(additions.added, additions.sentences)
     return SourceReading(additions.added, [], answer.etag, answer.last_modified)
 
 
 def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> None:
-    """Add the valid seeds, and note why others are refused.
+    """Add the valid seeds, and note the reasons why others are refused.
 
-    They are added all at once; if there are mistakes, each half is tried, so that one mistake costs
-    no other address.
+    All are added at once. If there are mistakes, each half is tried separately, so that one mistake
+    costs no other address.
     """
     if not texts:
         return
@@ -147,7 +152,7 @@ def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> No
         return
     crawl = CrawlJob.objects.get(pk=source.crawl_id)
     latest = crawl.runs.first()
-    # An operator who stopped it, or the fault that ended it, has the last word.
+    # the run is not resumed if an operator stopped it, or a fault ended it
     resume = source.resume and latest is not None and latest.state == RunState.FINISHED
     try:
         result = add_to_seeds(crawl, texts, by=source.created_by, resume=resume)

@@ -1,4 +1,6 @@
-"""The files of a watched folder: read once they are complete, then moved away."""
+"""The files of a watched folder, which are read once they are complete, and then moved to another
+folder.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,19 @@ class SeedsUnreadable(CrawlError):
     """The source cannot be read now; it is read again at its next turn."""
 
 
-#: the state of files that were read; one whose addresses were refused in part has the sentences
-#: beside it
+#: the name of the folder for files that were read; if some addresses of a file were refused, the
+#: sentences about them are beside it
 READ = "read"
 REFUSED_SUFFIX = ".refused.txt"
-#: bytes of a file's name that are kept, the last
+#: the number of bytes at the end of a file's name that are kept
 LONGEST_KEPT = 200
 SUFFIXES = (".txt", ".json")
 MOST_BYTES = 4 * 1024 * 1024
-#: a file that was changed within this time may still be written
+#: the time after a change during which a file may still be written
 QUIET_SECONDS = 2.0
-#: relative addresses in a file lead to nothing that is crawled
+#: a base with which relative addresses in a file lead to no URL that is crawled
 NO_BASE = "file:///"
-#: at one reading
+#: the most files that are read at once
 MOST_FILES = 1_000
 
 
@@ -42,7 +44,7 @@ class SeedFile:
 
     @property
     def name(self) -> str:
-        """The name as it can be shown: bytes that are no UTF-8 are question marks."""
+        """The name as it can be shown, with question marks in place of bytes that are not UTF-8."""
         return self.path.name.encode(errors="replace").decode()
 
     def addresses(self) -> list[str]:
@@ -59,7 +61,8 @@ class SeedFile:
 
 
 def waiting_files(folder: Path) -> list[SeedFile]:
-    """Complete files, the oldest first: neither hidden, nor just changed.
+    """Complete files, the oldest first. Hidden files, and files that were just changed, are left
+    out.
 
     Raises SeedsUnreadable.
     """
@@ -82,12 +85,13 @@ def waiting_files(folder: Path) -> list[SeedFile]:
 
 
 def move_to_read(file: SeedFile, refused: Sequence[str]) -> None:
-    """Move a read file into the folder `read`, named by the time, with the refusals.
+    """Move a file that was read into the folder `read`, under a name with the time, and store the
+    refusals.
 
     Raises SeedsUnreadable.
     """
     folder = file.path.parent / READ
-    # a name may have 255 bytes, and this one is longer
+    # a name may have 255 bytes, and the new name is longer
     end = file.name.encode()[-LONGEST_KEPT:].decode(errors="ignore")
     kept = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{end}"
     try:

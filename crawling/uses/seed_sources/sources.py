@@ -15,9 +15,9 @@ from crawling.models import CrawlJob, SeedSource, SeedSourceKind
 from crawling.orders.seeds import read_typed
 from crawling.web.addresses import WEB, BadUrl
 
-#: the sources of a crawl
+#: the most sources of a crawl
 MOST_SOURCES = 20
-#: minutes from one reading to the next, of a feed and of a folder: a feed belongs to a stranger
+#: the least minutes between two readings of a feed and of a folder; a feed belongs to a stranger
 SHORTEST = {SeedSourceKind.FEED: 5, SeedSourceKind.FOLDER: 1}
 LONGEST = 60 * 24 * 31
 
@@ -30,13 +30,13 @@ class SeedSourceFields(NamedTuple):
 
 
 def create_source(crawl: CrawlJob, fields: SeedSourceFields, *, by: User | None) -> SeedSource:
-    """Add a source that is read from now on. Raises BadOrder and WrongState."""
+    """Add a source, which is read from now on. Raises BadOrder and WrongState."""
     checked = _checked(fields)
     if checked.kind == SeedSourceKind.FOLDER:
         _make_folder(folder_of(crawl))
     try:
         with transaction.atomic():
-            # The lock of the crawl, so that two requests at once do not exceed the limit.
+            # locks the crawl, so that two requests at once do not exceed the limit
             locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
             if locked is None:
                 raise WrongState(f"{crawl.name} is being deleted.")
@@ -50,7 +50,7 @@ def create_source(crawl: CrawlJob, fields: SeedSourceFields, *, by: User | None)
 
 
 def remove_source(crawl: CrawlJob, number: int, *, by: User | None) -> None:
-    """Remove a source; its seeds and the files of its folder stay. Raises NotFound."""
+    """Remove a source. Its seeds and the files of its folder stay. Raises NotFound."""
     with transaction.atomic():
         source = SeedSource.objects.filter(crawl=crawl, pk=number).first()
         if source is None:
@@ -60,7 +60,7 @@ def remove_source(crawl: CrawlJob, number: int, *, by: User | None) -> None:
 
 
 def folder_of(crawl: CrawlJob) -> Path:
-    """Where the files of a crawl's folder are put, on machines that run background jobs."""
+    """The folder for the files of a crawl, on machines that run background jobs."""
     return Path(settings.SEED_DIR) / str(crawl.pk)
 
 
@@ -73,7 +73,9 @@ def _make_folder(folder: Path) -> None:
 
 
 def _checked(fields: SeedSourceFields) -> SeedSourceFields:
-    """The fields in their stored form. Raises BadOrder with a sentence by field."""
+    """The fields in the form in which they are stored. Raises BadOrder with a sentence for each
+    field.
+    """
     if fields.kind not in SeedSourceKind.values:
         raise BadOrder({"kind": "must be one of " + ", ".join(SeedSourceKind.values)})
     kind = SeedSourceKind(fields.kind)

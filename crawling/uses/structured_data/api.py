@@ -1,7 +1,7 @@
 """`/api/v1/crawls/{id}/structured-data`: the data of a run's pages for programs."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from functools import partial
 from typing import Annotated, Any

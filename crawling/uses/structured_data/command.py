@@ -41,7 +41,7 @@ def add_structured_arguments(parser: ArgumentParser) -> None:
 
 
 def show_structured(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
+    """Print or write rows. Raises CommandError or CrawlError."""
     run = run_of(options)
     tell_lag(lag_of(run, Derived.STRUCTURED_DATA))
     wanted = DataFilter(options["kind"], options["type"], options["name"], options["page"])

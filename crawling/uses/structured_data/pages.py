@@ -1,4 +1,4 @@
-"""The structured data of a run as a page and files."""
+"""The structured data of a run, as a page and as files."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from serving.downloads import ENDINGS, send
 from serving.list_choices import choices_of
 from serving.requests import asked_text
 
-#: why a crawl that was never started has nothing here
+#: the reason why a crawl that was never started has no structured data
 NEVER_STARTED = "it has no structured data"
 ROWS = 50
-#: the characters of filters
+#: the most characters of a filter
 LONGEST = 5000
 
 
 @of_run(NEVER_STARTED)
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """The rows of a `?kind=`, `?type=`, `?name=` or `?page=`, after a key."""
+    """Show the rows of a `?kind=`, `?type=`, `?name=` or `?page=`, after a key."""
     wanted = _filter(request)
     here: dict[str, Any] = {
         "crawl": run.crawl,
@@ -89,7 +89,7 @@ def _stored(run: Run, addresses: set[str]) -> dict[str, int]:
 
 
 def _sources(run: Run) -> set[str]:
-    """The addresses of feeds that give the crawl seeds."""
+    """The addresses of the feeds that give the crawl seeds."""
     feeds = SeedSource.objects.filter(crawl=run.crawl_id, kind=SeedSourceKind.FEED)
     return set(feeds.values_list("url", flat=True))
 
@@ -102,7 +102,7 @@ def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase
 
 
 def _filter(request: HttpRequest) -> DataFilter:
-    """The filter asked for; an unknown kind is ignored."""
+    """The filter in the request. An unknown kind is ignored."""
     kind = request.GET.get("kind", "")
     texts = {name: asked_text(request.GET, name, most=LONGEST) for name in ("type", "name", "page")}
     return DataFilter(kind if kind in list(DataKind) else "", **texts)
@@ -114,7 +114,7 @@ urlpatterns = [
 ]
 
 
-#: the tables of a stored page that are linked as files
+#: the number of a stored page's tables that are linked as files
 TABLES_LINKED = 20
 
 

@@ -14,11 +14,11 @@ from crawling.web.structured_rows import DataKind
 from serving.downloads import PARQUET, Download, row_file
 from serving.listing.columns import Column, columns_of
 
-#: kinds of which a row has one property, by its name; others are told apart by their types
+#: kinds with one named property in each row; rows of other kinds are distinguished by their types
 NAMED = (DataKind.METADATA, DataKind.OPEN_GRAPH, DataKind.DUBLIN_CORE)
-#: kinds of which a row has a width and a height
+#: kinds with a width and a height in each row
 SIZED = (DataKind.TABLE, DataKind.IMAGE)
-#: facets of a kind, the most frequent first
+#: the most types or names of a kind that are counted, the most frequent first
 MOST_FACETS = 50
 
 
@@ -38,7 +38,7 @@ class StructuredRow:
         ),
     ]
     value: Annotated[str, Column("of items and entries JSON, of images and feeds their URL")]
-    #: None: the page does not declare it
+    #: None if the page does not declare it
     width: Annotated[int | None, Column("of an image as declared; of a table its columns")]
     height: Annotated[int | None, Column("of an image as declared; of a table its rows")]
     is_cut: Annotated[bool, Column("a text of the row is longer than what is kept")]
@@ -67,7 +67,7 @@ GROUP BY kind
 
 @dataclass(frozen=True)
 class DataFilter:
-    """The filter of rows; empty for all."""
+    """The filter of rows. Empty fields have no effect."""
 
     kind: str = ""
     type: str = ""
@@ -76,7 +76,7 @@ class DataFilter:
     page: str = ""
 
     def conditions(self) -> tuple[str, dict[str, Any]]:
-        """Raises BadOrder for a page that is no address."""
+        """The conditions and their values. Raises BadOrder if the page is not an address."""
         asked = asdict(self) | {"page": canonical_or_empty("page", self.page)}
         values = {name: text for name, text in asked.items() if text}
         return " ".join(f"AND {name} = ${name}" for name in values), values
@@ -102,13 +102,15 @@ def list_structured(
 
 
 def count_kinds(run: Run, *, page: str = "") -> list[DataCount]:
-    """The counts of a run, or of a page by its URL, in the order of DataKind. Raises BadOrder."""
+    """The counts of a run, or of the page with a URL, in the order of DataKind. Raises BadOrder."""
     conditions, values = DataFilter(page=page).conditions()
     return _in_order(query_reading(run, KINDS.format(conditions=conditions), values))
 
 
 def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
-    """Counts of a stored page; only its part is read. None if the page is not yet read."""
+    """The counts of a stored page, for which only its part is read. None if the page has not been
+    read yet.
+    """
     if not LinksPart.objects.filter(pk=page.links_part or 0, read_at__isnull=False).exists():
         return None
     counts = _in_order(query_reading(page.run, OF_PAGE, {"page_id": page.pk}, page=page))
@@ -116,7 +118,7 @@ def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
 
 
 def count_facets(run: Run, wanted: DataFilter) -> list[DataCount]:
-    """The most frequent types of a kind, or names if the kind has names."""
+    """The most frequent types of a kind, or its most frequent names if it has names."""
     column = "name" if wanted.kind in NAMED else "type"
     conditions, values = DataFilter(wanted.kind, page=wanted.page).conditions()
     query = FACETS.format(column=column, conditions=conditions)
@@ -124,7 +126,7 @@ def count_facets(run: Run, wanted: DataFilter) -> list[DataCount]:
 
 
 def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Download:
-    """All rows that match the filter; kind: csv, jsonl or parquet. Raises BadOrder,
+    """A file with all rows that match the filter. kind: csv, jsonl or parquet. Raises BadOrder or
     LinkSearchTookTooLong.
     """
     conditions, values = wanted.conditions()

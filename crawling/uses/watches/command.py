@@ -1,4 +1,4 @@
-"""`crawl watch`: watch pages of a crawl, list watches and what they found, remove one."""
+"""`crawl watch`: watch pages of a crawl, list watches with their findings, or remove a watch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crawling.uses.watches.watching import (
     renew_feed,
 )
 
-#: events that are printed
+#: the number of events that are printed
 SHOWN = 100
 Options = dict[str, Any]
 
@@ -55,7 +55,7 @@ def add_watch_arguments(parser: ArgumentParser) -> None:
 
 
 def show_watches(options: Options, out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
+    """Print watches, or change them. Raises CommandError or CrawlError."""
     try:
         out.write(watch(find_crawl(options["crawl"]), options))
     except BadOrder as error:
@@ -63,7 +63,9 @@ def show_watches(options: Options, out: OutputWrapper) -> None:
 
 
 def watch(crawl: CrawlJob, options: Options) -> str:
-    """Do what the options say and return what to print; without any, list. Raises CrawlError."""
+    """Apply the options and return the text to print; without options, the list. Raises
+    CrawlError.
+    """
     if options["remove"] is not None:
         remove_watch(crawl, options["remove"], by=None)
         return _told({"removed": options["remove"]}, "It is removed with its events.", options)

@@ -1,7 +1,8 @@
-"""A background job: finds changes of the watched pages in ended runs, and stores and reports them.
+"""The work of a background job, which finds changes of the watched pages in ended runs, stores them
+and reports them.
 
-It continues after a kill and can run twice. Foreign documents are read here, within the limits of
-the comparison of two texts.
+The job continues after a kill and may run twice. Foreign documents are read here, within the limits
+for comparing two texts.
 """
 
 from __future__ import annotations
@@ -34,21 +35,21 @@ from crawling.web.statuses import explain
 
 logger = logging.getLogger(__name__)
 
-#: changed pages of one watch whose texts are compared after a run
+#: the most changed pages of one watch whose texts are compared after a run
 MOST_COMPARED = 2_000
-#: findings of one watch that a run adds
+#: the most findings of one watch that a run adds
 MOST_FOUND = 200
-#: the events that are kept of one watch
+#: the number of events of one watch that are kept
 KEPT = 1_000
 MOST_LINES = 200
-#: the characters of the diff in a message, and the URLs in its sentence
+#: the most characters of the diff in a message, and the most URLs in its sentence
 MOST_TOLD, URLS_TOLD = 2_000, 5
 REST_TOLD = "… The rest of the diff is on the page of the watch."
 NUMBER = re2.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 def due_crawls() -> list[int]:
-    """The ids of crawls that have watches with runs to be compared."""
+    """The ids of crawls whose watches have to be compared with an ended run."""
     due = Watch.objects.filter(Exists(_ended(OuterRef("crawl"), OuterRef("compared_until"))))
     return list(due.order_by("crawl").values_list("crawl", flat=True).distinct())
 
@@ -59,7 +60,7 @@ def _ended(crawl: Any, after: Any) -> QuerySet[Run]:
 
 
 def compare_watched(crawl_id: int) -> None:
-    """Compare all runs of a crawl that have ended since each watch was compared."""
+    """Compare all runs of a crawl that have ended since each of its watches was last compared."""
     for watch in Watch.objects.filter(crawl=crawl_id):
         for run in _ended(crawl_id, watch.compared_until).select_related("crawl"):
             _compare(watch, run)
@@ -87,7 +88,7 @@ def _compare(watch: Watch, run: Run) -> None:
 
 
 def _unanswered(run: Run, urls: Sequence[tuple[str, int]]) -> str:
-    """Pages about which nothing is known: neither gone nor changed."""
+    """A sentence about pages of which nothing is known, whether they are gone or changed."""
     said = [
         f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
         for url, status in urls
@@ -98,7 +99,7 @@ def _unanswered(run: Run, urls: Sequence[tuple[str, int]]) -> str:
 
 
 def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEvent]:
-    """The events that the watch wants; the texts of changed pages are compared last."""
+    """The events that the watch reports. The texts of changed pages are compared last."""
     for kind, some in ((PageEvent.GONE, changes.gone), (PageEvent.NEW, changes.new)):
         if kind in watch.events:
             yield from (_event(watch, run, kind, change) for change in some)
@@ -122,7 +123,9 @@ def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> Watc
 
 
 def _describe(event: WatchEvent, change: StateChange) -> bool:
-    """Set the diff, or a sentence in its place. Return whether any change is more than noise."""
+    """Set the diff, or a sentence in its place. Return whether there is a change that is not
+    noise.
+    """
     assert change.old is not None
     assert change.new is not None
     watch = event.watch
@@ -136,7 +139,7 @@ def _describe(event: WatchEvent, change: StateChange) -> bool:
     stored = Page.objects.select_related("url", "run__crawl", "archive_file")
     pages = stored.in_bulk([change.old.page, change.new.page])
     if len(pages) < 2:
-        return False  # one was withdrawn or deleted meanwhile
+        return False  # one of the two pages was withdrawn or deleted meanwhile
     try:
         old, new = (
             without_noise(watch, seen_text(pages[one.page], watch.selector))
@@ -150,8 +153,8 @@ def _describe(event: WatchEvent, change: StateChange) -> bool:
 
 
 def without_noise(watch: Watch, seen: SeenText) -> SeenText:
-    """Lines without the parts that this watch ignores: expressions, numbers and dates in
-    figures.
+    """The text without the parts that this watch ignores: matches of expressions, numbers, and
+    dates in figures.
     """
     expressions = [read_expression(text) for text in watch.ignore]
     if not (expressions or watch.ignore_numbers):
@@ -170,11 +173,11 @@ def without_noise(watch: Watch, seen: SeenText) -> SeenText:
 
 @transaction.atomic
 def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> None:
-    """Store and report the events that no other job has stored. The order of locks: run, page,
-    watch.
+    """Store and report the events that no other job has stored. Locks are taken in the order run,
+    page, watch.
 
-    The lock of a page keeps it from being withdrawn before this is committed; a later withdrawal
-    removes the events.
+    The lock of a page prevents its withdrawal until this is committed; a later withdrawal removes
+    the events.
     """
     if not Run.objects.select_for_update(no_key=True).filter(pk=run.pk).exists():
         return
@@ -202,7 +205,7 @@ def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> No
 
 
 def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
-    """One message for all events of a kind."""
+    """Send one message for all events of a kind."""
     for kind, group in groupby(sorted(events, key=_kind), key=_kind):
         some = list(group)
         urls = [masked_url(event.url) for event in some]
@@ -223,7 +226,7 @@ def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
 
 
 def _whole_lines(diffs: str) -> str:
-    """The beginning of diffs that are too long for a message, with a note that there is more."""
+    """The beginning of diffs that are too long for a message, with a note that they continue."""
     if len(diffs) <= MOST_TOLD:
         return diffs
     return diffs[: MOST_TOLD + 1].rpartition("\n")[0] + f"\n{REST_TOLD}"

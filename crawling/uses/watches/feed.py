@@ -1,4 +1,4 @@
-"""The Atom feed of a watch, at an address that is a secret: feed readers cannot log in."""
+"""The Atom feed of a watch. Its address is a secret, since feed readers cannot log in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crawling.uses.watches.models import PageEvent, Watch
 from crawling.uses.watches.watching import events_of
 from crawling.web.secret_headers import masked_url
 
-#: entries of a feed
+#: the most entries of a feed
 MOST_ENTRIES = 50
 SIGNER = Signer(sep=".", salt="crawling.watches.feed")
 
@@ -22,8 +22,8 @@ def feed_token(watch: Watch) -> str:
 
 
 def watch_of(token: str) -> Watch | None:
-    """The watch of a token; None if it is unknown or renewed, of a deleted crawl, or of a user who
-    may no longer act on the crawl.
+    """The watch of a token. None if the token is unknown or renewed, if the crawl is deleted, or if
+    the user may no longer act on the crawl.
     """
     try:
         number, _, feed_number = SIGNER.unsign(token).partition("-")
@@ -36,7 +36,7 @@ def watch_of(token: str) -> Watch | None:
 
 
 def atom(watch: Watch, address: str) -> str:
-    """The latest events. Diffs are escaped as text of HTML: pages cannot put markup there."""
+    """The latest events. Diffs are escaped as HTML text, so that pages cannot insert markup."""
     title = f"{watch.crawl.name}: {masked_url(watch.text)}"
     feed = Atom1Feed(title=title, link=address, description="", feed_url=address)
     for event in events_of(watch.crawl).filter(watch=watch)[:MOST_ENTRIES]:

@@ -1,4 +1,4 @@
-"""Watches of stored pages, and what they found. Written by `crawling.uses.watches` only."""
+"""Watches of stored pages, and their findings. Written by `crawling.uses.watches` only."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ class Watch(models.Model):
 
 
 class WatchEvent(models.Model):
-    """A page that is new, gone or changed in a run, beside the latest earlier one that has it."""
+    """A page that is new, gone or changed in a run, compared with the latest earlier run that has
+    it.
+    """
 
     watch = models.ForeignKey(Watch, models.CASCADE, related_name="found", db_index=False)
     run = models.ForeignKey(Run, models.CASCADE, related_name="watch_events")

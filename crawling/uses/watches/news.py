@@ -1,4 +1,4 @@
-"""The findings of watches, as news."""
+"""The findings of watches as news."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 
 WATCHES_PAGE = "/crawls/{}/watches/"
-#: what a finding is told as, in alerts and as news
+#: the kind of alert and of news for each kind of finding
 TOLD_AS = {
     PageEvent.CHANGED: AlertEvent.PAGE_CHANGED,
     PageEvent.GONE: AlertEvent.PAGE_GONE,
@@ -25,7 +25,7 @@ TOLD_AS = {
 def find_news(
     since: datetime, until: datetime | None, crawl: CrawlJob | None, most: int
 ) -> Iterator[NewsItem]:
-    """A page that several watches cover counts once."""
+    """The findings as news. A page that several watches cover counts once."""
     some = WatchEvent.objects.filter(found_at__gte=since, watch__removal_asked_at=None)
     found = of_shown_runs(some, crawl)
     names = ("run__crawl", "run__crawl__name", "run__number", "kind")
@@ -38,7 +38,7 @@ def find_news(
 
 
 def pending_runs(crawl: CrawlJob | None) -> QuerySet[Run]:
-    """Runs that a watch has not compared."""
+    """Runs that some watch has not been compared with."""
     watches = Watch.objects.filter(crawl=OuterRef("crawl"))
     due = Exists(watches.filter(compared_until__lt=OuterRef("finished_at")))
     # the database begins with the watched crawls, which are few

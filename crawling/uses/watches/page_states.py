@@ -1,7 +1,7 @@
 """Finds pages of a run that are new, gone or changed, by their stored rows.
 
-A page is there if it was answered with success or a redirect, and gone if the server said so (404,
-410), or if a complete run does not know its address. Anything else, such as a time-out, says
+A page exists if the answer was a success or a redirect. It is gone if the server said so (404,
+410), or if a complete run does not know its address. Any other result, such as a time-out, says
 nothing.
 """
 
@@ -18,7 +18,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.web.addresses import fingerprint, signed
 
-#: earlier runs that are looked at
+#: the most earlier runs that are read
 MOST_RUNS = 10
 GONE_STATUSES = frozenset({404, 410})
 COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url")
@@ -27,7 +27,7 @@ COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url")
 class Answer(NamedTuple):
     page: int
     is_there: bool
-    #: SHA-256 of the content; None: not known
+    #: SHA-256 of the content; None if unknown
     digest: bytes | None
     fingerprint: int
     #: the target of a redirect
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 
 
 class StateChange(NamedTuple):
-    """A URL with its answers in the run and in the latest earlier one; None if it has none."""
+    """A URL with its answer in the run and in the latest earlier run. None if there is none."""
 
     url: str
     old: Answer | None
@@ -55,13 +55,13 @@ class StateChanges(NamedTuple):
     changed: Sequence[StateChange] = ()
     gone: Sequence[StateChange] = ()
     new: Sequence[StateChange] = ()
-    #: URLs that had an answer and now have one that says nothing, or none, with the status
+    #: URLs that had an answer and now have one that says nothing, or none at all, with the status
     unanswered: Sequence[tuple[str, int]] = ()
 
 
 def state_changes(rule: UrlRule, run: Run) -> StateChanges:
-    """Compare the run with earlier ones: back to the latest complete one, and further for URLs that
-    had no answer there. Nothing for a crawl's first run.
+    """Compare the run with earlier ones: back to the latest complete run, and further for URLs
+    without an answer there. Empty for a crawl's first run.
     """
     earlier = _earlier_runs(run)
     if not earlier:
@@ -98,7 +98,7 @@ def narrowed(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
 
 
 def _earlier_runs(run: Run) -> list[Run]:
-    """The latest first."""
+    """The earlier runs, the latest first."""
     runs = Run.objects.filter(crawl=run.crawl_id, number__lt=run.number, state__in=ENDED_STATES)
     return list(runs.order_by("-number")[:MOST_RUNS])
 
@@ -118,9 +118,9 @@ def _earlier_answers(rule: UrlRule, runs: Iterable[Run]) -> tuple[dict[str, Answ
 def _answers(
     rule: UrlRule, runs: Sequence[Run], urls: Collection[str] | None = None
 ) -> dict[str, Answer]:
-    """The answers by URL, the latest of several runs. Answers that say nothing are left out.
+    """The latest answer of several runs, by URL. Answers that say nothing are left out.
 
-    urls: only these.
+    urls: only answers of these.
     """
     pages = narrowed(Page.objects.filter(run__in=runs, url__run__in=runs), rule)
     if urls is not None:
@@ -152,13 +152,13 @@ def _unanswered(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
 
 
 def _known(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
-    """The URLs among these that one of the runs has, answered or not."""
+    """The URLs among `urls` that are in one of the runs, answered or not."""
     rows = Url.objects.filter(run__in=runs, fingerprint__in=_marks(urls))
     return set(rows.values_list("url", flat=True)).intersection(urls)
 
 
 def _withdrawn(run: Run, urls: Collection[str]) -> set[str]:
-    """The URLs among these that are withdrawn from a run of the crawl."""
+    """The URLs among `urls` that are withdrawn from a run of the crawl."""
     rows = WithdrawnPage.objects.filter(run__crawl=run.crawl_id, url__fingerprint__in=_marks(urls))
     return set(rows.values_list("url__url", flat=True))
 

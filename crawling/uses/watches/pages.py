@@ -1,4 +1,4 @@
-"""The watches of a crawl and their events as a page, and the feed of a watch, for feed readers,
+"""The page with the watches of a crawl and their events, and the feed of a watch for feed readers,
 which have no account.
 """
 
@@ -58,7 +58,7 @@ KINDS = (
 @require_safe
 @sensitive_variables("token")
 def feed(request: HttpRequest, token: str) -> HttpResponse:
-    """The events of the watch that the token opens; unknown and renewed tokens get the same
+    """Send the events of the watch that the token opens. Unknown and renewed tokens get the same
     answer.
     """
     if exceeds_shared_reports(request):
@@ -99,7 +99,9 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _typed(request: AuthenticatedRequest) -> WatchFields:
-    """The fields of the form, or of the address: a page links here with its own."""
+    """The fields in the form, or in the address, since other pages link here with their own
+    values.
+    """
     data = request.POST if request.method == "POST" else request.GET
     return WatchFields(
         data.get("kind", ""),
@@ -113,7 +115,7 @@ def _typed(request: AuthenticatedRequest) -> WatchFields:
 
 @needs("crawling.change_crawljob")
 def _make(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, str]:
-    """Make the watch. Return the mistakes of the form by field."""
+    """Create the watch. Return the mistakes in the form by field."""
     errors: dict[str, str] = {}
     with mistakes_kept(errors, CrawlError):
         create_watch(crawl, _typed(request), by=request.user)
@@ -152,7 +154,7 @@ def watch_page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse
 
 
 def _watch_of(page: Page) -> Mapping[str, Any]:
-    """The watch of just this page, if there is one."""
+    """The watch of exactly this page, if there is one."""
     made = Watch.objects.filter(crawl=page.run.crawl_id, kind=UrlRuleKind.PAGE)
     return {"watch": made.filter(text=page.url.url).first()}
 
@@ -162,7 +164,7 @@ urlpatterns = [
     path("<int:pk>/watches/", watches, name="watches"),
     path("<int:pk>/watches/<int:number>/", change, name="watch"),
 ]
-#: feed readers have no account
+#: without a log-in, since feed readers have no account
 open_urlpatterns = [path("watches/<str:token>/feed.atom", feed, name="watch-feed")]
 
 

@@ -1,4 +1,4 @@
-"""Create, list and remove watches, and drop events of withdrawn pages."""
+"""Create, list and remove watches, and delete events of withdrawn pages."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from crawling.web.expressions import check_expressions
 
 LONGEST_TEXT = 5_000
 LONGEST_SELECTOR = 500
-#: the watches of a crawl
+#: the most watches of a crawl
 MOST_WATCHES = 50
-#: expressions of one watch, and characters of each
+#: the most expressions of one watch, and the most characters of each
 MOST_IGNORED, LONGEST_IGNORED = 20, 500
 
 
@@ -39,7 +39,9 @@ class WatchFields(NamedTuple):
 
 
 def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Watch:
-    """Watch pages of a crawl from its next end of a run on. Raises BadOrder and WrongState."""
+    """Watch pages of a crawl, beginning with the next run that ends. Raises BadOrder and
+    WrongState.
+    """
     checked = _checked(fields)
     with transaction.atomic():
         locked = _locked_with_room(crawl)
@@ -69,7 +71,7 @@ def remove_watch(crawl: CrawlJob, number: int, *, by: User | None) -> None:
 
 
 def restore_watch(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
-    """Restore the watch; runs that have ended meanwhile are compared. Raises NotFound and
+    """Restore the watch. Runs that have ended meanwhile are compared. Raises NotFound and
     WrongState.
     """
     with transaction.atomic():
@@ -110,9 +112,9 @@ def forget_removed() -> None:
 
 
 def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
-    """Give a watch's feed another secret address; the old one stops working. The watch then belongs
-    to the user who gives it, since the feed stays open for as long as that user may act on the
-    crawl. Raises NotFound.
+    """Give a watch's feed a new secret address. The old address stops working. The watch then
+    belongs to the user who renews the address, since the feed works for as long as that user may
+    act on the crawl. Raises NotFound.
     """
     with transaction.atomic():
         watch = find_watch(crawl, number)
@@ -123,13 +125,15 @@ def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
 
 
 def watches_by(user: User) -> Sequence[Watch]:
-    """The watches that a user has made, with their crawls."""
+    """The watches that a user has created, with their crawls."""
     found = Watch.objects.filter(created_by=user, crawl__removal_asked_at=None)
     return list(found.select_related("crawl"))
 
 
 def hand_watch_over(watch: Watch, receiver: User, *, by: User | None) -> None:
-    """Give a watch to another user, so that its feed stays open. To be called in a transaction."""
+    """Give a watch to another user, so that its feed keeps working. To be called in a
+    transaction.
+    """
     note(by, watch.crawl, f"handed {watch} over", {"owner": (watch.created_by, receiver)})
     Watch.objects.filter(pk=watch.pk).update(created_by=receiver)
 
@@ -150,7 +154,7 @@ def events_of(crawl: CrawlJob) -> QuerySet[WatchEvent]:
 
 
 def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
-    """Drop the events of pages that a rule covers, and deliveries about pages of the crawl. To be
+    """Delete the events of pages that a rule covers, and deliveries about pages of the crawl. To be
     called in the transaction that withdraws the pages, after they are taken out.
     """
     rows = WatchEvent.objects.filter(watch__crawl=crawl).values_list("pk", "url")
@@ -161,7 +165,9 @@ def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
 
 
 def _checked(fields: WatchFields) -> WatchFields:
-    """The fields in their stored form. Raises BadOrder with a sentence by field."""
+    """The fields in the form in which they are stored. Raises BadOrder with a sentence for each
+    field.
+    """
     errors: dict[str, str] = {}
     text, selector = fields.text, fields.selector.strip()
     if fields.kind not in set(UrlRuleKind):

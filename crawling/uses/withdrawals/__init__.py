@@ -1,1 +1,1 @@
-"""Withdrawals: pages that are shown no more, and whose records leave the files."""
+"""Withdrawals: pages that are no longer shown, and whose records are removed from the files."""

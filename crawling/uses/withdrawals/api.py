@@ -1,7 +1,7 @@
-"""`/api/v1/crawls/{id}/withdrawals`: pages that are withdrawn."""
+"""`/api/v1/crawls/{id}/withdrawals`: withdrawn pages."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from dataclasses import dataclass
 from datetime import datetime

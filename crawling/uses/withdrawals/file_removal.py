@@ -1,9 +1,9 @@
-"""Remove the records of withdrawn pages from the files: a background job, which continues after a
-kill and can run twice.
+"""Remove the records of withdrawn pages from the files. This is the work of a background job, which
+continues after a kill and may run twice.
 
-First, pages that share a payload with one of them get it, file by file; then the records are
-removed, file by file; last the rows. A job does this for all withdrawals that are due, so that the
-search index is rebuilt only once.
+First, other pages with the same payload get it, file by file. Then the records are removed, file by
+file, and finally the rows. A job does this for all due withdrawals, so that the search index is
+rebuilt only once.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ from crawling.uses.withdrawals.withdrawal_runs import take_over
 
 logger = logging.getLogger(__name__)
 
-#: an advisory lock's number: one file at a time is rewritten
+#: the number of an advisory lock, so that one file at a time is rewritten
 REWRITING_LOCK = 0x6372_6177_6C03
-#: a shift that began before may still refer to payloads that it saw then; the minute is for a
-#: withdrawal that was not committed yet
+#: a shift that began before a withdrawal may still refer to payloads that it found then; the minute
+#: allows for a withdrawal that was not committed yet
 MARGIN = timedelta(minutes=1)
-#: Pages whose revisit record refers to a record that is removed. Pages of the same run that lie
-#: behind the length that their file had then refer to another: they were moved there.
+#: Pages with a revisit record that refers to a record to be removed. In the same run, pages behind
+#: the length that their file had at the withdrawal refer to another record, since they were moved
+#: there.
 SHARING = """
 SELECT DISTINCT ON (p.url_id) p.url_id, w.id FROM crawling_withdrawnpage w
 JOIN crawling_page p ON p.is_revisit AND p.archive_file_id IS NOT NULL
@@ -65,8 +66,8 @@ WHERE w.withdrawal_id = %s AND w.content -> 'page' ->> 'is_revisit' = 'false'
     AND w.content -> 'page' ->> 'archive_file_id' IS NOT NULL
 ORDER BY p.url_id, w.id
 """
-#: Of imports: pages and further records that refer to a record that is removed, whichever row that
-#: one has; each with its place, and the place of the payload.
+#: In imports, pages and further records that refer to a record to be removed, whatever row that
+#: record has; each with its place and the place of the payload.
 SHARING_FURTHER = """
 WITH holder AS (
     SELECT w.id, w.run_id, w.withdrawal_id, one FROM crawling_withdrawnpage w
@@ -99,8 +100,9 @@ ORDER BY r.archive_file_id, r.archive_offset, holder.id
 
 
 def remove_records(withdrawal_id: int) -> None:
-    """Remove the records of all due withdrawals, this one first; none if this one is not due, or
-    another process works on it. The reason why one has to wait is in its `trouble`.
+    """Remove the records of all due withdrawals, beginning with this one. If this one is not due,
+    or another process works on it, remove none. A withdrawal that has to wait has the reason in its
+    `trouble`.
     """
     with _alone() as is_alone:
         due = due_withdrawals() if is_alone else []
@@ -178,8 +180,8 @@ def _await_shifts(withdrawal: Withdrawal) -> None:
 
 
 def _remove_exports(withdrawal: Withdrawal) -> None:
-    """Remove exports whose files are on this machine, and those that could not be removed when the
-    pages were withdrawn.
+    """Remove the exports with files on this machine, including those that could not be removed at
+    the withdrawal.
     """
     if left := check_jobs(JobEvent.WITHDRAWN, withdrawal.crawl_id):
         raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
@@ -194,7 +196,7 @@ def _tell_jobs(withdrawal: Withdrawal) -> None:
 
 
 def _seal(withdrawal: Withdrawal) -> None:
-    """Close files that were left open by runs at rest."""
+    """Close files of inactive runs that were left open."""
     rows = ArchiveFile.objects.filter(withdrawals__withdrawal=withdrawal, sealed_at=None)
     for run_id in set(rows.values_list("run", flat=True)):
         if run_id:
@@ -202,7 +204,9 @@ def _seal(withdrawal: Withdrawal) -> None:
 
 
 def _keep_payloads(withdrawal: Withdrawal) -> None:
-    """Let other pages with the payload of a withdrawn one have it in their own files."""
+    """Write the payload of a withdrawn page again for other pages that have it, in their own
+    files.
+    """
     for file, moved in _sharing(withdrawal).items():
         _check_sealed(file)
         exchanges = MovedExchanges(file, moved)
@@ -210,7 +214,9 @@ def _keep_payloads(withdrawal: Withdrawal) -> None:
 
 
 def _switch(exchanges: MovedExchanges) -> None:
-    """Raise ArchiveTrouble, so that the file stays unchanged, if a page was withdrawn meanwhile."""
+    """Exchange the files. Raise ArchiveTrouble, so that the file stays unchanged, if a page was
+    withdrawn meanwhile.
+    """
     if move(exchanges.row.pk, exchanges.places) < len(exchanges.places):
         raise ArchiveTrouble(f"A page in {exchanges.row.name} was withdrawn at this moment.")
 
@@ -249,11 +255,13 @@ def _sharing_further(withdrawal: Withdrawal) -> list[MovedPage]:
 
 
 def _remove_from_files(withdrawal: Withdrawal) -> None:
-    """Raises ArchiveTrouble at the end if some files are on another machine."""
+    """Remove the records from the files. Raises ArchiveTrouble at the end if some files are on
+    another machine.
+    """
     elsewhere: list[str] = []
     for one in withdrawal.files.filter(done_at=None).select_related("file").order_by("file"):
         if one.file.run_id is None:
-            _done(one)  # its run was deleted, so the whole file goes
+            _done(one)  # its run was deleted, so the whole file is removed
         elif one.file.is_here:
             _remove_from_file(withdrawal, one)
         else:
@@ -263,8 +271,8 @@ def _remove_from_files(withdrawal: Withdrawal) -> None:
 
 
 def _remove_from_file(withdrawal: Withdrawal, one: WithdrawalFile) -> None:
-    """The ranges of the records; records beyond the length that the file had then belong to pages
-    that were stored later.
+    """Remove the records from a file. Records beyond the length that the file had at the withdrawal
+    belong to pages that were stored later.
     """
     covers = withdrawal.rule.covers
     ranges = ranges_of(one.file, one.length, covers)
@@ -296,7 +304,7 @@ def _remove_links(withdrawal: Withdrawal) -> None:
 
 
 def _removed_urls(withdrawals: Iterable[Withdrawal]) -> Iterator[int]:
-    """The ids of URLs of their pages."""
+    """The ids of the URLs of their pages."""
     return chain.from_iterable(_kept(one).values_list("url", flat=True) for one in withdrawals)
 
 
@@ -307,6 +315,6 @@ def _kept(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
 
 @transaction.atomic
 def _finish(withdrawal: Withdrawal) -> None:
-    """Remove the rows of the pages; their URLs stay."""
+    """Remove the rows of the pages. The rows of their URLs stay."""
     withdrawal.withdrawn_pages.update(content=None)
     Withdrawal.objects.filter(pk=withdrawal.pk).update(finished_at=Now(), trouble="")

@@ -9,14 +9,14 @@ from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, J
 from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import Withdrawal
 
-#: records that are to be removed are removed, however often a job is killed; it continues with the
-#: files that are left
+#: the most attempts, so many that the records are removed however often a job is killed; the next
+#: job continues with the remaining files
 ALWAYS = 10_000
 OTHER = "another job removes records"
 
 
 def _work(job: RunningJob) -> JobResult:
-    # it imports the search index, and withdrawing imports this module
+    # this imports the search index, and withdrawing imports this module
     from crawling.uses.withdrawals.file_removal import due_withdrawals, remove_records
 
     number = job.row.spec["withdrawal"]
@@ -38,7 +38,7 @@ def _of(withdrawal: int) -> DueJob:
 
 
 def request_removal_of(withdrawal: Withdrawal) -> None:
-    """Let a job remove the withdrawal's records, if they are due."""
+    """Request a job that removes the withdrawal's records, if they are due."""
     request_due_job(WITHDRAWAL, _of(withdrawal.pk))
 
 

@@ -1,4 +1,6 @@
-"""The withdrawals of a crawl: a list, a form that previews its pages, and the actions on each."""
+"""The withdrawals of a crawl: a list, a form with a preview of its pages, and the actions on
+each.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from crawling.uses.withdrawals.withdrawing import preview, remove_now, undo, wit
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 SHOWN = 100
-#: kind, its words, and an example
+#: a kind of rule, its words, and an example
 KINDS = (
     (UrlRuleKind.PAGE, "one page", "https://example.org/people/miller"),
     (UrlRuleKind.PATTERN, "all addresses that hold this expression (RE2)", "/people/.*miller"),
@@ -52,8 +54,8 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.delete_crawljob")
 def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
-    """The page's facts about the form: its mistakes by field, or the preview; empty if it is
-    done.
+    """The facts for the form: its mistakes by field, or the preview. Empty if the pages are
+    withdrawn.
     """
     kind, text = (request.POST.get(name, "") for name in ("kind", "text"))
     errors: dict[str, str] = {}

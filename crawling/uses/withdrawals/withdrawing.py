@@ -1,6 +1,6 @@
-"""Withdraw stored pages: preview the pages, take them out, put them back.
+"""Withdraw stored pages: preview them, take them out, and put them back.
 
-Their records leave the files later: `crawling.uses.withdrawals.file_removal`.
+Their records are removed from the files later (`crawling.uses.withdrawals.file_removal`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 LONGEST_TEXT = 5_000
 LONGEST_REASON = 300
-#: addresses that a preview shows
+#: the number of addresses that a preview shows
 EXAMPLES = 20
 #: the most pages of other crawls that a preview reads
 LOOKED_AT = 50_000
@@ -58,7 +58,7 @@ LOOKED_AT = 50_000
 
 @dataclass(frozen=True)
 class CrawlCopies:
-    """A crawl whose pages a withdrawal leaves unchanged."""
+    """A crawl with copies of the pages, which a withdrawal leaves unchanged."""
 
     id: int
     name: str
@@ -86,7 +86,7 @@ class WithdrawalPreview:
 
 
 def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
-    """Raises BadOrder with a sentence by field."""
+    """The pages that a rule would withdraw. Raises BadOrder with a sentence for each field."""
     rule, errors = _read(kind, text)
     if rule is None:
         raise BadOrder(errors)
@@ -118,9 +118,9 @@ def withdraw(
 ) -> Withdrawal:
     """Withdraw the pages of a run, or of all runs of the crawl, that the rule covers.
 
-    at_once: their records are removed from the files now, and it cannot be undone; otherwise after
-    RESTORABLE. Raises BadOrder with a sentence by field, NotFound if there is no such page, and
-    WrongState.
+    at_once: remove their records from the files now, so that the withdrawal cannot be undone;
+    otherwise after RESTORABLE. Raises BadOrder with a sentence for each field, NotFound if there is
+    no such page, and WrongState.
     """
     rule = _checked(kind, text, reason)
     with transaction.atomic():
@@ -156,7 +156,7 @@ def withdraw(
 
 
 def _checked(kind: str, text: str, reason: str) -> UrlRule:
-    """Raises BadOrder with a sentence by field."""
+    """The rule in these fields. Raises BadOrder with a sentence for each field."""
     rule, errors = _read(kind, text)
     if not reason.strip() or len(reason.strip()) > LONGEST_REASON or not reason.isprintable():
         errors["reason"] = f"must be one line of 1 to {LONGEST_REASON} characters"
@@ -166,7 +166,7 @@ def _checked(kind: str, text: str, reason: str) -> UrlRule:
 
 
 def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
-    """Remove data made from pages that would still show the content of withdrawn ones."""
+    """Remove data made from pages if they would still show the content of withdrawn ones."""
     _forget_test_fetches(rule)
     pages_withdrawn(crawl, rule)
     ids = [one.pk for one in runs]
@@ -200,8 +200,8 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
 
 
 def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
-    """Remove the records from the files now. Raises NotFound, and WrongState if that is done or
-    begun, or the withdrawal is undone.
+    """Remove the records from the files now. Raises NotFound, and WrongState if their removal has
+    begun or the withdrawal is undone.
     """
     with transaction.atomic():
         withdrawal = _locked(crawl, number)
@@ -215,7 +215,9 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
 
 
 def _forget_test_fetches(rule: UrlRule) -> None:
-    """Forget test fetches of such pages, whose titles and links are shown for an hour."""
+    """Remove the results of test fetches of these pages, whose titles and links would be shown for
+    another hour.
+    """
     answered = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH).exclude(result=None)
     gone = [
         pk
@@ -252,8 +254,8 @@ def _covered(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
 
 
 def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
-    """A superset of the pages that a rule covers, in parts that an index finds, with the field of
-    their address; all pages for an expression that requires no text.
+    """A superset of the pages that a rule covers, in parts for each of which there is an index,
+    each with the field of their address. All pages for an expression without a required text.
     """
     if rule.kind is UrlRuleKind.PAGE:
         mark = signed(fingerprint(rule.text))
@@ -261,7 +263,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
     if rule.kind is UrlRuleKind.HOST:
         return [(pages.filter(url__queue__host__name=rule.text), "url__url")]
     text = required_text(rule.text)
-    # the address of a page that is no redirect is its last one
+    # the address of a page that is no redirect is its last address
     is_redirect = Q(status__range=(300, 399))
     direct, redirected = pages.filter(~is_redirect), pages.filter(is_redirect)
     if text:
@@ -271,7 +273,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
 
 
 def _check_at_rest(runs: Sequence[Run]) -> None:
-    """Raise WrongState during a live shift, whose pages would be stored after this."""
+    """Raise WrongState during a live shift, whose pages would be stored after the withdrawal."""
     ids = [run.pk for run in runs]
     alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")
     if shift := alive.first():
@@ -280,8 +282,8 @@ def _check_at_rest(runs: Sequence[Run]) -> None:
 
 
 def _check_unchanged(pages: Sequence[int]) -> None:
-    """Raise WrongState if another page needs one of these: a page that its server called unchanged
-    has no content of its own.
+    """Raise WrongState if another page needs one of these pages: a page that its server called
+    unchanged has no content of its own.
     """
     unchanged = Page.objects.filter(payload_from__in=pages, status=NOT_MODIFIED_STATUS)
     other = unchanged.exclude(pk__in=pages).select_related("run").first()
@@ -293,7 +295,7 @@ def _check_unchanged(pages: Sequence[int]) -> None:
 
 
 def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
-    """Other pages whose payload is in the records of these, in this crawl or others."""
+    """Other pages, in this crawl or others, whose payload is in the records of these pages."""
     withdrawn = Page.objects.filter(pk__in=pages, is_revisit=False, archive_file__isnull=False)
     same = Q(payload_from__in=withdrawn.values("pk")) | Q(
         run__in=withdrawn.values("run"),
@@ -306,8 +308,8 @@ def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
 
 
 def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[CrawlCopies]:
-    """The other crawls with such pages; for very many pages, only those that can be read in a
-    moment count.
+    """The other crawls with such pages. If there are very many pages, only the first LOOKED_AT are
+    read.
     """
     found = {pk: whose for pk, whose, url in _elsewhere(crawl, rule) if rule.covers(url)}
     sharing = _sharing(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
@@ -319,7 +321,7 @@ def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[
 
 
 def _elsewhere(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int, str]]:
-    """Ids, crawls and URLs of pages of other crawls that a rule may cover, found by an index.
+    """Ids, crawls and URLs of those pages of other crawls that a rule may cover, found by an index.
     Redirects, which have no text, are left out.
     """
     pages = Page.objects.exclude(run__crawl=crawl).exclude(status__range=(300, 399)).order_by()

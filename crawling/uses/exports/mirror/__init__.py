@@ -1,1 +1,3 @@
-"""Runs as files that a browser opens from a disk: each page in a file, with links among them."""
+"""Runs as files that a browser can open from a disk: each page in a file, with links between
+them.
+"""

@@ -1,5 +1,5 @@
-"""Where each document of a mirror is: a folder for each host, and a file for each URL, in names
-that all systems accept.
+"""The path of each document in a mirror: a folder for each host, and a file for each URL, with
+names that all systems accept.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from urllib.parse import quote, unquote
 from crawling.web.addresses import Address, BadUrl, canonical_address, read_address
 from crawling.web.file_names import file_name, folder_name
 
-#: Windows opens paths of 260 characters, including the folder of the mirror
+#: the longest path in a mirror: Windows opens paths of 260 characters, including the folder of the
+#: mirror
 LONGEST_PATH = 180
-#: the most steps of a chain of redirects that are followed
+#: the most redirects of a chain that are followed
 MOST_STEPS = 10
-#: characters that a link in an attribute or a style sheet cannot have
+#: characters that must not be in a link in an attribute or a style sheet
 QUOTED = {ord(sign): f"%{ord(sign):02X}" for sign in "\"'()<>\\ \t\n\r\f"}
 TABLES = """
 PRAGMA synchronous = off;
@@ -31,11 +32,11 @@ FIND = "SELECT path, target FROM document WHERE url = ?"
 class FilePaths:
     """The paths of a mirror's documents, in a file of SQLite.
 
-    Names in one folder differ even without case and in any Unicode form.
+    Names in one folder differ even if letter case and Unicode form are ignored.
     """
 
     def __init__(self, file: Path) -> None:
-        """Continue a file, or begin it."""
+        """Open a file of paths, or begin it."""
         is_new = not file.exists()
         self._rows = sqlite3.connect(file)
         if is_new:
@@ -47,7 +48,7 @@ class FilePaths:
             self._rows.commit()
 
     def add(self, url: str, content_type: str, target: str = "", *, page: int = 0) -> str:
-        """Give a URL a path. target: its redirect target; page: the id of its page."""
+        """Assign a path to a URL. target: its redirect target. page: the id of its page."""
         address = canonical_address(url)
         folders = [part for part in map(folder_name, self._folders(address)) if part]
         name = file_name(address, content_type)
@@ -67,11 +68,11 @@ class FilePaths:
         return [address.host_key, *map(unquote, steps)]
 
     def reserve(self, path: str) -> None:
-        """Keep a path for a file that is no document."""
+        """Reserve a path for a file that is no document."""
         self._rows.execute("INSERT INTO taken VALUES (?, 0)", [path])
 
     def _take(self, base: str, name: str, url: str, *, is_folder: bool) -> str:
-        """A free path in the folder `base`; an existing folder may be used as a folder."""
+        """A free path in the folder `base`. As a folder, an existing folder may be used."""
         stem, dot, ending = ("", "", "") if is_folder else name.rpartition(".")
         stem = stem if dot else name
         ending = f"{dot}{ending}" if dot else ""
@@ -87,18 +88,18 @@ class FilePaths:
         raise AssertionError(path)
 
     def path_of(self, url: str) -> str | None:
-        """The path of a URL; None if it is no document of the mirror."""
+        """The path of a URL; None if the URL is no document of the mirror."""
         found = self._rows.execute(FIND, [url]).fetchone()
         return found[0] if found else None
 
     def page_of(self, url: str) -> int | None:
-        """The id of the page whose document the URL has; None if the mirror does not have it."""
+        """The id of the page with the URL's document; None if the mirror does not have it."""
         query = "SELECT page FROM document WHERE url = ?"
         found = self._rows.execute(query, [url]).fetchone()
         return found[0] if found else None
 
     def end_of(self, url: str) -> str | None:
-        """The path of a URL's redirect target, if the mirror has it."""
+        """The path of the document to which a URL redirects, if the mirror has it."""
         path = None
         for _ in range(MOST_STEPS):
             found = self._rows.execute(FIND, [url]).fetchone()
@@ -110,8 +111,8 @@ class FilePaths:
         return path
 
     def link(self, text: str, base: str, of: str) -> str:
-        """The new form of a link in the file with the path `of`: a relative one to a file, or its
-        whole address if there is none.
+        """The new form of a link in the file with the path `of`: a relative link to a file, or the
+        whole address if there is no file.
 
         base: the base of the document's relative links.
         """

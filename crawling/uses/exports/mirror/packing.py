@@ -1,9 +1,9 @@
-"""Put a run together as a mirror: a ZIP file with each stored document in a file of its own; or all
-runs of a crawl, with the newest stored document of each URL.
+"""Pack a run as a mirror, a ZIP file with each stored document in a separate file. Or pack all runs
+of a crawl, with the newest stored document of each URL.
 
-To be called by a background job or a command: this reads foreign documents. Only one rewritten
-document, or a piece of another, is in memory. `zipfile` keeps some 400 bytes of each file in memory
-until the end, where it writes the directory of them: they are kept in a file here.
+To be called by a background job or a command, since this reads foreign documents. Only one
+rewritten document, or a piece of another, is in memory. `zipfile` keeps about 400 bytes for each
+file in memory until it writes the directory at the end; here these are kept in a file.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from crawling.uses.exports.mirror.file_paths import FilePaths, relative
 from crawling.uses.exports.mirror.rewriter import PAGES, Rewriter
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
-#: the fields of a file in the directory, beside its name and date
+#: the fields of a file's entry in the directory, besides its name and date
 KEPT = (
     *("compress_type", "flag_bits", "CRC", "compress_size", "file_size", "header_offset"),
     *("create_version", "extract_version", "external_attr"),
 )
 START = "index.html"
-#: pages that the start page names
+#: the most pages that the start page lists
 MOST_NAMED = 1000
-#: rows of a query
+#: the number of rows that a query reads
 SLICE = 500
-#: ZIP files have no earlier ones
+#: ZIP files cannot contain earlier dates
 FIRST_DATE = datetime(1980, 1, 1, tzinfo=UTC)
 MOVED = """<!doctype html><meta charset="utf-8">{refresh}<title>Moved</title>
 <p>This page has moved to <a href="{link}">{link}</a>.</p>
@@ -72,7 +72,9 @@ class DirectoryOnDisk(list[ZipInfo]):
 
 
 class _NoNames(dict[str, ZipInfo]):
-    """The names of a `ZipFile`, which warns of duplicates: here there are none."""
+    """The names in a `ZipFile`, which warns of duplicates. Always empty, since here there are no
+    duplicates.
+    """
 
     def __setitem__(self, name: str, info: ZipInfo) -> None:
         pass
@@ -80,7 +82,7 @@ class _NoNames(dict[str, ZipInfo]):
 
 @contextmanager
 def zip_file(out: LayoutWriter, directory: Path) -> Iterator[ZipFile]:
-    """A ZIP file that is written to `out`; directory: a new file for the entries of its files.
+    """A ZIP file that is written to `out`. directory: a new file for the entries of its files.
 
     At the end of the block the directory is in `out`.
     """
@@ -95,11 +97,13 @@ def zip_file(out: LayoutWriter, directory: Path) -> Iterator[ZipFile]:
 
 @dataclass
 class MirrorPackage:
-    """A mirror in the making: `pieces` returns the bytes to be stored; then the rest is known."""
+    """A mirror that is being made: `pieces` returns the bytes to be stored. After that the other
+    facts are known.
+    """
 
     run: Run
     at: datetime
-    #: the runs whose pages it has, the latest first
+    #: the runs whose pages are in it, the latest first
     runs: Sequence[Run]
     is_of_crawl: bool = False
     layout: Layout = field(default_factory=Layout)
@@ -109,7 +113,7 @@ class MirrorPackage:
     _named: list[tuple[str, str]] = field(default_factory=list)
 
     def pieces(self) -> Iterator[bytes]:
-        """Raises ArchiveTrouble, OSError."""
+        """The bytes to be stored. Raises ArchiveTrouble or OSError."""
         files, owners, lenders = list[ArchiveFile](), list[ArchiveFile](), set[int]()
         for run in self.runs:
             files += files_here(run)
@@ -152,7 +156,7 @@ class MirrorPackage:
         for page in _documents(self.runs):
             url, moved = page.url.url, _moved_to(page)
             if self.is_of_crawl and paths.page_of(url) is not None:
-                continue  # a later run has it, too
+                continue  # a later run has the document, too
             kind = PAGES[0] if moved or page.content_type in PAGES else page.content_type
             path = paths.add(url, kind, moved, page=page.pk)
             is_named = page.status in DOCUMENT_STATUSES and kind == PAGES[0] and not page.url.depth
@@ -222,7 +226,7 @@ Links to others lead to the web.</p>
 
 
 def _documents(runs: Iterable[Run]) -> Iterator[Page]:
-    """The stored pages of runs, without errors, in the order in which each run found them."""
+    """The stored pages of runs, without error pages, in the order in which each run found them."""
     for run in runs:
         after = 0
         found = Page.objects.filter(run=run, status__lt=400)
@@ -239,8 +243,8 @@ def _moved_to(page: Page) -> str:
 
 
 def _moved_page(paths: FilePaths, target: str, url: str, path: str) -> bytes:
-    """The page of a redirect, which sends browsers on within the mirror, and asks before it leads
-    to the web.
+    """The page in place of a redirect. It sends browsers on within the mirror, and asks before it
+    leads to the web.
     """
     link = escape(paths.link(target, url, path))
     is_here = paths.end_of(target) is not None

@@ -1,4 +1,4 @@
-"""Lets a program of its own rewrite documents, with a limit on the time of each."""
+"""Lets a separate program rewrite documents, with a time limit for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.css import TYPES as SHEETS
 
 PROGRAM = "crawling.uses.exports.mirror.rewriting_program"
-#: a longer document is kept as it is
+#: a longer document is stored unchanged
 MOST_BYTES = 16 * 1024 * 1024
 LIMITS = SandboxLimits(
     memory_bytes=1024**3, cpu_seconds=None, seconds=30.0, output_bytes=8 * MOST_BYTES
@@ -19,8 +19,8 @@ PAGES = ("text/html", "application/xhtml+xml")
 
 
 class Rewriter(TaskSandbox):
-    """Rewrites documents by a program, which is restarted after a document that was too much for
-    it.
+    """Rewrites documents by a program, which is restarted after a document that exceeded its
+    limits.
     """
 
     def __init__(self, paths_file: Path) -> None:
@@ -29,7 +29,9 @@ class Rewriter(TaskSandbox):
     def rewrite(
         self, body: DocumentStream, *, content_type: str, charset: str | None, url: str, path: str
     ) -> bytes | None:
-        """A document with other links; None if it has no links, or is too much for the program."""
+        """A document with rewritten links. None if it has no links, or exceeds the limits of the
+        program.
+        """
         if content_type not in (*PAGES, *SHEETS) or len(body) > MOST_BYTES:
             return None
         kind = PAGE if content_type in PAGES else SHEET

@@ -1,4 +1,4 @@
-"""Documents with links to the files of a mirror. Part of the program `rewriting_program`."""
+"""Documents with links to the files of a mirror. A part of the program `rewriting_program`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.documents.css import ESCAPE, MOST_BYTES, unescaped
 from crawling.web.documents.tree import parse_html
 
-#: Only files of the mirror are loaded, whatever a page or its scripts request. Scripts run, since
-#: many pages show nothing without them.
+#: Browsers load only files of the mirror, whatever a page or its scripts request. Scripts may run,
+#: since many pages show nothing without them.
 POLICY = "default-src 'self' file: data: blob: 'unsafe-inline' 'unsafe-eval'"
 HEAD = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-#: Attributes by which browsers check a file's digest, request it as from another origin, or report
-#: clicks to a server
+#: attributes by which browsers check a file's digest, request it as if from another origin, or
+#: report clicks to a server
 DROPPED = ("integrity", "crossorigin", "ping", "nonce", "codebase")
-#: elements that set the base of links, limit what may be loaded, or prefetch names
+#: elements that set the base of links, restrict loading, or look up names in advance
 REMOVED = (
     "base, meta[http-equiv='content-security-policy' i], link[rel~='preconnect' i], "
     "link[rel~='dns-prefetch' i], link[rel~='prefetch' i], link[rel~='prerender' i], "
@@ -27,7 +27,7 @@ REMOVED = (
 REFRESH = "meta[http-equiv='refresh' i]"
 #: prefixes of links that lead to no document
 KEPT = ("data:", "javascript:", "mailto:", "tel:", "blob:", "about:")
-#: pages in attributes of pages
+#: the most levels of pages within attributes of pages
 MOST_NESTED = 3
 
 
@@ -37,7 +37,7 @@ class DocumentLinks:
         self._base = url
 
     def page(self, body: DocumentStream, charset: str | None) -> bytes:
-        """An HTML document in UTF-8, up to the limits of its reader."""
+        """An HTML document in UTF-8, read up to the limits of its reader."""
         document = parse_html(body, charset).document
         self._set_base(document)
         self._edit(document, 0)
@@ -46,7 +46,7 @@ class DocumentLinks:
         return document.serialize().encode("utf-8", "replace")
 
     def sheet(self, body: DocumentStream, charset: str | None) -> bytes:
-        """A style sheet in UTF-8. Its byte order mark overrides the encoding that the sheet
+        """A style sheet in UTF-8. The byte order mark overrides the encoding that the sheet
         states.
         """
         text = "".join(decoded_pieces(body, MOST_BYTES, charset)[0])
@@ -77,7 +77,7 @@ class DocumentLinks:
         document.rewrite_links(self._link)
         for element in document.select(REFRESH):
             if "url=http" in "".join(str(element.attrs.get("content", "")).lower().split()):
-                element.decompose()  # it would lead to the web automatically
+                element.decompose()  # such an element would lead to the web automatically
 
     def _edit_nested(self, element: turbohtml.Element, nested: int) -> None:
         if nested >= MOST_NESTED:

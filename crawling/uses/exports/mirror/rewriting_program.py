@@ -1,4 +1,4 @@
-"""Rewrites documents of a mirror, one after the other: the program of `Rewriter`.
+"""The program of `Rewriter`: it rewrites documents of a mirror, one after the other.
 
 Its argument is the file with the mirror's paths.
 """

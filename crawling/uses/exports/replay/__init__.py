@@ -1,1 +1,3 @@
-"""Replay of stored pages: ReplayWeb.page on an origin for each run, and the way there."""
+"""Replay of stored pages: ReplayWeb.page, with a separate origin for each run, and the way from the
+dashboard to it.
+"""

@@ -1,5 +1,5 @@
-"""The answers of the server of the replay: on the site the page with the player's frame, on the
-origin of a run the player, its service worker, and the WACZ file for browsers with a grant.
+"""The answers of the replay server. The site has the page with the player's frame. The origin of a
+run has the player, its service worker, and the WACZ file, for browsers with a grant.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ OPEN = "/open/"
 ARCHIVE = "/archive/"
 COOKIE = "replay"
 GUARD = Path(__file__).with_name("guard.js")
-#: our file instead of the player's own, which it loads
+#: our own file in place of the player's service worker, and the path from which it loads that
 SERVICE_WORKER, RELEASED = "/sw.js", "/released-sw.js"
 FRAME = re.compile(r"/run/([1-9][0-9]{0,18})/([a-z0-9-]{1,80}\.wacz)")
-#: the digits of both ends of a range; no file needs more
+#: the most digits of either end of a range; no file needs more
 MOST_DIGITS = 40
 ONLY_GET = "Only GET is answered here."
 NOTHING = "There is nothing here."
-#: browsers that obey `Connection-Allowlist`, and since when
+#: browsers that obey `Connection-Allowlist`, and the first version that does
 ENGINE = re.compile(r"Chrom(?:e|ium)/([0-9]{1,4})\.")
 SINCE = 152
 WARNING = (
@@ -60,7 +60,7 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</t
 
 
 def with_player(files: Application) -> Application:
-    """The whole server; `files` has those of ReplayWeb.page as they were released."""
+    """The whole server. `files` serves the unchanged files of ReplayWeb.page."""
 
     def answer(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         run = run_asked(str(environ.get("HTTP_HOST", "")))
@@ -86,14 +86,15 @@ def _on_origin_of_run(
     if path.startswith(OPEN):
         return _open(run, environ, start_response)
     if environ.get("HTTP_SEC_FETCH_DEST") == "document":
-        # outside the frame a script could lead the window away
+        # outside the frame a script could navigate the window away
         sentence = "Open the replay from the dashboard."
         return _refuse(start_response, HTTPStatus.FORBIDDEN, sentence)
     if path == SERVICE_WORKER:
         script = Template(GUARD.read_text()).substitute(POLICY=player_policy(), ALLOWS=ALLOWS)
         return _send(start_response, "text/javascript; charset=utf-8", script.encode())
     if path == RELEASED:
-        if "HTTP_SERVICE_WORKER" in environ:  # without our policy it would loosen its own
+        # without our policy the service worker would set a looser one
+        if "HTTP_SERVICE_WORKER" in environ:
             sentence = f"The service worker is {SERVICE_WORKER}."
             return _refuse(start_response, HTTPStatus.FORBIDDEN, sentence)
         environ = {**environ, "PATH_INFO": SERVICE_WORKER}
@@ -108,7 +109,7 @@ def answer_nothing(environ: dict[str, Any], start_response: StartResponse) -> It
 
 
 def _frame(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    """The page with the player in a frame, which can only navigate itself."""
+    """The page with the player in a frame, which can navigate only itself."""
     found = FRAME.fullmatch(str(environ.get("PATH_INFO", "")))
     if found is None:
         return _refuse(start_response, HTTPStatus.NOT_FOUND, NOTHING)
@@ -127,7 +128,7 @@ def _frame(environ: dict[str, Any], start_response: StartResponse) -> Iterable[b
 
 
 def _is_held(environ: dict[str, Any]) -> bool:
-    """Whether the browser keeps documents from connections that are no requests."""
+    """Whether the browser keeps documents from opening connections that are no requests."""
     found = ENGINE.search(str(environ.get("HTTP_USER_AGENT", "")))
     return found is not None and int(found[1]) >= SINCE
 
@@ -152,7 +153,7 @@ def _open(run: int, environ: dict[str, Any], start_response: StartResponse) -> I
     about = {
         "Location": f"{site()}/run/{run}/{name}{'?' if query else ''}{query}",
         "Set-Cookie": cookie + ("; Secure" if site().startswith("https:") else ""),
-        # cached pages that were withdrawn since, and data that scripts left
+        # removes cached pages that were withdrawn since, and data that scripts left
         "Clear-Site-Data": '"storage"',
         "Cache-Control": "no-store",
     }
@@ -190,7 +191,7 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
 
 
 def _granted(run: int, cookies: str) -> RunExport:
-    """The file that the grant in the cookie opens, if it is of this run. Raises NotFound."""
+    """The file that the grant in the cookie opens, if it is a file of this run. Raises NotFound."""
     try:
         found = SimpleCookie(cookies).get(COOKIE)
     except CookieError:
@@ -202,7 +203,7 @@ def _granted(run: int, cookies: str) -> RunExport:
 
 
 def asked_range(text: str, size: int) -> tuple[int, int] | None:
-    """The beginning and the end of the single range in a header (RFC 9110, 14.1.2); None for the
+    """The beginning and the end of the only range in a header (RFC 9110, 14.1.2); None for the
     whole file.
     """
     unit, _, span = text.partition("=")

@@ -1,1 +1,1 @@
-"""The way of browsers to the WACZ files of runs: who may read one, and on which origin."""
+"""Access of browsers to the WACZ files of runs: who may read a file, and on which origin."""

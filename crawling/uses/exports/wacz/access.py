@@ -1,5 +1,6 @@
-"""The permission to read a WACZ file on the origin of its replay: a ticket, which opens it once and
-briefly, is exchanged for a grant, which a cookie keeps. Each belongs to one user and one file.
+"""The permission to read a WACZ file on the origin of its replay. A ticket, which works once and
+for a short time, is exchanged for a grant, which a cookie keeps. Each belongs to one user and one
+file.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from crawling.uses.exports.jobs import WACZ
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.state import made_export
 
-#: as for a WARC file: answers are in it as they came, with the cookies that they set
+#: the same permission as for a WARC file: answers are in it unchanged, with the cookies that they
+#: set
 PERMISSION = "crawling.change_crawljob"
-#: the time from the press of *Replay* to the answer of the replay's server
+#: the time between a click on *Replay* and the answer of the replay server
 TICKET_LASTS = timedelta(minutes=1)
 TICKET = "crawling.wacz.ticket"
 GRANT_LASTS = timedelta(hours=1)
@@ -29,22 +31,22 @@ CHANGED = "The archive has changed; open the replay from the dashboard again."
 
 
 def ticket_for(user: User, export: RunExport) -> str:
-    """The secret part of one address, until it is exchanged."""
+    """The secret part of an address, which is valid until the exchange."""
     return signing.dumps([user.pk, export.id, token_urlsafe(9)], salt=TICKET)
 
 
 def redeem(ticket: str) -> tuple[str, RunExport]:
-    """Exchange a ticket for a grant of its file. A second time it is refused. Raises NotFound."""
+    """Exchange a ticket for a grant to its file. A second exchange is refused. Raises NotFound."""
     user_id, job_id, nonce = _signed(ticket, TICKET, TICKET_LASTS)
     export = _file(user_id, job_id)
-    # longer than the ticket lasts, since clocks of the two servers differ
+    # kept longer than the ticket is valid, since the clocks of the two servers may differ
     if not cache.add(f"{TICKET}:{nonce}", True, 2 * TICKET_LASTS.total_seconds()):
         raise NotFound(EXPIRED)
     return signing.dumps([user_id, job_id], salt=GRANT), export
 
 
 def wacz_by(granted: str) -> RunExport:
-    """The file of a grant. Raises NotFound once the grant has expired, the user has lost the
+    """The file of a grant. Raises NotFound if the grant has expired, the user has lost the
     permission, or the file is no longer given out.
     """
     return _file(*_signed(granted, GRANT, GRANT_LASTS))

@@ -1,8 +1,10 @@
-"""The origins of the replay: the site, whose page has the player in a frame, and below it one for
-each run, on which the player and scripts of archived pages run; and policies for browsers there.
+"""The origins of the replay: the site, whose page has the player in a frame, and below the site an
+origin for each run, on which the player and scripts of archived pages run. Also the policies for
+browsers there.
 
-Origins of runs differ from that of the frame's page, or a script could free itself of the frame
-(HTML, `sandbox`). All are of one site, or browsers would withhold the cookies in the frame.
+The origins of runs differ from the origin of the page with the frame, since a script could
+otherwise leave the frame (HTML, `sandbox`). All belong to one site, since browsers would otherwise
+withhold the cookies in the frame.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from crawling.archive.records import began
 from crawling.models import Page, Run
 from crawling.uses.exports.player import OFF, is_installed
 
-#: Browsers resolve names below `localhost` to this machine themselves (RFC 6761, 6.3). Cookies and
-#: storage of `localhost`, which may be the dashboard's, are not those of this name.
+#: Browsers resolve names below `localhost` to this machine themselves (RFC 6761, 6.3). This name
+#: does not share the cookies and the storage of `localhost`, which the dashboard may use.
 LOCAL_SITE = "replay.localhost"
 OF_RUN = re.compile(r"run-([1-9][0-9]{0,18})\.")
 NOT_REACHABLE = (
@@ -36,10 +38,11 @@ STYLE = (
     " p { margin: 0; padding: .5rem 1rem; color: #000; background: #ffe08a }"
     " iframe { border: 0; width: 100%; flex: 1 }"
 )
-#: The player and archived pages may run scripts on their own origin and send forms there, and no
-#: more, in the frame. They may not navigate the window, open another, download, or show dialogs.
+#: The player and archived pages may run scripts on their own origin and send forms to it, and
+#: nothing else, in the frame. They cannot navigate the window, open another, download files, or
+#: show dialogs.
 SANDBOX = "allow-scripts allow-same-origin allow-forms"
-#: The player compiles code, styles itself and shows archived pages in frames of its own origin.
+#: The player compiles code, styles itself, and shows archived pages in frames of its own origin.
 OF_PLAYER = (
     "default-src 'self' blob: data:",
     "script-src 'self' 'unsafe-eval' 'wasm-unsafe-eval' 'unsafe-inline' blob: data:",
@@ -49,8 +52,9 @@ OF_PLAYER = (
     "form-action 'self'",
     "base-uri 'self'",
 )
-#: For what Content Security Policy has no directive: WebRTC and connections ahead of requests. The
-#: player redirects to the time of a page; where requests are redirected to is for the policy above.
+#: For connections for which Content Security Policy has no directive: WebRTC, and connections made
+#: ahead of requests. The player redirects to the time of a page; the policy above applies to the
+#: targets of redirects.
 ALLOWS = "webrtc=block; redirects=allow"
 ALL = {
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -62,7 +66,7 @@ ALL = {
 
 
 def site() -> str:
-    """The origin of the page that has the frame."""
+    """The origin of the page with the frame."""
     return settings.REPLAY_URL or f"http://{LOCAL_SITE}:{settings.REPLAY_PORT}"
 
 
@@ -74,7 +78,7 @@ def origin_of(run_id: int) -> str:
 def run_asked(host: str) -> int | None:
     """The run whose origin the `Host` of a request names; 0 if it names the site, None if neither.
 
-    The port is not compared: a proxy may have another.
+    The port is not compared, since a proxy may have another.
     """
     name, known = _name(host), _name(urlsplit(site()).netloc)
     if name == known:
@@ -88,7 +92,7 @@ def _name(host: str) -> str:
 
 
 def no_player(request: HttpRequest) -> str:
-    """Why there is no player for the browser of a request; empty if there is one."""
+    """The reason why the player does not work in the browser of a request; empty if it does."""
     if not is_installed():
         return OFF
     name, _ = split_domain_port(request.get_host())
@@ -96,7 +100,7 @@ def no_player(request: HttpRequest) -> str:
 
 
 def player_address(run: Run, ticket: str, page: Page | None) -> str:
-    """The address at which the ticket is exchanged, which then leads to the player."""
+    """The address at which the ticket is exchanged. It then leads to the player."""
     shown = {}
     if page:
         at = began(page.fetched_at, page.fetch_seconds)
@@ -105,7 +109,7 @@ def player_address(run: Run, ticket: str, page: Page | None) -> str:
 
 
 def player_policy() -> str:
-    """The policy of everything on the origin of a run."""
+    """The policy of all answers on the origin of a run."""
     return "; ".join([*OF_PLAYER, f"frame-ancestors 'self' {site()}"])
 
 
@@ -118,7 +122,7 @@ def player_headers() -> dict[str, str]:
 
 
 def frame_headers(run_id: int) -> dict[str, str]:
-    """The headers of the page with the frame, which can only navigate to its run's origin."""
+    """The headers of the page with the frame, which can navigate only to its run's origin."""
     style = b64encode(sha256(STYLE.encode()).digest()).decode()
     policy = "; ".join(
         [

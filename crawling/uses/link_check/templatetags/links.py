@@ -1,4 +1,4 @@
-"""Places of links, written in Python: for hundreds of rows a template's loop takes a tenth of a
+"""Places of links, rendered in Python: for hundreds of rows a template's loop takes a tenth of a
 second.
 
 Strangers' words are escaped.
@@ -20,7 +20,7 @@ register = template.Library()
 
 @register.simple_tag
 def link_sources(sources: Iterable[LinkSource], run: int) -> SafeString:
-    """Where links are, each leading to the links of its page in the run with that number."""
+    """The sources of links. Each leads to the links of its page, in the run with this number."""
     return mark_safe("".join(_link_source(source, run) for source in sources))  # noqa: S308
 
 

@@ -1,4 +1,4 @@
-"""`manage.py checkpoint`: write a run to a directory, and make a crawl of it on this server or
+"""`manage.py checkpoint`: write a run to a directory, or create a crawl from one on this server or
 another.
 """
 

@@ -1,4 +1,4 @@
-"""`manage.py links`: list a run's links or their problems, or make its dataset again."""
+"""`manage.py links`: list a run's links or their problems, or make its links dataset again."""
 
 from __future__ import annotations
 

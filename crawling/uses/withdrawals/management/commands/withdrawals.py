@@ -1,4 +1,4 @@
-"""`manage.py withdrawals`: withdraw stored pages of a crawl, list withdrawals, undo one."""
+"""`manage.py withdrawals`: withdraw stored pages of a crawl, list withdrawals, or undo one."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Crawls: what operators order, the crawler that carries it out, and the dashboard above both."""
+"""Crawls: the orders of operators, the crawler that executes them, and the dashboard above both."""

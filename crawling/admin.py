@@ -1,6 +1,6 @@
-"""Crawling in the admin site.
+"""The crawling apps in the admin site.
 
-The identity and the rules of access are edited here; the rest is to be looked at.
+The identity and the access rules are edited here. All other rows are only shown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from serving.paging import BoundedPaginator
 
 
 class ViewOnlyAdmin(ReadOnlyAdmin):
-    """A row edited by hand would pass by the locks of the frontier and of the pool."""
+    """Shows rows without letting them be edited, since an edit by hand would bypass the locks of
+    the frontier and of the pool.
+    """
 
     show_full_result_count = False
     paginator = BoundedPaginator
@@ -39,7 +41,7 @@ class ViewOnlyAdmin(ReadOnlyAdmin):
 
 @admin.register(Identity)
 class IdentityAdmin(admin.ModelAdmin):
-    """There is one identity; opening the list opens it."""
+    """The admin of the single identity. Opening the list opens the identity."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -78,7 +80,7 @@ class AllowedDirectoryAdmin(admin.ModelAdmin):
 
 @admin.register(Team)
 class TeamAdmin(admin.ModelAdmin):
-    """Crawls and pools go by the name of a team, which stays."""
+    """The admin of teams. A team keeps its name, since crawls and pools refer to it by name."""
 
     list_display = ["name"]
     filter_horizontal = ["members"]
@@ -87,13 +89,15 @@ class TeamAdmin(admin.ModelAdmin):
         return ["name"] if obj else []
 
     def has_delete_permission(self, request: HttpRequest, obj: Team | None = None) -> bool:
-        """Whether the team may be deleted by itself: nothing uses it. Several at once may not."""
+        """Whether the team may be deleted alone, because nothing uses it. Several teams cannot be
+        deleted at once.
+        """
         return obj is not None and not uses_of(obj) and super().has_delete_permission(request, obj)
 
 
 @admin.register(CrawlJob)
 class CrawlJobAdmin(ViewOnlyAdmin):
-    exclude = ["fetching"]  # the crawl's page shows it, without what is sealed
+    exclude = ["fetching"]  # the crawl's page shows these fields, without the sealed ones
     list_display = [
         "name",
         "scope",

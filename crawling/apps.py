@@ -19,8 +19,8 @@ class CrawlingConfig(AppConfig):
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:
-    """Faulty packages, which commands report as they start. Commands that skip the checks need not
-    look for packages.
+    """Faulty packages, which commands report when they start. Commands without checks do not look
+    for packages.
     """
     from crawling.runs.extensions import warnings
 

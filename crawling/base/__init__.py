@@ -1,1 +1,3 @@
-"""The ground of all rooms of the crawler: errors, the activity log, files, encrypted text."""
+"""The foundation of all rooms of the crawler: errors, the activity log, files and encrypted
+text.
+"""

@@ -1,4 +1,4 @@
-"""The events that users can be alerted of."""
+"""The events of which users can be alerted."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ class AlertEvent(StrEnum):
     FINISHED = "finished"
     STOPPED = "stopped"
     FAILED = "failed"
-    TROUBLE = "trouble"  # it paused or stopped by itself
-    WAITING = "waiting"  # it has waited for resources for longer than its order allows in silence
-    HELD = "held"  # URLs that look like a trap's wait for an operator's decision
-    PAGE_CHANGED = "page changed"  # of watched pages, after a run
+    TROUBLE = "trouble"  # the run paused or stopped by itself
+    # the run has waited for resources for longer than its order allows without an alert
+    WAITING = "waiting"
+    HELD = "held"  # URLs that look like traps wait for an operator's decision
+    PAGE_CHANGED = "page changed"  # watched pages have changed, after a run
     PAGE_GONE = "page gone"
     PAGE_NEW = "new page"
-    LINKS_BROKEN = "links broken"  # that the run before had not, or had in order
+    LINKS_BROKEN = "links broken"  # links that did not exist, or worked, in the run before
     LINKS_FIXED = "links fixed"
-    WEEK = "weekly summary"  # of the news of all crawls, or of one
-    UNSAFE = "unsafe"  # of a pool: its state is not safe, or units are missing
+    WEEK = "weekly summary"  # the news of all crawls, or of one
+    UNSAFE = "unsafe"  # a pool's state is not safe, or units are missing

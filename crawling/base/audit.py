@@ -1,5 +1,5 @@
-"""The audit log: one row for each action, in Django's own log of administrators' actions, so that
-one list has all.
+"""The audit log: one row for each action, in Django's own log of administrators' actions, so that a
+single list has all actions.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.db import models
 
-#: the account of actions from the command line; it has no log-in
+#: the account for actions from the command line, without a log-in
 COMMAND_LINE = "command-line"
-#: the account of actions by rules that a user has set
+#: the account for actions by rules that a user has set
 SCHEDULER = "scheduler"
 
 
@@ -25,8 +25,8 @@ def note(
     action: str,
     changes: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> None:
-    """Add a row: `by` (None: the command line) did `action` to `thing`; `changes` are from and to,
-    by field.
+    """Add a row: `by` (None for the command line) did `action` to `thing`. `changes` has the old
+    and the new value, by field.
     """
     LogEntry.objects.create(
         user=by or account_of(COMMAND_LINE),
@@ -45,7 +45,7 @@ def note(
 
 
 def account_of(name: str) -> User:
-    """The account without log-in of that name, created when it is missing."""
+    """The account without a log-in that has this name. Created if it is missing."""
     user, is_new = User.objects.get_or_create(username=name, defaults={"is_active": False})
     if is_new:
         user.set_unusable_password()

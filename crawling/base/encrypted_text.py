@@ -1,4 +1,6 @@
-"""Keep secrets in the database so that it alone, or its back-up, gives none of them away."""
+"""Encrypt secrets in the database, so that neither the database alone nor a back-up of it reveals
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ class SealBroken(CrawlError):
 
 
 def seal(secrets: Any) -> str:
-    """Data that JSON can hold, as text that only this site's SECRET_KEY opens."""
+    """Seal data that JSON can represent as text that only this site's SECRET_KEY opens."""
     return _box(_keys()).encrypt(json.dumps(secrets).encode()).decode()
 
 
 def unseal(text: str) -> Any:
-    """The data that were sealed. Raises SealBroken."""
+    """The sealed data. Raises SealBroken."""
     try:
         return json.loads(_box(_keys()).decrypt(text.encode()))
     except InvalidToken as error:
@@ -35,7 +37,7 @@ def unseal(text: str) -> Any:
 
 
 def _keys() -> tuple[str, ...]:
-    """The key, then those before it, with which what is old can still be read."""
+    """The current key and earlier keys, with which older data can still be read."""
     return (settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS))
 
 
@@ -45,8 +47,8 @@ def _box(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def _derived(key: str) -> bytes:
-    """A key only for this purpose: it reveals nothing about SECRET_KEY, nor about other keys made
-    from it.
+    """A key for this purpose only. It reveals nothing about SECRET_KEY, nor about other keys made
+    from that.
     """
     return HKDF(
         algorithm=SHA256(), length=32, salt=None, info=b"crawlsite secrets of crawls"

@@ -88,7 +88,7 @@ class CheckpointTrouble(CrawlError):
 
 
 def lacked_memory(error: BaseException) -> bool:
-    """Whether this thread, or the client's library of PostgreSQL in it, got no memory: the library
-    says just that, whatever the error that Django makes of it.
+    """Whether this thread, or the PostgreSQL client library in it, got no memory. The library says
+    so in its text, whatever error Django makes of it.
     """
     return isinstance(error, MemoryError) or str(error).strip() == "out of memory"

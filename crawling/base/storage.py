@@ -1,6 +1,6 @@
 """The single interface to stored files: those of the archive, and the files next to them.
 
-A name is `folder/file`. A directory of this machine stands behind the door; a bucket can.
+A name is `folder/file`. The files are in a directory of this machine; a bucket could replace it.
 """
 
 from __future__ import annotations
@@ -20,38 +20,39 @@ from crawling.base.errors import ArchiveTrouble
 SYNC = getattr(os, "fdatasync", os.fsync)
 STEP = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 NAME = re.compile(f"{STEP}/{STEP}")
-#: the end of a file's name until `put` has written all of it
+#: the suffix of a file's name until `put` has written all of it
 UNFINISHED = ".unfinished"
-#: locks of this machine are no stored files
+#: the suffix of locks of this machine, which are no stored files
 LOCK = ".lock"
 PIECE_BYTES = 1024 * 1024
-#: zeros that are not written: they take no room on the disk
+#: the size of blocks of zeros that are not written, so that they take no space on the disk
 HOLE_BYTES = 32 * 1024
 
 
 class StoredFile(Protocol):
-    """A stored file that is written at its end."""
+    """A stored file that is written to at its end."""
 
     def write(self, data: bytes) -> None: ...
 
     def sync(self) -> None:
-        """Return once everything written is safe."""
+        """Return once all written bytes are safe on the disk."""
         ...
 
     def close(self) -> None: ...
 
 
 class Storage(Protocol):
-    """Each method may raise OSError, and ArchiveTrouble for a name that is none."""
+    """The interface. Each method may raise OSError, and ArchiveTrouble for an invalid name."""
 
     def open(self, name: str, offset: int = 0) -> BinaryIO:
-        """Read a file from an offset on; the result has a file descriptor, which is there, too."""
+        """Read a file from an offset on. The result has a file descriptor at the same offset."""
         ...
 
     def append(self, name: str, length: int) -> StoredFile:
-        """Continue a file, or begin it, behind its first bytes. The bytes behind them are cut off.
+        """Continue a file after its first `length` bytes, or begin it. Bytes after these are cut
+        off.
 
-        Raises ArchiveTrouble if it has fewer.
+        Raises ArchiveTrouble if the file has fewer bytes.
         """
         ...
 
@@ -60,49 +61,51 @@ class Storage(Protocol):
         ...
 
     def cut(self, name: str, length: int) -> None:
-        """Cut a file off after its first bytes."""
+        """Cut off a file after its first `length` bytes."""
         ...
 
     def path(self, name: str) -> Path:
-        """The path by which a program of this machine can open the file; a bucket makes a copy for
-        that.
+        """The path by which a program of this machine can open the file. A bucket would make a copy
+        for this purpose.
         """
         ...
 
     def workspace(self, folder: str) -> Path:
-        """A directory of this machine for a program that keeps its files itself, and whose files
-        can all be made anew; it is there afterwards. A bucket has none: it is beside it.
+        """A directory of this machine for a program that manages its own files, all of which can be
+        made anew. The directory exists afterwards. It is not in a bucket, but beside it.
         """
         ...
 
     def list(self, folder: str) -> dict[str, int]:
-        """The names of the files of a folder, and their sizes."""
+        """The names of the files in a folder, and their sizes."""
         ...
 
     def begun(self, folder: str) -> set[str]:
-        """The names of its files, also of those that a `put` writes, or has left unfinished."""
+        """The names of the files in a folder, including those that a `put` is writing or has left
+        unfinished.
+        """
         ...
 
     def size(self, name: str) -> int | None:
-        """None: there is no such file."""
+        """The size of a file. None if it does not exist."""
         ...
 
     def delete(self, name: str) -> None:
-        """Delete a file, if there is one, and the remains of a killed `put`."""
+        """Delete a file, if it exists, and the remains of a killed `put`."""
         ...
 
     def delete_folder(self, folder: str) -> None: ...
 
 
 class DirectoryStorage:
-    """Files in a directory. Links are resolved: nothing outside is read, cut or deleted."""
+    """Files in a directory. Links are resolved, so that nothing outside is read, cut or deleted."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._inside = os.path.join(os.path.realpath(root), "")
 
     def path(self, name: str) -> Path:
-        """The path of a file. Raises ArchiveTrouble if that is outside the directory."""
+        """The path of a file. Raises ArchiveTrouble if it is outside the directory."""
         place = self._root / name
         if not NAME.fullmatch(name) or not os.path.realpath(place).startswith(self._inside):
             raise ArchiveTrouble(f"{name} would be outside ARCHIVE_DIR; it is not touched.")
@@ -124,7 +127,7 @@ class DirectoryStorage:
             size = _write(unfinished, pieces)
             unfinished.rename(path)
         except BaseException:
-            unfinished.unlink(missing_ok=True)  # the disk may be full of it
+            unfinished.unlink(missing_ok=True)  # otherwise this file could fill the disk
             raise
         _sync_folder(path.parent)
         return size
@@ -177,7 +180,7 @@ class _DirectoryFile:
                     "delete the run"
                 )
             os.ftruncate(self._file, length)
-            if not length:  # that there is a file must outlast a loss of power, too
+            if not length:  # the existence of the file must survive a power failure, too
                 _sync_folder(path.parent)
         except BaseException:
             os.close(self._file)
@@ -199,7 +202,7 @@ class _DirectoryFile:
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> int:
-    """Returns the size of the file, which is safe then."""
+    """Write a file. Return its size once it is safe on the disk."""
     with path.open("wb") as file:
         for piece in pieces:
             if len(piece) >= HOLE_BYTES and not piece.strip(b"\0"):
@@ -226,7 +229,7 @@ def storage() -> Storage:
 
 
 def pieces_of(file: BinaryIO) -> Iterator[bytes]:
-    """The rest of a file; closes it."""
+    """The rest of a file, which is closed at the end."""
     with file:
         while piece := file.read(PIECE_BYTES):
             yield piece

@@ -1,4 +1,4 @@
-"""Time limits of reads that may have to look at every page of a run."""
+"""Time limits for reads that may have to examine every page of a run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class SearchTookTooLong(CrawlError):
 def time_limit(
     seconds: int = SEARCH_SECONDS, exceeded: type[CrawlError] = SearchTookTooLong
 ) -> Iterator[CursorWrapper]:
-    """A transaction and a cursor in it; each statement may take `seconds`.
+    """A transaction, and a cursor in it. Each statement may take `seconds`.
 
-    PostgreSQL cancels a statement that takes longer, so that it does not keep the server busy, and
+    PostgreSQL cancels a statement that takes longer, so that the server is not kept busy, and
     `exceeded` is raised.
     """
     try:

@@ -33,13 +33,13 @@ PACKAGE = "crawling.uses."
 
 
 class Use(AppConfig):
-    """The app of a use that says more than its modules do."""
+    """The app of a use with more to declare than its modules do."""
 
-    # Django takes the only class of an `apps.py` that is not marked so
+    # Django takes the only class of an `apps.py` for which this is not False
     default = False
-    #: where its pages are, if its `urls` have a name of their own
+    #: the address of its pages, if its `urls` have their own namespace
     address = ""
-    #: permissions of the role of administrators
+    #: permissions for the role of administrators
     administrators_may: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
@@ -55,19 +55,19 @@ def uses() -> list[AppConfig]:
 
 
 def address_of(use: AppConfig) -> str:
-    """The address of its pages; empty if they are among those of crawls."""
+    """The address of a use's pages. Empty if they are among those of crawls."""
     return use.address if isinstance(use, Use) else ""
 
 
 @cache
 def part(use: AppConfig, name: str) -> Any:
-    """The module of that name in a use, or None."""
+    """The module with this name in a use, or None."""
     if use.module is None or not module_has_submodule(use.module, name):
         return None
     return import_module(f"{use.name}.{name}")
 
 
 def offered(module: str, name: str) -> Iterator[Any]:
-    """All that uses offer under a name in their modules of one name."""
+    """Everything that uses offer under a name in their modules of the same name."""
     for use in uses():
         yield from getattr(part(use, module), name, ())

@@ -1,1 +1,3 @@
-"""All that crawls of an installation share: identity, pools, permissions, the log of runs."""
+"""Everything that the crawls of an installation share: identity, pools, permissions, and the log of
+runs.
+"""

@@ -1,7 +1,7 @@
 """Events of crawls, for uses of crawls that keep data about them.
 
-Receivers run in the act that sends the event, and an error of one ends the act. Edits, withdrawals
-and alerts are transactions, which it rolls back.
+Receivers run within the action that sends the event, and an error in one ends that action. Edits,
+withdrawals and alerts are transactions, which such an error rolls back.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ P = ParamSpec("P")
 
 
 class CrawlEvent(Generic[P]):
-    """An event happens when it is called; its receivers are called in the order of connecting."""
+    """An event, which is sent by calling it. Its receivers are called in the order in which they
+    were connected.
+    """
 
     def __init__(self) -> None:
         self._receivers: list[Callable[P, object]] = []
 
     def connect(self, receiver: Callable[P, object]) -> None:
-        # Django makes an app ready anew wherever the list of installed ones changes
+        # Django calls an app's `ready` again whenever the list of installed apps changes
         if receiver not in self._receivers:
             self._receivers.append(receiver)
 
@@ -36,21 +38,22 @@ class CrawlEvent(Generic[P]):
 
 #: the order of a crawl was edited
 order_edited: CrawlEvent[[CrawlJob]] = CrawlEvent()
-#: the pages of a crawl that a rule covers were withdrawn
+#: pages of a crawl were withdrawn, namely those that a rule covers
 pages_withdrawn: CrawlEvent[[CrawlJob, UrlRule]] = CrawlEvent()
-#: Alerts about pages of a crawl may quote withdrawn ones.
+#: alerts about pages of a crawl must be withdrawn, since they may quote withdrawn pages
 page_alerts_withdrawn: CrawlEvent[[CrawlJob]] = CrawlEvent()
-#: records of withdrawn pages were removed from the files; called, it has the ids of their URLs
+#: records of withdrawn pages were removed from the files; the function returns the ids of their
+#: URLs
 records_removed: CrawlEvent[[Callable[[], Iterator[int]]]] = CrawlEvent()
 #: texts of stored pages were read again
 texts_read: CrawlEvent[[]] = CrawlEvent()
-#: an account is deleted, by the second user; it has its e-mail address still
+#: an account is being deleted, by the second user; it still has its e-mail address
 account_deleted: CrawlEvent[[User, User]] = CrawlEvent()
-#: all pages of a run that has ended were read again
+#: all pages of an ended run were read again
 run_read: CrawlEvent[[Run]] = CrawlEvent()
 
 
-#: facts beside the sentence, and where they are shown
+#: an event of a run with its sentence, further facts, and the page that shows them
 alerted: CrawlEvent[[Run, AlertEvent, str, Mapping[str, Any], str]] = CrawlEvent()
 
 
@@ -62,8 +65,8 @@ def alert(
     more: Mapping[str, Any] | None = None,
     page: str = "",
 ) -> None:
-    """To be called in the transaction of the event.
+    """Send an alert. To be called in the transaction of the event.
 
-    more: facts; "diff" is shown as lines. page: where they are shown; "" for the crawl's page.
+    more: facts; "diff" is shown as lines. page: the page that shows them; "" for the crawl's page.
     """
     alerted(run, event, sentence, more or {}, page)

@@ -1,5 +1,5 @@
-"""Settings of administrators for all crawls: the identity that is sent with each request, and where
-crawls may go beyond the public internet.
+"""Administrators' settings for all crawls: the identity that is sent with each request, and the
+addresses beyond the public internet that crawls may fetch from.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from crawling.web.proxies import Proxy, read_proxy
 from crawling.web.vetting import AllowedRange, DialPolicy
 
 Network = IPv4Network | IPv6Network
-#: a row by which an administrator allows crawls otherwise forbidden addresses
+#: a row by which an administrator allows crawls to use addresses that are otherwise forbidden
 AccessRule = AllowedNetwork | AllowedDirectory | SharedNetwork | TrustedProxy
-#: by the name that pages and JSON use
+#: the kinds of access rules, by the name that pages and JSON use
 ACCESS_RULES: dict[str, type[AccessRule]] = {
     "networks": AllowedNetwork,
     "directories": AllowedDirectory,
@@ -37,12 +37,12 @@ def allowed_networks() -> list[AllowedRange]:
 
 
 def dial_policy() -> DialPolicy:
-    """Where fetches may go: never to our own services."""
+    """The policy on addresses for connections. Our own services are never allowed."""
     return DialPolicy(tuple(allowed_networks()), settings.OWN_SERVICES)
 
 
 def proxy_of(text: str | None) -> Proxy | None:
-    """The proxy that an order names, and whether administrators trust it."""
+    """The proxy that an order names, and whether administrators trust the proxy."""
     if not text:
         return None
     proxy = read_proxy(text)
@@ -54,22 +54,23 @@ def proxy_of(text: str | None) -> Proxy | None:
 
 
 def shared_networks() -> list[Network]:
-    """The networks that keep no clock of addresses."""
+    """The networks whose addresses have no politeness clock."""
     return [ip_network(text) for text in SharedNetwork.objects.values_list("network", flat=True)]
 
 
 def allowed_directories() -> list[str]:
-    """The directories below which `file:` URLs may be fetched, without those that lead to forbidden
-    places.
+    """The directories below which `file:` URLs may be fetched. Directories that lead to forbidden
+    places are left out.
 
-    Checked each time: a link may have been made, or a setting changed, since the row was written.
+    This is checked each time, since a link may have been created, or a setting changed, after the
+    row was written.
     """
     paths = AllowedDirectory.objects.values_list("path", flat=True)
     return [path for path in paths if not closed_to_crawls(path)]
 
 
 def identity() -> Identity:
-    """The current identity; an empty one before an administrator sets it."""
+    """The current identity. An empty one before an administrator has set it."""
     return Identity.objects.filter(pk=1).first() or Identity(pk=1)
 
 
@@ -82,10 +83,10 @@ def set_identity(
     addresses: str | None = None,
     by: User | None = None,
 ) -> Identity:
-    """Set who crawls; None leaves a field as it is.
+    """Set the identity. None leaves a field unchanged.
 
-    Raises ValidationError with messages by field, also for an empty contact: without one no public
-    site is fetched. Then nothing has changed.
+    Raises ValidationError with messages by field; then nothing has changed. An empty contact is
+    refused, too, since no public site is fetched without one.
     """
     if not contact_url.strip():
         raise ValidationError({"contact_url": "Enter a page (https://…) or an e-mail address."})
@@ -105,13 +106,13 @@ def set_identity(
 
 
 def full_contact(text: str) -> str:
-    """An e-mail address as the URL that requests carry; everything else as it is."""
+    """An e-mail address as the URL that requests contain. Any other text is returned unchanged."""
     is_mailbox = "@" in text and "://" not in text and not text.lower().startswith("mailto:")
     return f"mailto:{text}" if is_mailbox else text
 
 
 def allow(row: AccessRule, *, by: User | None) -> None:
-    """Add a rule of access. Raises ValidationError with messages by field."""
+    """Add an access rule. Raises ValidationError with messages by field."""
     with transaction.atomic():
         row.full_clean()
         row.save(force_insert=True)
@@ -119,7 +120,7 @@ def allow(row: AccessRule, *, by: User | None) -> None:
 
 
 def disallow(row: AccessRule, *, by: User | None) -> None:
-    """Remove a rule of access: from the next fetch on it holds no more."""
+    """Remove an access rule. It no longer applies from the next fetch on."""
     with transaction.atomic():
         note(by, row, f"removed the {row._meta.verbose_name}")
         row.delete()

@@ -1,7 +1,7 @@
 """News: the fate of pages and links between runs, as uses of crawls have found it.
 
-A use offers sources as `NEWS` in its module `news`. News are read where their uses keep what they
-found, and stored nowhere else: what is withdrawn or deleted there is news no longer.
+A use offers sources as `NEWS` in its module `news`. News are read from the tables of their uses and
+stored nowhere else, so rows that are withdrawn or deleted there are no longer news.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from crawling.models import CrawlJob, Run
 from serving.listing.columns import Column
 
 M = TypeVar("M", bound=Model)
-#: older ones are history of their crawl
+#: older news are only in the history of their crawl
 KEPT = timedelta(days=30)
-#: runs of each source whose news are not known yet, that a page names
+#: for each source, the most runs without known news that a page names
 MOST_PENDING = 20
-#: one and several of each kind
+#: the singular and plural words for each kind
 WORDS = {
     AlertEvent.PAGE_CHANGED: ("watched page changed", "watched pages changed"),
     AlertEvent.PAGE_GONE: ("watched page gone", "watched pages gone"),
@@ -42,7 +42,7 @@ def counted(kind: AlertEvent, count: int) -> str:
 
 @dataclass(frozen=True)
 class NewsItem:
-    """The news of one kind of one run."""
+    """The news of one kind about one run."""
 
     at: Annotated[datetime, Column("when it was found")]
     crawl: int
@@ -69,7 +69,9 @@ class RunNews:
 
 
 def by_run(items: Iterable[NewsItem]) -> list[RunNews]:
-    """The news, in the order of the latest of each run; those of one run in the order of kinds."""
+    """The news by run, in the order of each run's latest news. News of one run are in the order of
+    kinds.
+    """
     runs: dict[tuple[int, int], list[NewsItem]] = {}
     for item in items:
         runs.setdefault((item.crawl, item.run), []).append(item)
@@ -85,12 +87,12 @@ def _nothing(runs: Collection[int]) -> Mapping[int, str]:
 
 @dataclass(frozen=True)
 class NewsSource:
-    #: the latest first, found since the first and until the second time, of a crawl or of all, as
-    #: many at most
+    #: finds news between two times (after the first, up to the second), of one crawl or of all, the
+    #: latest first, with a limit on their number
     find: Callable[[datetime, datetime | None, CrawlJob | None, int], Iterable[NewsItem]]
-    #: runs that have ended and of which it is not known yet, the latest first, of a crawl or of all
+    #: finds ended runs whose news are not known yet, of one crawl or of all, the latest first
     pending: Callable[[CrawlJob | None], QuerySet[Run]]
-    #: what is not compared of those
+    #: the name of the comparison that these runs still lack
     label: str
     #: from ids of runs to words for what is wrong in each, whether it is news or not
     standing: Callable[[Collection[int]], Mapping[int, str]] = _nothing
@@ -100,12 +102,12 @@ class NewsSource:
 
 @dataclass(frozen=True)
 class PendingNews:
-    """A run that has ended, and is not compared yet."""
+    """A run that has ended and is not compared yet."""
 
     crawl: int
     name: str
     run: int
-    #: what is not compared
+    #: the names of the comparisons that it still lacks
     labels: Sequence[str]
 
     @property
@@ -157,16 +159,17 @@ def latest_news(
     after: str = "",
     most: int,
 ) -> tuple[list[NewsItem], str | None]:
-    """The news, the latest first, and the key after which more follow. One query for each source.
+    """The news, the latest first, and the key after which more follow. Takes one query for each
+    source.
 
-    after: such a key; an invalid one is ignored.
+    after: such a key. An invalid key is ignored.
     """
     begin = since or timezone.now() - KEPT
     place = _place(after) or ((until, "") if until else None)
     found = [
         item
         for source in offered("news", "NEWS")
-        # one more is read for each kind that has the very time of the key
+        # for each kind, one more is read, which may have exactly the time of the key
         for item in source.find(begin, place and place[0], crawl, most + 1 + len(WORDS))
         if place is None or _key(item) < place
     ]
@@ -194,19 +197,21 @@ def _place(after: str) -> tuple[datetime, str] | None:
     at, _, kind = after.partition(" ")
     try:
         until = datetime.fromisoformat(at)
-        # with its offset it may be a time that the database does not have
+        # with its offset it may be a time that the database cannot represent
         return (until.astimezone(UTC), kind) if until.tzinfo else None
     except (ValueError, OverflowError):
         return None
 
 
 def of_shown_runs(found: QuerySet[M], crawl: CrawlJob | None) -> QuerySet[M]:
-    """Rows with a `run`, without those of deleted runs and crawls; crawl: only rows of this one."""
+    """Rows with a `run`, without rows of deleted runs and crawls. crawl: only rows of this
+    crawl.
+    """
     shown = found.filter(run__removal_asked_at=None, run__crawl__removal_asked_at=None)
     return shown if crawl is None else shown.filter(run__crawl=crawl)
 
 
 def shown_runs(found: QuerySet[Run], crawl: CrawlJob | None) -> QuerySet[Run]:
-    """Runs without deleted ones and those of deleted crawls; crawl: only its runs."""
+    """Runs, without deleted ones and those of deleted crawls. crawl: only runs of this crawl."""
     shown = found.filter(removal_asked_at=None, crawl__removal_asked_at=None)
     return shown if crawl is None else shown.filter(crawl=crawl)

@@ -1,10 +1,10 @@
 """The users who may act on a crawl: its owner, the members of its team, and administrators.
 
-Acting is all that takes more than a viewer's permissions: to change, run, clone, share or delete a
-crawl, and to take its files. Reading is for all users. A crawl with neither owner nor team is for
-all operators. An act that stops or changes the crawls of all, as the blocklist does, acts on the
-crawls of others, too: administrators do it. Administrators may let all operators act on all crawls
-(`TeamRule`).
+To act on a crawl is to change, run, clone, share or delete it, or to download its files: everything
+that requires more than a viewer's permissions. Reading is for all users. On a crawl with neither
+owner nor team all operators may act. An action that stops or changes all crawls, like an entry of
+the blocklist, acts on the crawls of others, too, so it is for administrators. Administrators may
+let all operators act on all crawls (`TeamRule`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from django.db.models import Exists, Q
 
 from crawling.models import CrawlJob, Team, TeamRule
 
-#: may change crawls, by the role
+#: the permission of a role to change crawls
 STEER = "crawling.change_crawljob"
-#: may act on every crawl
+#: the permission to act on every crawl
 ADMINISTER = "allocation.change_pool"
-#: the permissions of a role for crawls that the user may act on
+#: the permissions of a role that count for crawls on which the user may act
 ACTS = frozenset({"crawling.add_crawljob", "crawling.delete_crawljob", STEER})
-#: the permissions of a role for all crawls together: they change the fetches and messages of
+#: the permissions of a role for all crawls together, since they change the fetches and messages of
 #: others' crawls
 OF_ALL = frozenset({"crawling.add_blocklistentry", "crawling.change_identity"})
 OF_ADMINISTRATORS = (
@@ -34,26 +34,32 @@ OF_ADMINISTRATORS = (
 
 
 def acts_on_own_only() -> bool:
-    """Whether operators act on crawls of their own and of their teams only; so without a row."""
+    """Whether operators may act only on their own crawls and on those of their teams. True without
+    a row.
+    """
     return not TeamRule.objects.filter(own_crawls_only=False).exists()
 
 
 def withheld_from(granted: Collection[str], *, rule_is_lifted: bool) -> dict[str, str]:
-    """The permissions among these that do not count for a user, each with who has it."""
+    """The permissions among `granted` that do not count for a user, each with the words for those
+    who have it.
+    """
     if rule_is_lifted or ADMINISTER in granted:
         return {}
     return dict.fromkeys(OF_ALL.intersection(granted), OF_ADMINISTRATORS)
 
 
 def is_restricted(user: User | None) -> bool:
-    """Whether the user may act only on some crawls. None is the command line, which acts on all."""
+    """Whether the user may act on some crawls only. None means the command line, which may act on
+    all.
+    """
     return not _acts_on_all(user) and acts_on_own_only()
 
 
 def may_end(user: User | None, asker: User | None) -> bool:
-    """Whether a user may cancel what a user, or the command line, asked a job for: one's own, an
-    administrator all, and any operator what no user asked for who is there, and all where operators
-    act on all crawls.
+    """Whether a user may cancel a job that `asker` (a user, or the command line) requested. Users
+    may cancel their own jobs, and administrators all. Any operator may cancel jobs whose requester
+    no longer exists, and all jobs if all operators may act on all crawls.
     """
     if user is None or asker == user or _acts_on_all(user):
         return True
@@ -61,7 +67,9 @@ def may_end(user: User | None, asker: User | None) -> bool:
 
 
 def require_own(user: User | None, asker: User | None, what: str) -> None:
-    """Raise PermissionDenied, with a sentence that says who may cancel it."""
+    """Raise PermissionDenied, with a sentence that says who may cancel the job, if the user may
+    not.
+    """
     if not may_end(user, asker):
         raise PermissionDenied(
             f"{asker} asked for {what}: that user cancels it, or an administrator."
@@ -71,8 +79,8 @@ def require_own(user: User | None, asker: User | None, what: str) -> None:
 
 
 def within_reach(user: User | None) -> Q:
-    """The condition on crawls that the user may act on, as far as the role permits; on all rows
-    with such a `created_by` and `team`.
+    """The condition on crawls on which the user may act, as far as the role permits. It applies to
+    all rows with the same fields `created_by` and `team`.
     """
     if _acts_on_all(user):
         return Q()
@@ -81,12 +89,12 @@ def within_reach(user: User | None) -> Q:
 
 
 def of_user(user: User | None) -> Q:
-    """The condition on crawls that the user owns, or that a team of the user has."""
+    """The condition on crawls that the user, or a team of the user, owns."""
     return Q(created_by=user) | Q(team__in=Team.objects.filter(members=user).values("name"))
 
 
 def acted_on(user: User | None, crawls: Collection[int]) -> set[int]:
-    """The crawls with these ids that the user may act on. At most one query."""
+    """The crawls with these ids on which the user may act. Takes at most one query."""
     if _acts_on_all(user):
         return set(crawls)
     found = CrawlJob.all_objects.filter(within_reach(user), pk__in=crawls)
@@ -94,18 +102,18 @@ def acted_on(user: User | None, crawls: Collection[int]) -> set[int]:
 
 
 def may_act(user: User | None, crawl: CrawlJob) -> bool:
-    """Whether a user whose role permits an action may do it to this crawl."""
+    """Whether a user whose role permits an action may apply it to this crawl."""
     return crawl.pk in acted_on(user, [crawl.pk])
 
 
 def require_act(user: User | None, crawl: CrawlJob) -> None:
-    """Raise PermissionDenied, with a sentence that says who may, unless the user may."""
+    """Raise PermissionDenied, with a sentence that says who may act, if the user may not."""
     if not may_act(user, crawl):
         raise PermissionDenied(refusal(crawl))
 
 
 def refusal(crawl: CrawlJob) -> str:
-    """The sentence that names the users who act on a crawl, for a user who may not."""
+    """The sentence for a user who may not act on a crawl. It names the users who may."""
     owner = [f"its owner {crawl.created_by}"] if crawl.created_by else []
     team = [f"the members of the team {crawl.team}"] if crawl.team else []
     who = ", ".join([*owner, *team])
@@ -117,8 +125,8 @@ def refusal(crawl: CrawlJob) -> str:
 
 
 def may_still_share(maker: User | None, crawl: CrawlJob) -> bool:
-    """Whether what a user has published of a crawl stays open: only while the user could publish it
-    again. None if the command line made it.
+    """Whether access to a crawl that a user has given stays open: only while that user could still
+    give it. maker: None if the command line gave it.
     """
     if maker is None:
         return True
@@ -126,22 +134,22 @@ def may_still_share(maker: User | None, crawl: CrawlJob) -> bool:
 
 
 class SharedRow(Protocol):
-    """A row that opens something to people without an account."""
+    """A row that gives people without an account access to something."""
 
     pk: int
     created_by: User | None
 
 
 def still_shared(crawl: CrawlJob, rows: Iterable[SharedRow]) -> set[int]:
-    """The ids of those links and watches of a crawl whose addresses open something."""
+    """The ids of those links and watches of a crawl whose addresses still work."""
     kept = list(rows)
     able = {maker for maker in {row.created_by for row in kept} if may_still_share(maker, crawl)}
     return {row.pk for row in kept if row.created_by in able}
 
 
 def crawl_out_of_reach(user: User, crawl_id: int) -> CrawlJob | None:
-    """The crawl, also a deleted one, if the role permits actions and the user may not act on it. At
-    most one query.
+    """The crawl, deleted or not, if the role permits actions but the user may not act on this
+    crawl. Takes at most one query.
     """
     if _acts_on_all(user) or not ACTS & user.get_all_permissions():
         return None
@@ -151,7 +159,9 @@ def crawl_out_of_reach(user: User, crawl_id: int) -> CrawlJob | None:
 
 
 def is_administrator(user: User | None) -> bool:
-    """Whether the user acts on what belongs to all. None is the command line, which may."""
+    """Whether the user may act on everything that belongs to all. None means the command line,
+    which may.
+    """
     return _acts_on_all(user)
 
 

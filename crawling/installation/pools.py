@@ -1,5 +1,5 @@
-"""The pools that crawls may have, how much is in them, and the pool that a new installation begins
-with, which follows from the machine's size.
+"""The pools that crawls may use, their capacities, and the pool of a new installation, which is
+derived from the machine's size.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawling.orders.claims import USUAL_CLAIM
 
 
 def default_pool() -> Pool:
-    """The pool of crawls that name none: the oldest. Raises NoPool."""
+    """The pool of crawls that name none, which is the oldest pool. Raises NoPool."""
     pool: Pool | None = crawl_pools().order_by("pk").first()
     if pool is None:
         raise NoPool
@@ -25,12 +25,12 @@ def default_pool() -> Pool:
 
 
 def crawl_pools() -> Any:
-    """All pools but those of experiments."""
+    """All pools except those of experiments."""
     return Pool.objects.filter(is_experiment=False)
 
 
 def pool_named(name: str) -> Pool:
-    """The pool that an order names; no name: the default pool. Raises NoPool, BadOrder."""
+    """The pool that an order names; without a name, the default pool. Raises NoPool or BadOrder."""
     if not name:
         return default_pool()
     pool: Pool | None = crawl_pools().filter(name=name).first()
@@ -41,8 +41,8 @@ def pool_named(name: str) -> Pool:
 
 
 def pool_of(crawl: CrawlJob) -> Pool:
-    """The pool that a crawl's processes are registered in. Raises NoPool, BadOrder."""
-    # no order can name the pool of an experiment, but the experiment's own crawls have it
+    """The pool in which a crawl's processes are registered. Raises NoPool or BadOrder."""
+    # no order can name the pool of an experiment, but the experiment's own crawls use it
     found = Pool.objects.filter(name=crawl.pool).first() if crawl.pool else None
     return found or pool_named(crawl.pool)
 
@@ -52,21 +52,23 @@ def capacity_of(pool: Pool) -> dict[str, int]:
 
 
 def memory_to_hold(mebibytes: int) -> int:
-    """The amount, or all that the default pool has: more would never be granted. Raises NoPool."""
+    """The amount, or all memory of the default pool if that is less, since more would never be
+    granted. Raises NoPool.
+    """
     return min(mebibytes, capacity_of(default_pool()).get("memory", mebibytes))
 
 
 MIB = 1024 * 1024
-#: a line of 100 MiB/s
+#: an internet line of 100 MiB/s
 LINE_KIB_PER_SECOND = 102_400
-#: the part of the bandwidth for webhooks: they must get through when nothing is free, so the pool
-#: never grants it
+#: the part of the bandwidth for webhooks, which the pool never grants, so that they get through
+#: when nothing is free
 WEBHOOK_KIB_PER_SECOND = 64
 
 
 def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[NewClass]:
-    """As many usual crawls as there are workers fit in at once, beside a DNS resolver that has half
-    of the look-ups.
+    """The classes of a pool in which as many usual crawls fit at once as there are workers, besides
+    a DNS resolver that has half of the look-ups.
     """
     look_ups = 2 * USUAL_CLAIM["dns_slots"] * workers
     return [

@@ -21,7 +21,7 @@ def write(run_id: int, message: str, *, level: Level = Level.INFO, url: str = ""
 
 
 def write_all(run_id: int, lines: Sequence[NewLogLine]) -> None:
-    """Add lines in one statement; without lines there is no query."""
+    """Add lines in one statement. Without lines there is no query."""
     if lines:
         LogLine.objects.bulk_create(
             LogLine(

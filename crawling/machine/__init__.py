@@ -1,3 +1,3 @@
-"""The work process and its machine: cores, memory, signs of life. And programs of other projects
-that are installed there.
+"""The work process and its machine: cores, memory and signs of life. Also programs of other
+projects that are installed on the machine.
 """

@@ -1,5 +1,5 @@
-"""Work in a child process that its parent ends at any moment, whatever call into a library it is
-in: then its memory is free.
+"""Work in a child process that its parent can end at any moment, even within a call of a library,
+so that the child's memory is freed.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from django.db import connections
 from crawling.machine.orphans import stop_with_parent
 from crawling.machine.work_folders import work_folder
 
-#: everything is imported already, and memory is shared with the parent until it changes
+#: everything is imported already, and memory is shared with the parent until it is changed
 FORK = multiprocessing.get_context("fork")
-#: between two looks at the time left
+#: the time between two checks of the time that is left
 LOOK_SECONDS = 0.1
-#: to end a child of a GB, and to give back what is held for it, takes this long
+#: the time that it takes to end a child of one GB, and to give back the units held for it
 END_SECONDS = 2.0
 #: the messages to a child
 BEGIN, END = "begin", "end"
 
-#: to be asked between two steps: whether the work may go on
+#: returns whether the work may continue; to be called between two steps
 GoesOn = Callable[[], bool]
-#: how long it may go on: infinitely while no other process needs its units
+#: returns how long the work may continue, which is infinite while no other process needs its units
 SecondsLeft = Callable[[], float]
 
 
 class ChildLost(Exception):
-    """The child ended and left no result: it failed, which the log says, or it was killed."""
+    """The child ended without a result: it failed, as the log says, or it was killed."""
 
 
 class ChildProcess:
-    """A child that waits until its result is asked for."""
+    """A child that waits until its result is requested."""
 
     def __init__(self, process: BaseProcess, pipe: Connection) -> None:
         self._process, self._pipe = process, pipe
 
     def result(self, goes_on: GoesOn, seconds_left: SecondsLeft) -> str | None:
-        """Let it work; what the work returns, or None if no time was left first. The child is gone
-        then. Raises ChildLost.
+        """Let the child work. Return the result of the work, or None if the time was over first.
+        The child no longer exists then. Raises ChildLost.
         """
         try:
             return self._result(goes_on, seconds_left)
@@ -66,17 +66,17 @@ class ChildProcess:
         return None
 
     def end(self) -> None:
-        """Kill it, if it still lives, and wait until its memory is free."""
+        """Kill the child, if it still lives, and wait until its memory is free."""
         self._process.kill()
         self._process.join()
 
 
 @contextmanager
 def child_process(work: Callable[[GoesOn], str]) -> Iterator[ChildProcess]:
-    """A child for some work; it is gone after the block, with its temporary files. If this process
-    dies, the kernel ends it.
+    """A child for some work. After the block it no longer exists, nor do its temporary files. If
+    this process dies, the kernel ends the child.
 
-    To be called by the main thread while there is no other: it forks.
+    To be called by the main thread while there is no other thread, since this forks.
     """
     connections.close_all()  # a connection from before the fork belongs to one process
     ours, theirs = FORK.Pipe()
@@ -94,10 +94,11 @@ def child_process(work: Callable[[GoesOn], str]) -> Iterator[ChildProcess]:
 def _work(
     work: Callable[[GoesOn], str], parents: Connection, pipe: Connection, folder: Path
 ) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # it comes when the parent dies
+    # the kernel sends this signal when the parent dies
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     stop_with_parent()
     parents.close()
     tempfile.tempdir = str(folder)
-    with suppress(EOFError, ConnectionError):  # the parent is gone
+    with suppress(EOFError, ConnectionError):  # the parent has ended
         pipe.recv()
         pipe.send(work(lambda: not pipe.poll()))

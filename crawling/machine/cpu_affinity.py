@@ -1,8 +1,9 @@
-"""The processor for a shift: one core for its threads, and what people who look at pages leave.
+"""The processor time of a shift: one core for its threads, after the needs of people who view
+pages.
 
-Python runs one thread of a process at a time. Where the system spreads them over cores, each change
-of threads finds the interpreter's data in another core's cache: that took a third of a crawl's time
-(docs/decisions/0041).
+Python runs one thread of a process at a time. If the system spreads threads over cores, after each
+thread switch the interpreter's data are in another core's cache. This took a third of a crawl's
+time (docs/decisions/0041).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 
 @contextmanager
 def on_one_core() -> Iterator[int | None]:
-    """Keep this thread, and those that it starts, on a core that no other shift of the machine has,
-    and return it; None if it may run on any, since all are taken or there is only one.
+    """Keep this thread, and threads that it starts, on a core that no other shift of the machine
+    has. Return the core, or None if the threads may use any core, because all are taken or there is
+    only one.
     """
     cores = sorted(CORES, key=partial(_is_taken, READING_NAME))  # first those without one
     taken = next(filter(None, map(partial(_take, NAME), cores)), None) if len(CORES) > 1 else None
@@ -84,8 +86,8 @@ class SpareCore:
 
 @contextmanager
 def on_any_core() -> Iterator[None]:
-    """Let this thread run beside the others of its shift, for work in which it leaves the
-    interpreter to them.
+    """Let this thread use any core beside the other threads of its shift, for work during which it
+    releases the interpreter.
     """
     before = os.sched_getaffinity(0) if CORES else ()
     _stay_on(CORES)
@@ -101,19 +103,19 @@ def _stay_on(cores: Collection[int]) -> None:
 
 
 NICENESS = 10
-#: beside many pages, shifts keep 55 to 66 % of their rate by 5, and less than half by 10
+#: beside many pages, shifts keep 55 to 66 % of their rate with 5, and less than half with 10
 SESSION_NICENESS = 5
 #: the niceness of work that yields to shifts
 IDLE_NICENESS = 19
-#: Linux shares processors between sessions first, so that a niceness counts inside a session only.
-#: The supervisor, like systemd, starts each process in a session of its own, and PostgreSQL each
-#: connection's.
+#: Linux shares processors between sessions first, so a niceness counts only within a session. The
+#: supervisor, like systemd, starts each process in a separate session, and PostgreSQL does so for
+#: each connection's process
 GROUP = Path("/proc/self/autogroup")
 
 
 def let_pages_go_first() -> None:
-    """Lower the priority of this work process, and of its worker's session if that is the worker's
-    alone; one that is started from a terminal shares it.
+    """Lower the priority of this work process, and of its worker's session if only the worker uses
+    it. A worker that is started from a terminal shares its session.
     """
     os.nice(NICENESS)
     if os.getsid(0) == os.getppid():
@@ -121,8 +123,8 @@ def let_pages_go_first() -> None:
 
 
 def lower_session(niceness: int = SESSION_NICENESS) -> None:
-    """The kernel allows ten changes a second on the whole machine; the next shift, or the next look
-    of an idle turn, tries again.
+    """Lower the priority of this session. The kernel allows ten such changes a second on the whole
+    machine, so if it refuses, the next shift, or the next check of an idle turn, tries again.
     """
     with suppress(OSError):
         if not GROUP.read_text().endswith(f"nice {niceness}\n"):
@@ -130,15 +132,15 @@ def lower_session(niceness: int = SESSION_NICENESS) -> None:
 
 
 def let_shifts_go_first() -> None:
-    """Lower the priority of this work process below that of shifts until it hurries, if its worker
-    has a session of its own: of that session only the work process works meanwhile.
+    """Lower the priority of this work process below that of shifts, until `hurry`. This is done
+    only if its worker has a separate session, in which only the work process works meanwhile.
     """
     if _is_alone():
         lower_session(IDLE_NICENESS)
 
 
 def hurry() -> None:
-    """Be no longer behind shifts: someone waits for the end of this work process."""
+    """Give this work process the priority of shifts again, since someone waits for its end."""
     if _is_alone():
         lower_session(0)
 

@@ -1,4 +1,4 @@
-"""The memory of a process for the latest things that it met: dictionaries of bounded size."""
+"""The memory of a process for recent items: dictionaries of bounded size."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from itertools import islice
 from typing import Any, TypeVar
 
 K = TypeVar("K")
-#: the divisor of the number that goes at once with the one too many
+#: the divisor of a dictionary's size for the number of entries that are removed at once
 PORTION = 16
 
 
 def forget_oldest(kept: dict[K, Any], most: int) -> list[K]:
-    """Remove the oldest entries if there are more than `most`. Return the keys.
+    """Remove the oldest entries if there are more than `most`. Return their keys.
 
-    A sixteenth goes at once: the first key of a dictionary is found by passing over the places of
-    all that were removed before it, which takes a tenth of a millisecond in one of 200,000.
+    A sixteenth is removed at once. To find the first key of a dictionary, Python skips the places
+    of all keys that were removed before it, which takes a tenth of a millisecond in a dictionary of
+    200,000 entries.
     """
     if len(kept) <= most:
         return []

@@ -1,4 +1,4 @@
-"""Waiting for what PostgreSQL notifies, without a look in between, until the process is to end."""
+"""Waiting for notifications of PostgreSQL, without polling, until the process is to end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psycopg
 
 
 class StopEvent(threading.Event):
-    """Set when the process is to end, by a signal for example; ends `await_notice`, too."""
+    """Set when the process is to end, for example by a signal. Ends `await_notice`, too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,15 +21,16 @@ class StopEvent(threading.Event):
         os.write(self._write, b"\n")
 
     def fileno(self) -> int:
-        """Readable once it is set."""
+        """A file descriptor that becomes readable once the event is set."""
         return self._read
 
 
 def await_notice(connection: psycopg.Connection, ending: StopEvent, seconds: float) -> bool:
-    """Whether there was a notification, on a connection that listens, within `seconds`.
+    """Wait for a notification on a listening connection. Return whether there was one within
+    `seconds`.
 
-    psycopg's own `notifies` wakes up ten times a second. Raises psycopg.OperationalError when the
-    connection breaks.
+    psycopg's own `notifies` would wake up ten times a second. Raises psycopg.OperationalError when
+    the connection breaks.
     """
     ready, _, _ = select.select([connection.fileno(), ending.fileno()], [], [], seconds)
     if connection.fileno() not in ready:

@@ -1,4 +1,4 @@
-"""Stops this process gently when the process that forked it is gone."""
+"""Stops this process gently when the process that forked it has ended."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import threading
 import time
 
 PR_SET_PDEATHSIG = 1
-#: how often the parent is looked at where the kernel does not signal its death
+#: the time between two checks of the parent, on systems whose kernel does not signal its death
 LOOK_SECONDS = 0.5
 _libc = ctypes.CDLL(None)
 
 
 def stop_with_parent() -> None:
-    """SIGTERM arrives when the parent dies: from the kernel where it has such a signal, and
-    elsewhere from a thread that looks at the parent's number.
+    """Let SIGTERM arrive when the parent dies. The kernel sends it if it has such a signal;
+    otherwise a thread does that checks the parent's process id.
     """
     if hasattr(_libc, "prctl"):
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -26,5 +26,5 @@ def stop_with_parent() -> None:
 
 def _await_death(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)  # nothing tells a child on all systems that its parent died
+        time.sleep(LOOK_SECONDS)  # on some systems nothing tells a child that its parent died
     os.kill(os.getpid(), signal.SIGTERM)

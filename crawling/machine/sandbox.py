@@ -1,8 +1,8 @@
-"""Programs of our own that work on what strangers wrote. A file that takes too much ends the
-program, and nothing else.
+"""Our own programs that read files from strangers. A file that exceeds limits ends only the
+program.
 
-A program has an empty environment, a session of its own, and limits of memory, time, output and
-files that it sets before it reads anything (`sandbox_program`). It ends with the process that
+A program has an empty environment, a separate session, and limits of memory, time, output and
+files, which it sets before it reads anything (`sandbox_program`). It ends with the process that
 started it.
 """
 
@@ -27,12 +27,12 @@ from typing import IO, Any, Self
 
 from crawling.machine.sandbox_program import NO_MEMORY, REFUSED
 
-#: where a program finds this project
+#: the directory in which a program finds this project
 ROOT = Path(__file__).parents[2]
-#: how the interpreter reports an allocation that failed, as the error or as its cause; the second
-#: where its own code overlooked it, the third where it has no memory left to say more
+#: the forms in which the interpreter reports a failed allocation, as the error or as its cause: the
+#: second if its own code overlooked it, the third if it has no memory left for more
 LACKS_MEMORY = (b"MemoryError", b"SystemError", b"lost sys.stderr")
-#: the most characters of a program's last message, and of the output that is searched for it
+#: the most characters of a program's last message, and of the output in which the message is sought
 MOST_WORDS, MOST_ERRORS = 400, 64 * 1024
 
 Program = subprocess.Popen[bytes]
@@ -41,16 +41,17 @@ Program = subprocess.Popen[bytes]
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
     memory_bytes: int
-    #: the limit of processor time, for each task where there are several. None if the time by the
-    #: clock is enough
+    #: the limit of processor time, for each task if there are several. None if the limit of time by
+    #: the clock suffices
     cpu_seconds: int | None
-    #: by the clock; of tasks for each one, of which the first has the start of the program, too
+    #: the time limit by the clock; for tasks, that of each. The first task includes the start of
+    #: the program
     seconds: float
     #: the limit of its output, and of each file that it writes
     output_bytes: int
-    #: the limit of all files in its folder
+    #: the limit on all files in its folder
     folder_bytes: int | None = None
-    #: the cores that it runs on; empty for those of its parent
+    #: the cores on which it runs; empty for those of its parent
     cores: Sequence[int] = ()
 
 
@@ -62,20 +63,22 @@ class ProgramLimit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProgramEnd:
-    """How a program has ended; it did its work if there is no excess and it neither refused nor
-    failed.
+    """The end of a program. The program did its work if it exceeded no limit and neither refused
+    nor failed.
     """
 
     output: bytes = b""
     excess: ProgramLimit | None = None
-    #: why its input is refused, in its own words
+    #: the reason why it refused its input, in its own words
     refusal: str = ""
-    #: the end of what it said of a fault; strangers' bytes may have a part in it
+    #: the end of its message about a fault, which may contain strangers' bytes
     fault: str = ""
 
 
 class ProgramSandbox:
-    """Runs a module whose main part calls `sandboxed`. Strangers' text is no argument."""
+    """Runs a module whose main part calls `sandboxed`. Arguments must not contain strangers'
+    text.
+    """
 
     def __init__(
         self, module: str, *arguments: str, limits: SandboxLimits, folder: Path | None = None
@@ -84,7 +87,9 @@ class ProgramSandbox:
         self._limits, self._folder = limits, folder
 
     def run(self, given: IO[bytes] | None = None, *, kept_open: Sequence[int] = ()) -> ProgramEnd:
-        """Run it once, with this for its input. kept_open: descriptors that it has, too."""
+        """Run the program once, with `given` as its input. kept_open: further file descriptors for
+        it.
+        """
         with TemporaryFile() as output, TemporaryFile() as errors:
             program = self.start(given, output, errors, kept_open=kept_open)
             try:
@@ -102,8 +107,9 @@ class ProgramSandbox:
         every_seconds: float,
         kept_open: Sequence[int] = (),
     ) -> ProgramEnd:
-        """Run it once, and pass each line of its output to `note`; without a line for some time,
-        the last one again, or an empty one. An error that `note` raises ends the program.
+        """Run the program once, and pass each line of its output to `note`. If there is no line for
+        some time, pass the last line again, or an empty one. An error that `note` raises ends the
+        program.
         """
         until = time.monotonic() + self._limits.seconds
         with TemporaryFile() as errors:
@@ -166,8 +172,9 @@ class ProgramSandbox:
 
 
 class TaskSandbox:
-    """Gives tasks to a module whose main part calls `work_on_tasks` within `sandboxed`; the first
-    task starts it, and one that was too much for it is the last of its program.
+    """Gives tasks to a module whose main part calls `work_on_tasks` within `sandboxed`. The first
+    task starts the program. A task that exceeds its limits ends it, and the next task starts
+    another.
 
     A task is a line of JSON and a document; the answer is a line with the size of the result, and
     the result. A subclass defines the tasks.
@@ -192,8 +199,8 @@ class TaskSandbox:
         self._end()
 
     def answer(self, task: dict[str, Any], document: Iterable[bytes]) -> bytes | None:
-        """The result of a task, which says with `size` how long the document is; None if it is too
-        much for the program.
+        """The result of a task, in which `size` is the length of the document. None if the task
+        exceeds the program's limits.
         """
         if self._program is None:
             self._program = self._sandbox.start(
@@ -249,7 +256,7 @@ def _ended(status: int, output: bytes, errors: bytes) -> ProgramEnd:
         return ProgramEnd(output)
     if status == REFUSED:
         return ProgramEnd(refusal=words or "It was refused.")
-    # SIGKILL is the kernel's where the machine has no memory left
+    # the kernel sends SIGKILL if the machine has no memory left
     if status in (NO_MEMORY, -signal.SIGKILL) or any(mark in errors for mark in LACKS_MEMORY):
         return ProgramEnd(excess=ProgramLimit.MEMORY)
     if status == -signal.SIGXFSZ:
@@ -262,7 +269,7 @@ def _ended(status: int, output: bytes, errors: bytes) -> ProgramEnd:
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except FileNotFoundError:  # the program has removed it meanwhile
+    except FileNotFoundError:  # the program has removed the file meanwhile
         return 0
 
 

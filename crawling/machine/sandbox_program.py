@@ -1,4 +1,4 @@
-"""The side of a sandbox in which a program works on what strangers wrote."""
+"""The side of a sandbox in which the program runs that reads strangers' files."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 
 from crawling.machine.orphans import stop_with_parent
 
-#: statuses of a program that ends by itself: what it was given is refused, which its errors say in
-#: a sentence; it lacks memory; its parent is another process than the one that started it
+#: exit statuses of a program that ends by itself: it refuses its input, for a reason that its
+#: errors say in a sentence; it lacks memory; or its parent is not the process that started it
 REFUSED, NO_MEMORY, ORPHANED = 3, 4, 5
-#: kept for saying what was wrong where no memory is left
+#: memory that is kept for the error message when no other is left
 RESERVE_BYTES = 512 * 1024
 
 
 def sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
-    """Run the main part of a program within the limits of its sandbox, with its arguments.
+    """Run the main part of a program, with its arguments, within the limits of its sandbox.
 
     refusals: errors by which the program refuses its input, with their text.
     """
@@ -39,7 +39,7 @@ def sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
     except refusals as trouble:
         sys.stderr.write(str(trouble))
         sys.exit(REFUSED)
-    except Exception as error:  # libraries raise errors of any class without memory
+    except Exception as error:  # libraries without memory raise errors of any class
         reserve.clear()
         if _lacked_memory(error):
             sys.exit(NO_MEMORY)
@@ -47,7 +47,9 @@ def sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
 
 
 def _lacked_memory(error: BaseException | None) -> bool:
-    """Whether an allocation failed first: libraries raise errors of their own then."""
+    """Whether the first cause is a failed allocation, after which libraries raise their own
+    errors.
+    """
     while error is not None:
         if isinstance(error, MemoryError):
             return True
@@ -56,7 +58,7 @@ def _lacked_memory(error: BaseException | None) -> bool:
 
 
 def set_limits(limits: dict[str, Any]) -> None:
-    """Let the kernel end this process when it takes too much, or writes too much into a file."""
+    """Let the kernel end this process if it uses too much, or writes too much into a file."""
     if limits["cores"]:
         with suppress(OSError):  # a core was taken away meanwhile
             os.sched_setaffinity(0, limits["cores"])
@@ -64,17 +66,17 @@ def set_limits(limits: dict[str, Any]) -> None:
     _limit(resource.RLIMIT_FSIZE, limits["output_bytes"])
     _limit(resource.RLIMIT_CORE, 0)
     if limits["cpu_seconds"] is not None:
-        # of the lower limit the kernel tells by a signal of its own
+        # the kernel signals the lower limit by a separate signal
         _limit(resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 1)
 
 
 def _limit(kind: int, most: int, hard: int | None = None) -> None:
-    with suppress(OSError, ValueError):  # refused by macOS, or smaller already
+    with suppress(OSError, ValueError):  # refused by macOS, or already lower
         resource.setrlimit(kind, (most, most if hard is None else hard))
 
 
 def work_on_tasks(work: Callable[[dict[str, Any], bytes], bytes]) -> None:
-    """Work on one task after the other, each within its time of the processor."""
+    """Work on one task after the other, each within its limit of processor time."""
     while line := sys.stdin.buffer.readline():
         task = json.loads(line)
         document = sys.stdin.buffer.read(task["size"])

@@ -1,10 +1,10 @@
-"""Which shifts are at work on this machine: a file of each, locked by its process for as long as
-that lives.
+"""The working shifts of this machine. Each has a file that its process locks for as long as it
+lives.
 
-The kernel releases a lock however a process ends. So a shift whose process and whose worker were
-both killed is found by the next worker of the machine within seconds; other machines detect it only
-when its lease has run out. A worker that lives closes the shift of its killed process itself, since
-it alone knows which URL was the cause; so the file names the worker's process, too.
+The kernel releases a lock however a process ends. So if a shift's process and worker were both
+killed, the next worker of the machine finds the shift within seconds; other machines detect it only
+when its lease has expired. A live worker closes the shift of its killed process itself, since it
+alone knows which URL was the cause. For this reason the file names the worker's process, too.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from django.conf import settings
 
 logger = logging.getLogger(__name__)
 
-#: two times of start that differ by less are one: a corrected clock may change them
+#: two start times that differ by less are equal, since a correction of the clock may change them
 SAME_START_SECONDS = 1.0
 
 
 class DeadShift(NamedTuple):
-    """A shift whose process has ended without taking its file away."""
+    """A shift whose process has ended without removing its file."""
 
     process_id: int
     epoch: int
@@ -36,9 +36,10 @@ class DeadShift(NamedTuple):
 
 @contextmanager
 def hold(process_id: int, epoch: int, worker: str) -> Iterator[None]:
-    """Show until the block ends that this process works on a shift; one that ends by an exception,
-    as PostgreSQL's death, may not be closed, and is found abandoned. If no file can be kept, only
-    the lease shows it. The worker is the process above this one.
+    """Show until the block ends that this process works on a shift. A shift that ends by an
+    exception, such as the death of PostgreSQL, may remain open, and is then found as abandoned. If
+    no file can be written, only the lease shows the shift. The worker is the parent of this
+    process.
     """
     path = _folder() / f"{process_id}-{epoch}"
     try:
@@ -58,8 +59,8 @@ def hold(process_id: int, epoch: int, worker: str) -> Iterator[None]:
 
 
 def abandoned(but: str = "") -> Iterator[DeadShift]:
-    """The shifts without a process whose worker is gone or is the caller, without those of the
-    worker `but`.
+    """The shifts without a live process whose worker has ended or is the caller. Those of the
+    worker `but` are left out.
 
     Each file is removed once the caller takes the next shift.
     """
@@ -68,7 +69,7 @@ def abandoned(but: str = "") -> Iterator[DeadShift]:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(file).st_nlink:  # it was not deleted meanwhile
+                if os.fstat(file).st_nlink:  # another process has not deleted it meanwhile
                     process_id, _, epoch = path.name.partition("-")
                     worker, *process = os.read(file, 1000).decode().split("\n")
                     if worker != but and not _is_anothers(process):
@@ -94,8 +95,8 @@ def _is_anothers(process: list[str]) -> bool:
 
 
 def _locked_file(path: Path, worker: str) -> int:
-    """The file gets its name after it is locked, so that it is never seen unlocked while its
-    process lives.
+    """Create the file and lock it. The file gets its name after it is locked, so that it is never
+    seen unlocked while its process lives.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"new-{os.getpid()}")
@@ -107,7 +108,7 @@ def _locked_file(path: Path, worker: str) -> int:
 
 
 def _process_above() -> list[str]:
-    """The number and the start of the process; empty where it has just been killed."""
+    """The number and the start time of the parent process; empty if it has just been killed."""
     pid = os.getppid()
     try:
         return [str(pid), str(psutil.Process(pid).create_time())]

@@ -1,9 +1,9 @@
-"""The signs of a work process in memory that the worker above it can read, whatever state it is in;
-and by them, whether that process stands still, and which URL makes it.
+"""Signs of life of a work process, in memory that its worker can read whatever state the process is
+in. They show whether the process hangs, and which URL is the cause.
 
-A parser that holds the interpreter's lock stops every thread of the process, the one that renews
-the lease included. So that process cannot report itself: the worker looks at this page of memory
-instead, and at the processor time that the kernel counts for each thread.
+A parser that holds the interpreter's lock stops every thread of the process, including the thread
+that renews the lease. So that process cannot report itself. Instead the worker reads this page of
+memory, and the processor time that the kernel counts for each thread.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import NamedTuple
 
 import psutil
 
-#: monotonic seconds of the last beat; and whether the thread that beats waits for PostgreSQL
+#: monotonic seconds of the last beat, and whether the beating thread waits for PostgreSQL
 HEAD = struct.Struct("<d?")
-#: monotonic seconds since which code of a package is called; 0: none is
+#: monotonic seconds since which code of a package is running; 0 if none is
 CALL = struct.Struct("<d")
 CALL_AT, SLOTS_AT = 16, 24
 #: a call that has not returned after this time is stuck
 STUCK_SECONDS = 5.0
-#: native id of the thread, id of its URL (0: none), seconds of processor that the thread had used
-#: before it
+#: native id of the thread, id of its URL (0 for none), and the processor seconds that the thread
+#: had used before it
 SLOT = struct.Struct("<qqd")
-#: more than a crawl may have fetch slots
+#: more than the fetch slots of any crawl
 MOST_SLOTS = 1024
 
 
@@ -44,25 +44,29 @@ class UrlInHand(NamedTuple):
 
 
 class Vitals:
-    """Memory that a process shares with those it forks. Each thread writes its own slot."""
+    """Memory that a process shares with the processes that it forks. Each thread writes its own
+    slot.
+    """
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, SLOTS_AT + MOST_SLOTS * SLOT.size)
-        #: this process works a shift, and a worker watches it
+        #: whether this process works on a shift, and a worker watches it
         self.in_shift = False
 
     def clear(self) -> None:
-        """Before a job: nothing is in hand, and the beat counts from now."""
+        """Clear all slots before a job, and let the beat count from now."""
         self._memory[:] = bytes(len(self._memory))
         self.beat()
 
     def beat(self, *, is_asking: bool = False) -> None:
-        """The interpreter runs. is_asking: the next beat comes once PostgreSQL has answered."""
+        """Note that the interpreter runs. is_asking: the next beat comes only after PostgreSQL has
+        answered.
+        """
         HEAD.pack_into(self._memory, 0, time.monotonic(), is_asking)
 
     @contextmanager
     def shift(self) -> Iterator[None]:
-        """Note that a shift is at work until the block ends."""
+        """Note that a shift is working, until the block ends."""
         self.in_shift = True
         try:
             yield
@@ -71,7 +75,9 @@ class Vitals:
 
     @contextmanager
     def package_call(self) -> Iterator[None]:
-        """Code of a package is called, by one thread at a time, until the block ends."""
+        """Note that code of a package is running, until the block ends. One thread at a time may do
+        so.
+        """
         CALL.pack_into(self._memory, CALL_AT, time.monotonic())
         try:
             yield
@@ -79,14 +85,14 @@ class Vitals:
             CALL.pack_into(self._memory, CALL_AT, 0.0)
 
     def is_stuck(self) -> bool:
-        """Whether code of a package does not return."""
+        """Whether code of a package has not returned in time."""
         since: float = CALL.unpack_from(self._memory, CALL_AT)[0]
         return since > 0 and time.monotonic() - since > STUCK_SECONDS
 
     @contextmanager
     def in_hand(self, number: int, url_id: int) -> Iterator[None]:
-        """Note that thread `number` has a URL in hand until the block ends, and then again its
-        former one, to which the time of the block does not count.
+        """Note that thread `number` has a URL in hand until the block ends, and its former URL
+        after that. The time of the block does not count for the former URL.
         """
         if number >= MOST_SLOTS:
             yield
@@ -102,7 +108,7 @@ class Vitals:
             SLOT.pack_into(self._memory, place, thread, before, used)
 
     def last_beat(self) -> tuple[float, bool]:
-        """Monotonic seconds of the last beat, and whether PostgreSQL was asked then."""
+        """Monotonic seconds of the last beat, and whether PostgreSQL was being asked then."""
         at, is_asking = HEAD.unpack_from(self._memory)
         return at, is_asking
 
@@ -115,27 +121,27 @@ class Vitals:
         return [hand for hand in found if hand.url_id]
 
 
-#: the vitals of this process, and of those that it forks
+#: the vitals of this process, and of the processes that it forks
 VITALS = Vitals()
 
 
 @dataclass(frozen=True)
 class KillReason:
     why: str
-    #: the URL that is known to be the cause, or None
+    #: the URL that is known to be the cause; None if none is
     culprit: int | None = None
-    #: whether it waits for PostgreSQL, which no page can bring about
+    #: whether the process waits for PostgreSQL, which no page can cause
     is_explained: bool = False
-    #: the next shift would come to the same, so the run has to be paused
+    #: whether the next shift would meet the same, so that the run has to be paused
     comes_again: bool = False
 
 
 def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None:
     """The fault of the process; None if it has none so far.
 
-    A document may cost half a lease of processor time. Where the interpreter stands still, a third
-    of a lease is enough for the one that uses the processor: the lease, which was renewed at most a
-    third before, has not run out yet.
+    A document may take half a lease of processor time. If the interpreter hangs, a third of a lease
+    is enough to find the document that uses the processor. The lease was renewed at most a third
+    before, so it has not expired yet.
     """
     beat_at, is_asking = vitals.last_beat()
     silence = time.monotonic() - beat_at
@@ -156,7 +162,7 @@ def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None
 
 
 def _costliest(pid: int, hands: list[UrlInHand]) -> tuple[UrlInHand | None, float]:
-    """Which URL in hand has used the most processor time, and how many seconds."""
+    """The URL in hand that has used the most processor time, and its seconds."""
     try:
         used = (
             {
@@ -174,7 +180,7 @@ def _costliest(pid: int, hands: list[UrlInHand]) -> tuple[UrlInHand | None, floa
 
 
 def _is_stopped(pid: int) -> bool:
-    """Whether it was stopped by SIGSTOP and may be continued."""
+    """Whether the process was stopped by SIGSTOP, and may be continued."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_STOPPED
     except psutil.Error:

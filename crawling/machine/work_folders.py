@@ -1,7 +1,7 @@
-"""Work folders of jobs: folders of STATE_DIR, each held by its process.
+"""Work folders of jobs. They are folders of STATE_DIR, each locked by its process.
 
-The kernel frees a folder when all processes that hold it are gone, however they ended. Then any
-process of the machine removes it.
+The kernel releases a folder when all processes that hold its lock have ended, in whatever way. Then
+any process of the machine removes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from django.conf import settings
 @dataclass(frozen=True)
 class WorkFolder:
     path: Path
-    #: descriptor that holds it; a program that inherits it holds the folder, too
+    #: the file descriptor that holds the lock; a program that inherits it holds the folder, too
     held_by: int
 
 
@@ -51,7 +51,7 @@ def remove_abandoned_folders() -> None:
 
 
 def _held_folder() -> WorkFolder:
-    """A folder that `remove_abandoned_folders` has not taken for abandoned before it was held."""
+    """A new folder, locked before `remove_abandoned_folders` could remove it as abandoned."""
     while True:
         path = _place() / uuid4().hex
         path.mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""The rows of crawling, by what they are about."""
+"""The tables of crawling, by subject."""
 
 from crawling.models.access import (
     AllowedDirectory,

@@ -1,4 +1,6 @@
-"""The identity of the crawler, and the addresses beyond the public internet where it may go."""
+"""The identity of the crawler, and the addresses beyond the public internet that it may fetch
+from.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,16 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import F, Q
 
-#: RFC 9309, section 2.2.1: the product token is what robots.txt names
+#: robots.txt addresses the crawler by its product token (RFC 9309, section 2.2.1)
 PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]{1,64}")
-#: visible ASCII: it becomes part of a header
+#: visible ASCII, since it becomes a part of a header
 CONTACT = re.compile(r"(https?://|mailto:)[!-~]{3,200}")
-#: where systems keep passwords and what processes know, and devices
+#: the directories with passwords, with data of processes, and with devices
 SYSTEM_DIRECTORIES = ("/proc", "/sys", "/dev", "/etc")
 
 
 class Identity(models.Model):
-    """The one row of the identity: every request carries it, and robots.txt is read by its
+    """The single row of the identity. Every request carries it, and robots.txt is read by its
     token.
     """
 
@@ -97,7 +99,7 @@ def check_network(text: str) -> None:
 
 
 class AccessRow(models.Model):
-    """A row that allows something; there is one of each."""
+    """A row that allows something. Each allowed thing has one row."""
 
     #: the fields that are unique together
     KEY: ClassVar[tuple[str, ...]] = ("network",)
@@ -106,7 +108,7 @@ class AccessRow(models.Model):
         abstract = True
 
     def validate_unique(self, exclude: Collection[str] | None = None) -> None:
-        """Say it of the row, at a field: Django would name columns, at none."""
+        """Report a duplicate at a field. Django would name the columns, and no field."""
         if {*self.KEY} & {*(exclude or ())}:
             return
         same = type(self)._default_manager.filter(
@@ -118,7 +120,7 @@ class AccessRow(models.Model):
 
 
 class AllowedNetwork(AccessRow):
-    """Addresses and ports that may be fetched although they are not public.
+    """Addresses and ports from which crawls may fetch although they are not public.
 
     Only administrators add rows.
     """
@@ -164,7 +166,7 @@ class AllowedNetwork(AccessRow):
 
 
 class TrustedProxy(AccessRow):
-    """A proxy that may fetch plain HTTP for crawls, and then chooses the address itself.
+    """A proxy that may fetch plain HTTP for crawls, and so chooses the address itself.
 
     Only administrators add rows.
     """
@@ -206,10 +208,11 @@ class SharedNetwork(AccessRow):
 
 
 def closed_to_crawls(directory: str) -> str:
-    """The directory of the system's or of this installation's that must not be read; "" if none.
+    """The directory of the system or of this installation because of which a directory must not be
+    read; "" if there is none.
 
-    It, its contents and its parents may not be allowed: keys, session data and what other processes
-    know lie there. Links on the way are followed first.
+    Such a directory, its contents and its parents must not be allowed, since they contain keys,
+    session data and data of other processes. Links are resolved first.
     """
     here = Path(directory).resolve()
     for place in (*SYSTEM_DIRECTORIES, settings.STATE_DIR, settings.ARCHIVE_DIR, settings.BASE_DIR):
@@ -233,7 +236,7 @@ def check_directory(text: str) -> None:
 
 
 class AllowedDirectory(AccessRow):
-    """A directory whose files `file:` URLs may name, on every machine with workers.
+    """A directory with files that `file:` URLs may name, on every machine with workers.
 
     Only administrators add rows.
     """

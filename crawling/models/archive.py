@@ -1,8 +1,8 @@
-"""Files of the archive, and what housekeeping measures: the disk, and sums by minute.
+"""Files of the archive, and measurements of housekeeping: the disk, and sums by minute.
 
-Files are written by `crawling.archive`, but for `committed_length`, which `crawling.frontier`
-writes with the pages; samples of the disk by `crawling.runs.housekeeping.disk`, sums by
-`crawling.frontier.run_counts`.
+`crawling.archive` writes the rows of files, but `crawling.frontier` writes their `committed_length`
+with the pages. `crawling.runs.housekeeping.disk` writes samples of the disk, and
+`crawling.frontier.run_counts` the sums.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from django.db.models import Q
 from crawling.base.storage import storage
 from crawling.models.jobs import Run
 
-#: A name is one step below a run's folder: no separator is in it. Valid for Python and PostgreSQL.
+#: A name is directly in a run's folder, so it contains no separator. The expression is valid for
+#: Python and PostgreSQL.
 NAME = r"^run[0-9]{1,19}-[A-Za-z0-9._-]+[.]warc[.]gz$"
-#: bytes; files are sealed at 1 GB, so that even one with a large last record stays far below
+#: the most committed bytes; files are sealed at 1 GB, so that even a file with a large last record
+#: stays far below
 MOST_COMMITTED = 2**40
 
 
 class ArchiveFile(models.Model):
     """One WARC file.
 
-    The bytes beyond `committed_length` were cut off by a crash: no page points there, and the next
-    opening cuts them away.
+    Bytes beyond `committed_length` were left by a crash: no page refers to them, and the next
+    opening of the file cuts them off.
 
-    It belongs to a slot of a machine, which one shift at a time has by a lock in the file system.
-    Without a run it is to be removed.
+    A file belongs to a slot of a machine, which one shift at a time holds by a lock in the file
+    system. A file without a run is to be removed.
     """
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="archive_files")
@@ -84,26 +86,27 @@ class ArchiveFile(models.Model):
 
     @property
     def path(self) -> Path:
-        """The path of the file on this machine. Raises ArchiveTrouble if that is outside
+        """The path of the file on this machine. Raises ArchiveTrouble if it is outside
         ARCHIVE_DIR.
         """
         return storage().path(self.stored_name)
 
 
 def archive_disk() -> Path:
-    """A folder on the disk that the archive is on, or will be: nothing need have been archived
-    yet."""
+    """A folder on the disk with the archive, even if nothing is archived yet."""
     place = Path(settings.ARCHIVE_DIR)
     return next(folder for folder in (place, *place.parents) if folder.exists())
 
 
 def archive_folder(run: str) -> Path:
-    """The directory of a run's files on this machine; `run` is the prefix of their names."""
+    """The directory of a run's files on this machine. `run` is the prefix of their names."""
     return Path(settings.ARCHIVE_DIR) / run
 
 
 class DiskSample(models.Model):
-    """Bytes at a moment, of the disk that the archive is on. The database may be on another."""
+    """Numbers of bytes at a moment, for the disk with the archive. The database may be on another
+    disk.
+    """
 
     machine = models.CharField(max_length=64)
     at = models.DateTimeField(auto_now_add=True)
@@ -120,7 +123,7 @@ class DiskSample(models.Model):
 
 
 class MinuteTotal(models.Model):
-    """The sums of `RunCount` over all runs and processes in a minute that is over."""
+    """The sums of `RunCount` over all runs and processes in a past minute."""
 
     minute = models.DateTimeField(primary_key=True)
     fetched = models.BigIntegerField()

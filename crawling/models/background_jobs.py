@@ -1,4 +1,4 @@
-"""Work of background jobs. Written by `crawling.jobs` only."""
+"""The work of background jobs. Written by `crawling.jobs` only."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from crawling.models.jobs import Run
 
-#: the name of a file in the storage: a folder of the kind and its run, and a name that is never
-#: used again
+#: the name of a file in the storage: a folder of the kind and its run, and a name that is used only
+#: once
 NAME = r"^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$"
 
 
 def about(seconds: float) -> str:
-    """An estimated time in words: beyond ten minutes or hours by fives."""
+    """An estimated time in words. Above ten minutes or hours it is rounded to fives."""
     if seconds < 60:
         return "less than a minute"
     unit, size = ("hour", 3600) if seconds >= 2 * 3600 else ("minute", 60)
@@ -25,10 +25,11 @@ def about(seconds: float) -> str:
 
 
 class BackgroundJob(models.Model):
-    """Work that a user, or the scheduler, asks for, and that a background worker does.
+    """Work that a user, or the scheduler, requests, and that a background worker does.
 
-    It may be killed at any moment and continues behind `bookmark`. It has ended once it has
-    `ended_at`: with a `result`, unless it has `trouble`. Its kind says what all JSON columns hold.
+    A job may be killed at any moment, and continues after its `bookmark`. A job with `ended_at` has
+    ended: with a `result`, unless it has `trouble`. Its kind defines the content of the JSON
+    columns.
     """
 
     kind = models.CharField(max_length=20, help_text="name of a `crawling.jobs.kinds.JobKind`")
@@ -131,18 +132,20 @@ class BackgroundJob(models.Model):
 
     @property
     def percent(self) -> int | None:
-        """How much is done; None if its kind does not count that, or if nothing is known yet."""
+        """The part that is done, in percent. None if its kind does not count this, or if nothing is
+        known yet.
+        """
         done, of = self.progress.get("done"), self.progress.get("of")
         return min(100 * done // of, 100) if of and done is not None else None
 
     @property
     def time_left(self) -> str:
-        """The seconds left in words; "" while they are not known."""
+        """The remaining time in words; "" while it is unknown."""
         return "" if self.seconds_left is None else about(self.seconds_left)
 
     @property
     def seconds_left(self) -> float | None:
-        """The seconds left by the rate so far; None while they are not known."""
+        """The remaining seconds by the rate so far; None while they are unknown."""
         done, of = (self.progress.get(name) or 0 for name in ("done", "of"))
         if self.state != "working" or self.began_at is None or not 0 < done <= of:
             return None

@@ -7,17 +7,17 @@ from django.db.models import Q
 
 from crawling.models.jobs import Run
 
-#: the name of a file in the storage: its run's folder, and a name that is never used again
+#: the name of a file in the storage: the folder of its run, and a name that is used only once
 NAME = r"^links[0-9]{1,19}/[0-9a-f]{32}[.]parquet$"
 
 
 class LinksPart(models.Model):
-    """A Parquet file with the links of some pages of a run: of those that name it.
+    """A Parquet file with the links of some pages of a run, namely the pages that name it.
 
-    A shift collects links and stores them as they were written; since then the part has
-    `collected_at`. A background job makes the file of them; since then it has `written_at`. Another
-    reads its pages again from the archive, and adds their texts to the search index. Without a run
-    its files are to be removed.
+    A shift collects links and stores them as they were written, and sets `collected_at`. A
+    background job makes the file from them, and sets `written_at`. Another job reads the pages
+    again from the archive, and adds their texts to the search index. The files of a part without a
+    run are to be removed.
     """
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="links_parts")

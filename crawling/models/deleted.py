@@ -1,4 +1,4 @@
-"""List deleted items that can be restored for a while. Deleted crawls and runs keep their own rows.
+"""Deleted items that can be restored for a while. Deleted crawls and runs keep their own rows.
 
 Written by `crawling.runs.crawls` only.
 """
@@ -10,7 +10,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import models
 
-#: whatever people delete can be restored for this long
+#: the time in which anything that people delete can be restored
 RESTORABLE = timedelta(hours=24)
 
 

@@ -12,12 +12,12 @@ from crawling.models.shifts import Shift
 
 
 class Host(models.Model):
-    """One politeness clock, shared by all crawls: no fetch begins before `due_at`, and only the
-    leasing shift fetches after it.
+    """A host with its politeness clock, which all crawls share: no fetch begins before `due_at`,
+    and after it only the leasing shift fetches.
 
-    name: as `Address.host_key` spells it. While `shift` is set the host is leased; a lease that ran
-    out keeps the host quiet until `lease_until` + `delay_seconds`, since its last fetch may have
-    been at the very end.
+    name: as `Address.host_key` spells it. While `shift` is set, the host is leased. After an
+    expired lease the host rests until `lease_until` + `delay_seconds`, since the last fetch may
+    have been at the very end of the lease.
     """
 
     name = models.CharField(max_length=260, unique=True, db_collation="C")
@@ -75,7 +75,9 @@ class AddressClock(models.Model):
 
 
 class RobotsFile(models.Model):
-    """An origin's robots.txt as last fetched; `status` 0 or less means that there was no answer."""
+    """An origin's robots.txt as last fetched. A `status` of 0 or less means that there was no
+    answer.
+    """
 
     origin = models.CharField(max_length=270, primary_key=True, db_collation="C")
     status = models.SmallIntegerField()
@@ -97,8 +99,8 @@ class RobotsFile(models.Model):
 
 
 class OwnRobotsFile(models.Model):
-    """An origin's robots.txt as one run had it by requests of its own kind: with its headers,
-    cookies or credentials, or through its proxy.
+    """An origin's robots.txt as one run got it by its own requests: with its headers, cookies or
+    credentials, or through its proxy.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="robots_files", db_index=False)
@@ -121,9 +123,9 @@ class OwnRobotsFile(models.Model):
 class HostQueue(models.Model):
     """A run's URLs on one host.
 
-    `queued` counts those that wait; before `due_at` none of them may be tried.
+    `queued` is the number of waiting URLs. Before `due_at` none of them may be tried.
 
-    Its due time is also its place in line: it is set again after each turn of the queue.
+    The due time is also the queue's place in line, and is set again after each turn of the queue.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="queues", db_index=False)
@@ -186,8 +188,8 @@ class HostQueue(models.Model):
 
 
 class CookieJar(models.Model):
-    """A host's cookies in a run, its challenges and whether the run has logged in, sealed: a
-    session's cookie is as good as the log-in.
+    """A host's cookies in a run, its challenges, and whether the run has logged in. The data are
+    sealed, since a session cookie is as sensitive as the login.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="cookie_jars", db_index=False)
@@ -204,9 +206,9 @@ class CookieJar(models.Model):
 
 
 class UrlState(models.TextChoices):
-    """discovered = the sum of all six (DESIGN's counts).
+    """The states of a URL. The number of discovered URLs is the sum over all six (DESIGN's counts).
 
-    A URL in quarantine waits for an operator's word, not for a fetch thread.
+    A URL in quarantine waits for an operator's decision, not for a fetch thread.
     """
 
     QUEUED = "q", "queued"
@@ -218,14 +220,14 @@ class UrlState(models.TextChoices):
 
 
 class Url(models.Model):
-    """One URL of one run; whatever becomes of it stays here.
+    """One URL of one run, with its outcome.
 
-    The fingerprint is unique in the run (SEEDS W11).
+    The fingerprint is unique within the run (SEEDS W11).
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="urls", db_index=False)
-    # The database does not hold these two against their tables: to delete a queue or a shift it
-    # would read all URLs of all runs.
+    # The database does not enforce these two references: to delete a queue or a shift, it would
+    # read all URLs of all runs.
     queue = models.ForeignKey(
         HostQueue, models.CASCADE, related_name="urls", db_index=False, db_constraint=False
     )
@@ -311,15 +313,15 @@ class Url(models.Model):
 
     @property
     def expected_similarity(self) -> float:
-        """The similarity to the topic of a focused crawl, 0 to 1; it says nothing in other
-        orders.
+        """The similarity to the topic of a focused crawl, 0 to 1. It has no meaning in other orders
+        of visits.
         """
         return min(1.0, max(0.0, -self.rank))
 
 
 class PageTargets(models.Model):
-    """Where a page of a run with a limited depth leads, as fingerprints: should a shorter way to
-    the page be found, its targets are nearer, too.
+    """The targets of a page of a run with a limited depth, as fingerprints. If a shorter path to
+    the page is found, its targets come nearer, too.
     """
 
     url = models.OneToOneField(
@@ -340,8 +342,8 @@ class PageTargets(models.Model):
 
 
 class LambdaRow(models.Model):
-    """The Lambda page (`crawling.orders.ranking.LambdaPage`) of a run whose order is OPIC, between
-    two batches.
+    """The Lambda page (`crawling.orders.ranking.LambdaPage`) of a run with the order of visits
+    OPIC, between two batches.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="lambda_page")
@@ -353,8 +355,8 @@ class LambdaRow(models.Model):
 
 
 class Reranking(models.Model):
-    """A run whose waiting URLs are being ranked again, because its weights were edited; deleted
-    when all are.
+    """A run whose waiting URLs are being ranked again, because its weights were edited. The row is
+    deleted when all are ranked.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="reranking")

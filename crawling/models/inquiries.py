@@ -1,5 +1,5 @@
-"""Questions of pages, which background jobs answer. Written by `crawling.jobs` only, as all rows of
-the table.
+"""Inquiries of pages, which background jobs answer. Written by `crawling.jobs` only, like all rows
+of this table.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from django.utils import timezone
 
 from crawling.models.background_jobs import BackgroundJob
 
-#: a job that has not answered by then never will: its worker, or the queue, was lost
+#: the longest time for an answer; later none will come, since the worker or the queue was lost
 LONGEST = timedelta(minutes=4)
 LATE = "No background worker has answered in time. Ask again, or see Health."
 
 
 class InquiryKind(models.TextChoices):
-    """Questions of the crawler's own rooms; uses of crawls have more (`QUESTIONS`).
+    """The kinds of inquiries in the crawler's own rooms; uses of crawls have more (`QUESTIONS`).
 
-    The answers of seeds, the differences of a page's text in two runs, the robots.txt rule of a
-    URL, the differences of two large runs, or the addresses of names in seeds.
+    They ask for the answers of seeds, the differences of a page's text in two runs, the robots.txt
+    rule for a URL, the differences between two large runs, or the addresses of names in seeds.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"
@@ -31,7 +31,7 @@ class InquiryKind(models.TextChoices):
     SEED_NAMES = "seed_names", "addresses of seeds"
 
 
-#: the labels of all kinds of questions by name; `crawling.previews.jobs` adds each
+#: the labels of all kinds of inquiries, by name; `crawling.previews.jobs` adds each
 QUESTIONS: dict[str, str] = {}
 
 
@@ -43,9 +43,9 @@ class _Inquiries(models.Manager["Inquiry"]):
 
 
 class Inquiry(BackgroundJob):
-    """A question that is answered by reading what strangers wrote, or by long work: not in the web
-    process. `subject` is the same for the same question; `spec` has it sealed, as an order may have
-    secrets.
+    """A question whose answer requires reading strangers' data or long work, so that the web
+    process must not find it. Equal questions have the same `subject`. `spec` has the question,
+    sealed, since an order may have secrets.
     """
 
     objects = _Inquiries()  # type: ignore[misc]
@@ -59,7 +59,7 @@ class Inquiry(BackgroundJob):
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The answer; None if there is none so far."""
+        """The answer; None if there is none yet."""
         found: dict[str, Any] | None = self.result
         return found
 
@@ -77,5 +77,5 @@ class Inquiry(BackgroundJob):
 
     @property
     def why_failed(self) -> str:
-        """A sentence; empty unless it failed or was cancelled."""
+        """A sentence; empty unless the inquiry failed or was cancelled."""
         return (self.trouble or LATE) if self.state in ("failed", "cancelled") else ""

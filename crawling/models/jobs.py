@@ -17,13 +17,13 @@ from django.db.models import F, Func, Q
 from crawling.orders.ranking import Order
 from crawling.orders.stored_order import StoredOrder
 
-#: the text that the search of crawls looks in: name and seeds, in capitals; the first migration
-#: makes the function
+#: the text in which crawls are searched: name and seeds, in upper case; the first migration creates
+#: the function
 SEARCHED = Func(
     F("name"), F("seeds"), function="crawling_searched", output_field=models.TextField()
 )
 
-#: the constraint that a taken name breaks
+#: the constraint that a name in use violates
 NAMES_DIFFER = "crawls_differ_by_name"
 
 
@@ -35,7 +35,7 @@ class NotDeletedManager(models.Manager[Any]):
 
 
 class CrawlJob(models.Model):
-    """An operator's order; `crawling.orders.order` explains and checks each field."""
+    """An operator's order. `crawling.orders.order` explains and checks each field."""
 
     name = models.CharField(max_length=100)
     seeds = ArrayField(models.TextField())
@@ -201,7 +201,7 @@ class CrawlJob(models.Model):
                 condition=Q(removal_asked_at__isnull=False),
                 name="crawls_to_be_removed",
             ),
-            # every list counts them
+            # used by every list, which counts them
             models.Index(
                 fields=["id"], condition=Q(removal_asked_at__isnull=True), name="crawls_shown"
             ),
@@ -212,14 +212,14 @@ class CrawlJob(models.Model):
 
     @property
     def order(self) -> StoredOrder:
-        """The order in the columns of JSON; other code reads none of them by the name of a
+        """The order in the JSON columns. Other code reads none of these columns by the name of a
         field.
         """
         return StoredOrder(self)
 
     @property
     def has_exact_order(self) -> bool:
-        """Whether one URL is fetched at a time, and of all hosts the first."""
+        """Whether one URL is fetched at a time, always the first of all hosts."""
         return self.order.ordering.exact_order
 
     @property
@@ -229,12 +229,14 @@ class CrawlJob(models.Model):
 
     @property
     def process_limit(self) -> int | None:
-        """How many processes a run of it has; None for one, and extra ones for idle workers."""
+        """The number of processes of a run. None for one process, with extra ones for idle
+        workers.
+        """
         return 1 if self.has_exact_order else self.processes or None
 
 
 class RunState(models.TextChoices):
-    """The stored state; that a run *waits* follows from the pool and is added on reading
+    """The stored state. Whether a run *waits* follows from the pool, and is added when it is read
     (`selectors`).
     """
 
@@ -248,13 +250,13 @@ class RunState(models.TextChoices):
     FAILED = "failed"
 
 
-#: a run in one of these has nothing more to do
+#: states of a run that has nothing more to do
 ENDED_STATES = (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
-#: states in which an operator paused it
+#: states of a run that an operator paused
 PAUSE_STATES = (RunState.PAUSING, RunState.PAUSED)
-#: in these it ends or rests as soon as no shift of it is alive
+#: states of a run that ends or rests as soon as none of its shifts is alive
 WINDING_DOWN_STATES = (RunState.PAUSING, RunState.STOPPING)
-#: in these its processes may ask for shifts
+#: states of a run whose processes may ask for shifts
 WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
@@ -272,7 +274,7 @@ WORKING_IN_SQL = states_in_sql(WORKING_STATES)
 class Run(models.Model):
     """One execution of a crawl.
 
-    Its row is the lock that all writes to its part of the frontier take first.
+    Its row is the lock that each write to its part of the frontier takes first.
     """
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="runs")

@@ -1,4 +1,4 @@
-"""The events of a run, a line each, for operators to read.
+"""The events of a run for operators, with a line for each.
 
 Written by `crawling.installation.run_log` only.
 """
@@ -11,7 +11,9 @@ from crawling.models.jobs import Run
 
 
 class Level(models.IntegerChoices):
-    """The levels as Python's logging numbers them, so that `at least a warning` is a comparison."""
+    """The levels, with the numbers of Python's logging, so that `at least a warning` is a
+    comparison.
+    """
 
     INFO = 20, "info"
     WARNING = 30, "warning"

@@ -1,4 +1,4 @@
-"""Pages, extracted rows, counts, and pages that several crawls request.
+"""Pages, extracted rows, counts, and pages that several crawls have requested.
 
 Written by `crawling.frontier` only.
 """
@@ -175,13 +175,13 @@ class Page(models.Model):
 
     @property
     def why_unread(self) -> str:
-        """A sentence; empty if all of it was read."""
+        """A sentence; empty if the whole page was read."""
         return TruncationReason(self.unread).sentence if self.unread else ""
 
 
 class FurtherRecord(models.Model):
-    """A record of an import that is not the page of its URL: an earlier answer, one to another
-    method than GET, or what a crawler noted about the page.
+    """A record of an import that is not the page of its URL: an earlier answer, an answer to a
+    method other than GET, or a crawler's note about the page.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="further_records", db_index=False)
@@ -225,8 +225,8 @@ class FurtherRecord(models.Model):
 
     @property
     def stored(self) -> Page:
-        """The record's place in the archive, as that of a page that is no row; its URL is that of
-        the page that is one.
+        """The record's place in the archive, as a page without a row. Its URL is that of the URL's
+        page.
         """
         return Page(
             url=self.url,
@@ -244,8 +244,8 @@ class FurtherRecord(models.Model):
 
 
 class RunStatusCount(models.Model):
-    """How many of a run's URLs ended with a status; written under the run's lock, so one row a
-    status will do.
+    """The number of a run's URLs that ended with a status. Written under the run's lock, so one row
+    for each status suffices.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="status_counts", db_index=False)
@@ -265,8 +265,8 @@ class RunStatusCount(models.Model):
 
 
 class RunTotal(models.Model):
-    """The sums of all `RunCount` of a run, kept with them under the run's lock, since of a long run
-    they are many.
+    """The sums of all `RunCount` of a run. They are updated together with these under the run's
+    lock, since a long run has many.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="total")
@@ -289,7 +289,7 @@ class RunTotal(models.Model):
 
 
 class RunCount(models.Model):
-    """The counts of a process of a run in one minute."""
+    """The counts of one process of a run in one minute."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="counts", db_index=False)
     process_number = models.PositiveSmallIntegerField()
@@ -322,8 +322,8 @@ class RunCount(models.Model):
         ]
         indexes = [
             models.Index(fields=["minute"], name="counts_by_minute"),
-            # The counts of a day of a run of ten processes lie in as many blocks as there are rows:
-            # a chart reads the index alone.
+            # The counts of a day in a run of ten processes are in as many blocks as there are rows,
+            # so a chart reads only the index.
             models.Index(
                 fields=["run", "minute"],
                 include=["fetched", "failed", "discovered", "bytes"],
@@ -336,7 +336,7 @@ class RunCount(models.Model):
 
 
 class ExtractedRow(models.Model):
-    """One match of one rule on one page."""
+    """One match of an extraction rule on a page."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="extracted", db_index=False)
     url = models.ForeignKey(Url, models.CASCADE, related_name="extracted")
@@ -351,7 +351,7 @@ class ExtractedRow(models.Model):
 
 
 class HotPage(models.Model):
-    """A page that a crawl wanted while another one's fetch was fresh.
+    """A page that a crawl requested while another crawl's fetch of it was fresh.
 
     `heat`: see `crawling.frontier.rules.hotspots`.
     """

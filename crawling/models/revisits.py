@@ -1,4 +1,6 @@
-"""When the pages of crawls are visited again. Written by `crawling.uses.revisits` only."""
+"""The times at which the pages of crawls are visited again. Written by `crawling.uses.revisits`
+only.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class RevisitPlan(models.Model):
 
 
 class PlannedRevisit(models.Model):
-    """How often a page changes, as far as its visits tell, and when it is visited again."""
+    """The change rate of a page, as far as its visits show it, and the time of its next visit."""
 
     crawl = models.ForeignKey(
         CrawlJob, models.CASCADE, related_name="planned_revisits", db_index=False

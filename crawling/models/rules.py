@@ -1,4 +1,4 @@
-"""Rules that people have laid down for crawls: edits of orders, the blocklist, exceptions from
+"""Rules that people have set for crawls: edits of orders, the blocklist, exceptions from
 robots.txt.
 
 Written by `crawling.runs.crawls` and `crawling.runs`.
@@ -16,7 +16,9 @@ from crawling.orders.scope.blocklist import BlocklistKind
 
 
 class OrderRevision(models.Model):
-    """One edit of an order: who changed what, from what, to what."""
+    """One edit of an order: the user who made it, and the changed fields with their old and new
+    values.
+    """
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField(help_text="the first edit makes revision 2")
@@ -42,7 +44,7 @@ class OrderRevision(models.Model):
         return f"revision {self.number}"
 
     def in_words(self) -> list[tuple[str, str, str]]:
-        """Each field with what it was and what it became."""
+        """Each field with its old and its new value, in words."""
         return [
             (name, format_value(before), format_value(after))
             for name, (before, after) in self.changes.items()
@@ -52,8 +54,8 @@ class OrderRevision(models.Model):
 class BlocklistEntry(models.Model):
     """An entry of the list of URLs that no crawl may fetch.
 
-    Rows are never changed but to be removed, and then stay: so their numbers name a state of the
-    list.
+    A row never changes, except that its entry is removed, and the row stays even then. So the
+    numbers of rows identify a state of the list.
     """
 
     kind = models.CharField(
@@ -86,8 +88,8 @@ class BlocklistEntry(models.Model):
 
 
 class RobotsException(models.Model):
-    """For a while a crawl may fetch what a host's robots.txt forbids, for a reason that an
-    administrator gave.
+    """A permission for a crawl, for a limited time, to fetch URLs that a host's robots.txt forbids,
+    with the reason that an administrator gave.
     """
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="robots_exceptions")

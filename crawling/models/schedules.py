@@ -1,5 +1,5 @@
-"""Settings that operators save: when a crawl starts by itself, orders to start from, views of the
-list, and links by which people without an account read a crawl's report.
+"""Settings that operators save: schedules on which crawls start by themselves, templates of orders,
+views of the list, and links by which people without an account read a crawl's report.
 
 Each is written by one module of `crawling.runs.crawls`: `schedules`, `templates`, `saved_views`,
 `share_links`.
@@ -16,7 +16,7 @@ from crawling.models.jobs import CrawlJob, Run
 
 
 class Schedule(models.Model):
-    """A crawl's schedule; `crawling.orders.schedules` says what the fields mean.
+    """A crawl's schedule. `crawling.orders.schedules` defines the meaning of the fields.
 
     The crawl's row is its lock.
     """
@@ -48,7 +48,7 @@ class Schedule(models.Model):
 
 
 class ScheduledStart(models.Model):
-    """A time that came, and what was done: each time of a schedule once, with any number of
+    """A past time of a schedule, and the result. Each time is settled once, with any number of
     schedulers.
     """
 
@@ -70,7 +70,7 @@ class ScheduledStart(models.Model):
 
 
 class OrderTemplate(models.Model):
-    """An order under a name, without a crawl's name and without secrets."""
+    """An order under a name, without the name of a crawl and without secrets."""
 
     name = models.CharField(max_length=100, unique=True)
     order = models.JSONField(help_text="fields of `crawling.orders.order`")
@@ -88,7 +88,9 @@ class OrderTemplate(models.Model):
 
 
 class SavedView(models.Model):
-    """A filter, search and order of the list under a name, for the user who saved it or for all."""
+    """A filter, a search and a sort order of the list under a name, for the user who saved it or
+    for all users.
+    """
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views", db_index=False
@@ -108,7 +110,9 @@ class SavedView(models.Model):
 
 
 class SecretLink(models.Model):
-    """A read-only address for people without an account. Only the SHA-256 of its token is kept."""
+    """A read-only address for people without an account. Only the SHA-256 of its token is
+    stored.
+    """
 
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token, in hex")
     created_by = models.ForeignKey(

@@ -15,7 +15,9 @@ class SeedSourceKind(models.TextChoices):
 
 
 class SeedSource(models.Model):
-    """A folder of the crawl or a feed that is read at intervals; its addresses become seeds."""
+    """A folder of the crawl or a feed that is read at intervals. The addresses in it become
+    seeds.
+    """
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="seed_sources")
     kind = models.CharField(max_length=10, choices=SeedSourceKind)

@@ -13,7 +13,7 @@ from crawling.models.jobs import CrawlJob, Run
 
 
 class RunProcess(models.Model):
-    """One of a run's processes: it serves its share of the hosts and has one row in the pool."""
+    """One of a run's processes. It serves its share of the hosts, and has one row in the pool."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="processes")
     number = models.PositiveSmallIntegerField(help_text="from 0; hosts are placed on numbers")
@@ -55,12 +55,14 @@ class RunProcess(models.Model):
         return f"{self.run} process {self.number}"
 
     def is_surplus(self, crawl: CrawlJob) -> bool:
-        """Whether the order of its crawl, as it is now, has fewer processes."""
+        """Whether the current order of its crawl has fewer processes."""
         return crawl.process_limit is not None and self.number >= crawl.process_limit
 
 
 class Shift(models.Model):
-    """One RQ job's turn at a run. Its id is the token that fences its writes to hosts and URLs."""
+    """One RQ job's turn at a run. Writes to hosts and URLs are accepted only with the shift's
+    id.
+    """
 
     process = models.ForeignKey(RunProcess, models.CASCADE, related_name="shifts")
     epoch = models.BigIntegerField(help_text="of the pool's process; one work session an epoch")

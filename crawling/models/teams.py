@@ -1,4 +1,4 @@
-"""Teams: groups of users whose crawls share what a pool sets aside for them."""
+"""Teams: groups of users whose crawls share units that a pool reserves for them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 
-#: one line, as it stands in addresses, orders and pools
+#: one line, since names occur in addresses, orders and pools
 NAME = RegexValidator(r"^[^\x00-\x1f\x7f]+$", "The name of a team is one line of text.")
 
 
 class Team(models.Model):
-    """Users who work together. Its name never changes: crawls and shares of pools refer to it."""
+    """Users who work together. The name never changes, since crawls and shares of pools refer to
+    it.
+    """
 
     name = models.CharField(max_length=80, unique=True, validators=[NAME])
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="teams", blank=True)
@@ -25,8 +27,9 @@ class Team(models.Model):
 
 
 class TeamRule(models.Model):
-    """The one row that says on which crawls operators act. Without it they act on their own and
-    their teams' only; installations that are older than the rule have a row.
+    """The single row that says on which crawls operators may act. Without it they may act only on
+    their own crawls and those of their teams. Installations that are older than the rule have a
+    row.
 
     Written by `crawling.runs.crawls.teams`.
     """

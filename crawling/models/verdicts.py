@@ -1,5 +1,5 @@
-"""The URLs that were kept out of a run, by which rule, and patterns that are watched as possible
-traps.
+"""The URLs that were excluded from a run, with the rule for each, and patterns that are watched as
+possible traps.
 
 Written by `crawling.frontier` only.
 """
@@ -14,8 +14,8 @@ from crawling.orders.scope.trap_patterns import ONE_TEXT
 
 
 class Verdict(models.Model):
-    """An address that a rule keeps out of a run, met on `links` pages, on that of the URL `via`
-    first.
+    """An address that a rule excludes from a run. `links` pages link to it, the first of them being
+    that of the URL `via`.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="verdicts", db_index=False)
@@ -43,8 +43,8 @@ class Verdict(models.Model):
 
 
 class VerdictCount(models.Model):
-    """How many addresses each rule keeps out: those with a row, and those beyond the most rows that
-    a run may have.
+    """The number of addresses that each rule excludes, including those beyond the most rows that a
+    run may have.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="verdict_counts", db_index=False)
@@ -64,10 +64,11 @@ class VerdictCount(models.Model):
 
 
 class TrapPattern(models.Model):
-    """URLs of one host that differ by numbers, ids and values only, or a whole site or a list's
-    parameter, and what their pages were worth.
+    """URLs of one host that differ only by numbers, ids and values, or those of a whole site or
+    with a parameter of a list, and the worth of their pages.
 
-    fetched, fresh: pages of it, and those of them whose content was new; together its yield.
+    fetched: the number of its pages. fresh: the number of those with new content. Together these
+    are its yield.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="patterns", db_index=False)
@@ -103,5 +104,5 @@ class TrapPattern(models.Model):
 
     @property
     def alike(self) -> int:
-        """Pages that were not new."""
+        """The number of pages that were not new."""
         return self.fetched - self.fresh

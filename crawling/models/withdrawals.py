@@ -1,5 +1,5 @@
-"""Pages that are withdrawn. Written by `crawling.uses.withdrawals`; the rows of pages are moved by
-`crawling.frontier.change.withdrawn_pages`.
+"""Withdrawn pages. Written by `crawling.uses.withdrawals`;
+`crawling.frontier.change.withdrawn_pages` moves the rows of pages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 
 
 class Withdrawal(models.Model):
-    """Stored pages of a crawl that are shown no more, and whose records are to leave its files."""
+    """Stored pages of a crawl that are no longer shown, and whose records are removed from its
+    files.
+    """
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="withdrawals")
     run = models.ForeignKey(
@@ -96,19 +98,19 @@ class WithdrawnPage(models.Model):
 
     @property
     def stored(self) -> Page:
-        """The place of its record in the archive, with digest and size of its payload."""
+        """The place of its record in the archive, with the digest and size of its payload."""
         return stored_place((self.content or {})["page"])
 
     @property
     def further(self) -> list[Page]:
-        """The places of an import's further records of the URL, as `stored` has that of the
-        page.
+        """The places of an import's further records for the URL, in the same form as in
+        `stored`.
         """
         return [stored_place(row) for row in (self.content or {}).get("further", ())]
 
 
 def stored_place(row: dict[str, Any]) -> Page:
-    """The place of the record of a row that is kept as JSON, as a page that is no row."""
+    """The place of the record of a row that is stored as JSON, as a page without a row."""
     return Page(
         archive_file_id=row["archive_file_id"],
         archive_offset=row["archive_offset"],
@@ -119,8 +121,8 @@ def stored_place(row: dict[str, Any]) -> Page:
 
 
 class WithdrawalFile(models.Model):
-    """A file of the archive that may have records of a withdrawal, until it is read and, if it has,
-    rewritten.
+    """A file of the archive that may contain records of a withdrawal. The row exists until the file
+    is read and, if it contains some, rewritten.
     """
 
     withdrawal = models.ForeignKey(Withdrawal, models.CASCADE, related_name="files")

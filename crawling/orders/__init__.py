@@ -1,1 +1,1 @@
-"""The orders that an operator may give, as rules without a database."""
+"""The possible orders of an operator, as rules without a database."""

@@ -1,4 +1,4 @@
-"""How much of each resource class a crawl claims, and how much of it a shift needs to begin."""
+"""The units of each resource class that a crawl claims, and those that a shift needs to begin."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from crawling.orders.fields import MIB
 
-#: a document is cut off there; it is in memory up to 64 KiB, and in a file beyond that
+#: the size at which a document is cut off; it is in memory up to 64 KiB, and in a file beyond that
 MOST_DOCUMENT_BYTES = 64 * MIB
 
-#: the claim (Max) of a crawl unless its order has another, if the pool has that much for each of
-#: its workers; more fetch slots if the pool has more
+#: the claim (Max) of a crawl unless its order has another, if the pool has as much for each of its
+#: workers. If the pool has more, the claim has more fetch slots
 USUAL_CLAIM = {
     "worker": 1,
     "fetch_slots": 8,
@@ -19,18 +19,18 @@ USUAL_CLAIM = {
     "dns_slots": 8,
     "archive_writers": 1,
 }
-#: The part of a worker's fetch slots that a crawl claims: a shift requests a slot for each host
+#: The part of a worker's fetch slots that a crawl claims. A shift requests a slot for each host
 #: that waits for one, so a crawl of few hosts leaves the others free. The rest is for test fetches
-#: and checks of links. A work process has no use for more threads than this.
+#: and checks of links. The second number is the most threads that a work process can make use of.
 FETCH_PART, MOST_FETCH_SLOTS = 7 / 8, 64
 #: the classes of which a shift begins with one unit and grows. From the start it needs the memory
 #: shares of its fetch threads, and the whole claim of all other classes except STAGED.
 GROWING = frozenset({"fetch_slots", "dns_slots"})
-#: classes that a shift requests once a document needs them; so it does for memory beyond the shares
+#: classes that a shift requests once a document needs them, like memory beyond the shares
 STAGED = frozenset({"archive_writers"})
-#: without one of each there is no shift
+#: without a unit of each of these classes there is no shift
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
-#: the choices of an operator instead of numbers: units by class; None is half of the pool
+#: the choices of an operator in place of numbers: units by class; None means half of the pool
 PRESETS: dict[str, dict[str, int | None]] = {
     "gentle": {
         "worker": 1,
@@ -53,11 +53,11 @@ PRESETS: dict[str, dict[str, int | None]] = {
 
 
 def preset_claims(capacity: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return Max for every class of the pool by preset.
+    """Return Max for every class of the pool, by preset.
 
-    No preset asks for more than there is. As many gentle and normal crawls can work at the same
-    time as there are workers, and two fast ones, since each claims at most half of the pool, but
-    never less than a normal one. A fast crawl leaves room for two normal ones.
+    No preset claims more than the capacity. As many gentle and normal crawls can work at the same
+    time as there are workers. Two fast crawls can, since each claims at most half of the pool, but
+    never less than a normal crawl. A fast crawl leaves space for two normal ones.
     """
     usual = usual_claim(capacity)
     return {
@@ -72,16 +72,16 @@ def preset_claims(capacity: Mapping[str, int]) -> dict[str, dict[str, int]]:
 
 
 def _large_claim(key: str, usual: int, capacity: int) -> int:
-    """Half of the pool; for a class that is granted whole a little less, if two usual claims would
-    not fit next to it.
+    """Half of the pool. Of a class that is granted as a whole, a little less if two usual claims
+    would otherwise not fit beside it.
     """
     left = capacity if key in GROWING else capacity - 2 * usual
     return max(usual, min(capacity // 2, left))
 
 
 def usual_claim(capacity: Mapping[str, int]) -> dict[str, int]:
-    """The claim of a crawl on a pool unless its order says otherwise: at most a worker's part, so
-    that every worker can have a crawl.
+    """The usual claim of a crawl on a pool: at most a worker's part, so that every worker can have
+    a crawl.
     """
     workers = max(1, capacity.get("worker", 1))
     claim = {
@@ -101,8 +101,8 @@ def complete_claim(
 ) -> tuple[dict[str, int], dict[str, str]]:
     """Return Max for every class of the pool, and a sentence for each invalid entry.
 
-    `capacity` is the pool's, by class, and `limits` are those of the crawl's team; classes that
-    `wanted` leaves out take their usual claim.
+    capacity: the pool's, by class. limits: those of the crawl's team. Classes that `wanted` leaves
+    out get their usual claim.
     """
     limits = limits or {}
     errors = {key: _mistake(key, units, capacity, limits) for key, units in wanted.items()}
@@ -135,7 +135,7 @@ def _mistake(key: str, units: int, capacity: Mapping[str, int], limits: Mapping[
 
 
 def start_amounts(claim: Mapping[str, int]) -> dict[str, int]:
-    """The start request of a shift of this claim, all or nothing."""
+    """The start request of a shift with this claim, which is granted completely or not at all."""
     return {
         key: _at_first(key, claim) for key, units in claim.items() if units and key not in STAGED
     }
@@ -148,7 +148,7 @@ def _at_first(key: str, claim: Mapping[str, int]) -> int:
 
 
 def memory_share(claim: Mapping[str, int]) -> int:
-    """Bytes that each fetch thread may have in hand without a request: 1 MiB, or an even part of a
-    smaller claim.
+    """The bytes that each fetch thread may have in hand without a request: 1 MiB, or an equal part
+    of a smaller claim.
     """
     return min(MIB, claim["memory"] * MIB // max(1, claim["fetch_slots"]))

@@ -1,4 +1,4 @@
-"""An estimate of an order before anything is fetched: requests per host, and time."""
+"""An estimate for an order before anything is fetched: requests for each host, and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 class Figure:
     label: str
     value: str
-    #: what the number counts, or why there is none
+    #: a description of the number, or the reason why there is none
     note: str
 
 
@@ -45,8 +45,8 @@ def _duration(order: CrawlOrder) -> Figure:
 
 
 def estimate(order: CrawlOrder) -> list[str]:
-    """In sentences: how often a host is asked, how many pages each may give, and how long this
-    takes at least.
+    """The estimate in sentences: how often a host is asked, how many pages each host may give, and
+    the least time that this takes.
     """
     hosts = len({read_address(seed).host_key for seed in order.seeds})
     return [_pace(order), _share(order, hosts)]
@@ -72,7 +72,7 @@ def _budgets(order: CrawlOrder) -> tuple[tuple[int, int | None], tuple[int, int 
 
 
 def _most(span: int, delay: float, limit: int | None) -> int | None:
-    """The most requests within `span` seconds; None if nothing bounds them."""
+    """The most requests within `span` seconds; None if there is no limit."""
     by_delay = floor(span / delay) if delay else None
     bounds = [bound for bound in (by_delay, limit) if bound is not None]
     return max(1, min(bounds)) if bounds else None

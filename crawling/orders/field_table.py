@@ -28,7 +28,7 @@ file](command-line.md#orders-in-a-file)). A file and the API also take `tags`,
 a list of words to find the crawl by, which are no part of the order.
 """
 TABLE_HEAD = "| field | default | form, option | meaning |\n|---|---|---|---|\n"
-#: defaults that a crawl is given as it is made
+#: defaults that are determined when a crawl is created
 IN_WORDS = {"name": "the first seed's host", "seeds": "required"}
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     (

@@ -1,7 +1,7 @@
 """The kinds of an order's fields, and the question for each.
 
 A part of an order annotates each field with its `Question`. The form, the options of the command
-line, the descriptions in the API's schema and the table of `docs/orders.md` are made from that.
+line, the descriptions in the API's schema and the table of `docs/orders.md` are made from these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from allocation.wording import beginning
 
 MIB = 1024 * 1024
 ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
-#: entries of a list that are shown
+#: the number of entries of a list that are shown
 TOLD = 20
 
 
@@ -39,14 +39,14 @@ Text = Annotated[str, Field(min_length=1, max_length=500, pattern=ONE_LINE)]
 
 @dataclass(frozen=True, slots=True)
 class FormUnit:
-    """The unit of a form's field if the order has a finer one."""
+    """The unit of a form's field, if the order's unit is finer."""
 
-    #: the last word of the order's field, and its replacement in the form's
+    #: the last word of the order's field name, and its replacement in the form's field name
     of_order: str
     of_form: str
-    #: units of the order in one of the form
+    #: the number of the order's units in one of the form's
     size: int
-    #: a number that an operator may give
+    #: an example of a valid number
     example: str
 
 
@@ -56,29 +56,29 @@ MINUTES = FormUnit("seconds", "minutes", 60, "90")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    #: for readers of the schema, of the documents and of the command line's help
+    #: the meaning, for readers of the schema, of the documentation and of the command line's help
     meaning: str
-    #: the label of the form's field; empty if the form has no such field, or a widget of its own
+    #: the label of the form's field; empty if the form has no such field, or a separate widget
     label: str = ""
-    #: the heading of the value in a shown order; empty for the label. Values of one heading share a
-    #: row
+    #: the heading of the value when an order is shown; empty for the label. Values with the same
+    #: heading share a row
     heading: str = ""
-    #: under the form's field
+    #: the help text under the form's field
     help: str = ""
-    #: the unit of a number on the form; None for that of the order
+    #: the unit of a number on the form; None for the order's unit
     unit: FormUnit | None = None
-    #: the choices of the form, as value and words
+    #: the choices on the form, as value and words
     choices: Sequence[tuple[str, str]] = ()
-    #: the form's choice for None, where an empty answer means the default
+    #: the form's choice for None, if an empty answer means the default
     none: str = ""
     #: the separator between name and value in a line of a table
     mark: str = " = "
-    #: the lines of a text that are visible at once
+    #: the number of lines of a text that are visible at once
     rows: int = 2
-    #: a sentence over the row of the form that begins with this field; None: it may stand in a row
-    #: with those before it
+    #: a sentence above the row of the form that begins with this field; None if the field may share
+    #: a row with those before it
     above: str | None = None
-    #: the option on the command line; empty if only a file gives the field
+    #: the option on the command line; empty if only a file can contain the field
     option: str = ""
     #: the name of the option's value in the command line's help
     metavar: str | None = None
@@ -93,9 +93,9 @@ class Question:
 class OrderField:
     name: str
     question: Question
-    #: bool, int, float, str, list or dict, without its limits
+    #: bool, int, float, str, list or dict, without limits
     kind: type
-    #: the type of a table's values; otherwise the same as `kind`
+    #: the type of a table's values; for other fields the same as `kind`
     value_kind: type
     default: Any
     #: whether a number may be less than 0
@@ -103,12 +103,12 @@ class OrderField:
 
     @property
     def input(self) -> str:
-        """The form's name of the field, which names the form's unit."""
+        """The name of the field in the form, which contains the form's unit."""
         unit = self.question.unit
         return self.name.removesuffix(unit.of_order) + unit.of_form if unit else self.name
 
     def halves(self, line: str, mark: str) -> tuple[str, str]:
-        """Name and value in a line of a table; a name may contain the separator if a value
+        """Name and value in a line of a table. A name may contain the separator if a value
         cannot.
         """
         split = line.rpartition if self.value_kind in (int, float) else line.partition
@@ -117,7 +117,7 @@ class OrderField:
 
 
 def fields_of(part: type[BaseModel]) -> tuple[OrderField, ...]:
-    """The fields of an order, or of a part of it, in their order."""
+    """The fields of an order, or of a part of it, in order."""
     return tuple(_field(name, info) for name, info in part.model_fields.items())
 
 

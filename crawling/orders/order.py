@@ -1,6 +1,6 @@
-"""The order that an operator may give, and the sentence for each mistake.
+"""The order of an operator, and the sentence for each mistake in it.
 
-Every door (page, JSON, command) reads orders here.
+Pages, JSON and commands all read orders here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.orders.seeds import in_short, read_seeds
 from crawling.orders.sentences import sentence_for
 
-#: more seeds belong into several crawls, which can then be paused, limited and compared separately
+#: the most seeds of a crawl; more are better divided among several crawls, which can be paused,
+#: limited and compared separately
 MAX_SEEDS = 5000
 MAX_BATCH_SIZE = 500
 MOST_PROCESSES = 64
@@ -59,7 +60,7 @@ Units = Annotated[int, Field(ge=0, le=2_000_000_000), NUMBER]
 
 
 class VisitOrderChoices(Sequence[tuple[str, str]]):
-    """The orders of visits with what each does: the crawler's, and those of packages."""
+    """The orders of visits with the effect of each: the crawler's own, and those of packages."""
 
     def __len__(self) -> int:
         return len(VISIT_ORDERS.parts)
@@ -102,8 +103,8 @@ class CrawlOrder(
     BudgetPart,
     FiltersPart,
 ):
-    """A checked order. `None` as a limit means no limit. Most fields are those of its parts; the
-    last part comes first.
+    """A checked order. `None` as a limit means no limit. Most fields belong to its parts, the last
+    of which comes first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -335,7 +336,7 @@ PARTS: dict[str, type[BaseModel]] = {
     "reuse": ReusePart,
     "thresholds": ThresholdsPart,
 }
-#: an order's fields with their questions, its own before those of its parts
+#: an order's fields with their questions; the order's own fields precede those of its parts
 FIELDS = tuple(
     sorted(fields_of(CrawlOrder), key=lambda one: one.name not in CrawlOrder.__annotations__)
 )
@@ -345,18 +346,21 @@ _IN_PARTS = {*FetchingPart.model_fields}.union(*(part.model_fields for part in P
 #: `visit_order`, and Max as the completed claim
 COLUMNS = tuple(one.name for one in FIELDS if one.name not in {*_IN_PARTS, "order", "claim"})
 
-#: the unknown fields for which similar names are looked for: that takes a millisecond each
+#: the most unknown fields for which similar names are sought, since this takes a millisecond for
+#: each
 MOST_SUGGESTIONS = 10
 
 
 def _suggestion(field: str) -> str:
-    """The fields whose names are most like that of an unknown one."""
+    """A sentence with the field names that are most similar to an unknown one."""
     near = get_close_matches(field, CrawlOrder.model_fields)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
-    """Return the order, or None and a sentence by field. All mistakes are reported at once."""
+    """Return the order, or None and a sentence for each field. All mistakes are reported at
+    once.
+    """
     try:
         order = CrawlOrder.model_validate({**preset_of(fields.get("purpose")), **fields})
     except ValidationError as error:
@@ -373,8 +377,8 @@ def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, 
 
 
 def read_claim(value: object) -> dict[str, int]:
-    """The claim of an order that has other mistakes, so that all can be reported at once; empty if
-    it is no claim at all.
+    """The claim in an order that has other mistakes, so that all mistakes can be reported at once.
+    Empty if it is no claim at all.
     """
     try:
         return TypeAdapter(dict[str, Units]).validate_python(value)

@@ -1,7 +1,7 @@
 """Purposes of crawls: the fields of an order and the schedule that each suggests.
 
-Fields that the order gives take precedence. `crawling.dashboard.run.first_page` says what the
-crawl's page shows first.
+Fields in the order take precedence. `crawling.dashboard.run.first_page` decides which page of the
+crawl is shown first.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     Purpose.DATA: {},
     Purpose.LINKS: {"check_external": True, "requisites": True},
 }
-#: every field that some purpose sets
+#: all fields that some purpose sets
 SET_BY_PURPOSE = frozenset(name for preset in PRESETS.values() for name in preset)
-#: cron lines; without one the crawl is started by hand. Only the form offers them: a program that
-#: wants a schedule sets one
+#: cron lines; without one, the crawl is started by hand. Only the form suggests them, since a
+#: program that needs a schedule sets one
 SCHEDULES: Mapping[str, str] = {Purpose.ARCHIVE: "0 3 1 * *", Purpose.LINKS: "0 3 * * 1"}
 
 
 def preset_of(purpose: object) -> Mapping[str, Any]:
-    """The fields that a purpose sets; none for an unknown purpose."""
+    """The fields that a purpose sets. Empty for an unknown purpose."""
     return PRESETS.get(purpose, {}) if isinstance(purpose, str) else {}

@@ -1,5 +1,5 @@
-"""Which of a host's URLs is visited next (SEEDS B3, B4, W15): the one of least rank, and among
-equals the one found first.
+"""The choice of the next URL of a host (SEEDS B3, B4, W15): the URL with the least rank, and among
+equal ones the one found first.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from crawling.web.extensions import BadExtension, ExtensionPoint
 
 logger = logging.getLogger(__name__)
 
-#: the name of an order of visits, which fits into its column
+#: the name of an order of visits, short enough for its column
 NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")
 MOST_LABEL = 100
-#: OPIC's credit (SEEDS W15): at first the seeds have all of it. Credit is never made and never
-#: lost: a page spends it on its links and the Lambda page. Pages with many links to them collect
-#: credit, and traps, which divide theirs among ever more of their own pages, run dry
+#: the total credit in OPIC (SEEDS W15), which the seeds have at first. Credit is neither created
+#: nor lost: a page spends it on its links and the Lambda page. Pages with many links to them
+#: collect credit, while traps, which divide theirs among ever more of their own pages, lose it
 START_CREDIT = 100.0
 TAX = 0.1
 
@@ -43,14 +43,14 @@ class Order(StrEnum):
 
     @property
     def LABEL(self) -> str:
-        """The effect of the order, in an operator's words."""
+        """The effect of the order of visits, in words for operators."""
         return LABELS[self]
 
     def rank(self, _url: str, depth: int) -> float:
-        """The rank of a URL by itself; `Ranking` adds the gains from links.
+        """The rank of a URL without gains; `Ranking` adds the gains from links.
 
-        Depth first: only its own links are deeper than the page just read, so the deepest URL is
-        always one of those.
+        In depth first, only a page's own links are deeper than the page, so after reading it the
+        deepest URL is one of its links.
         """
         return float(-depth if self is Order.DEPTH_FIRST else depth)
 
@@ -63,22 +63,22 @@ LABELS = {
     Order.FOCUSED: "Focused: what is most like a topic, by links and the pages before them",
 }
 OURS = frozenset(order.value for order in Order)
-#: orders in which a link matters to its target even if the target is known
+#: orders of visits in which a link matters to its target even if the target is known
 COUNTS_LINKS = frozenset({Order.BEST_FIRST, Order.OPIC, Order.FOCUSED})
 
 
 @dataclass(frozen=True, slots=True)
 class VisitOrder:
-    """An order of visits: which of a host's URLs is next."""
+    """An order of visits, which decides which of a host's URLs is next."""
 
-    #: in an operator's words
+    #: the label, in words for operators
     label: str
-    #: by URL and depth; the URL of least rank is next
+    #: returns the rank, by URL and depth; the URL with the least rank is next
     rank: Callable[[str, int], float]
 
 
 def _adopt(name: str, module: Any, _others: Mapping[str, VisitOrder]) -> VisitOrder:
-    """Take a module with LABEL and `rank`."""
+    """Take in a module with LABEL and `rank`."""
     if not NAME.fullmatch(name):
         raise BadExtension("its name has 20 small letters, digits and underscores at the most")
     label, rank = getattr(module, "LABEL", None), getattr(module, "rank", None)
@@ -95,13 +95,13 @@ VISIT_ORDERS = ExtensionPoint(
 
 
 def is_of_package(name: str) -> bool:
-    """Whether the code of an installed package calculates the ranks of an order."""
+    """Whether the code of an installed package calculates the ranks of an order of visits."""
     return name not in OURS
 
 
 def rank_by(name: str, url: str, depth: int) -> float:
-    """The rank by an order alone. If the order is not available, fails, or returns no number, the
-    rank is the depth.
+    """The rank by an order of visits alone. If the order is not available, fails, or returns no
+    number, the depth is the rank.
     """
     order = VISIT_ORDERS.get(name)
     try:
@@ -123,20 +123,20 @@ class LambdaPage:
     """The virtual page that links to all pages."""
 
     credit: float = 0.0
-    #: the total so far of a page that has waited from the start. A page's credit is the level minus
-    #: its rank, so giving the same to every waiting page raises one number, and no row has to be
-    #: written
+    #: the total credit so far of a page that has waited from the start. A page's credit is the
+    #: level minus its rank. So giving the same credit to all waiting pages raises only this number,
+    #: and no row has to be written
     level: float = 0.0
 
     def spread(self, pages: int) -> None:
-        """Divide all credit among the waiting pages. pages: their number."""
+        """Divide all credit among the waiting pages. pages: the number of waiting pages."""
         self.level += self.credit / pages
         self.credit = 0.0
 
     def spend(self, credit: float, links: int) -> float:
-        """Take a crawled page's credit, and return the share of each of its links.
+        """Take the credit of a crawled page. Return the share of each of its links.
 
-        A page without links leaves all to Lambda.
+        A page without links leaves all of it to the Lambda page.
         """
         if not links:
             self.credit += credit
@@ -160,7 +160,7 @@ class Ranking:
     importance: Mapping[str, float] | None = None
     #: OPIC's (`LambdaPage.level`)
     level: float = 0.0
-    #: by the name of an order, URL and depth
+    #: returns the rank, by the name of an order of visits, URL and depth
     rank_alone: Callable[[str, str, int], float] = rank_by
 
     def rank(self, url: str, depth: int, gain: float) -> float:
@@ -179,7 +179,7 @@ class Ranking:
         return self.order in COUNTS_LINKS
 
     def weight(self, url: str, links: float) -> float:
-        """SEEDS B4's I(P) of a URL with `links` links to it, whatever the order of visits."""
+        """SEEDS B4's I(P) for a URL with `links` links to it, whatever the order of visits."""
         return self.links_weight * links + self.url_weight * importance_of(
             url, self.importance or {}
         )
@@ -191,12 +191,12 @@ class Ranking:
 
     @property
     def endowment(self) -> float:
-        """The gain of a seed before anything links to it."""
+        """The gain of a seed before any page links to it."""
         if self.order == Order.FOCUSED:
             return 1.0
         return START_CREDIT if self.order == Order.OPIC else 0.0
 
 
 def importance_of(url: str, weights: Mapping[str, float]) -> float:
-    """SEEDS B4's IL: the rank by the URL alone."""
+    """SEEDS B4's IL: the importance by the URL alone."""
     return sum(weight for text, weight in weights.items() if read_expression(text).search(url))

@@ -1,4 +1,4 @@
-"""The retention of a crawl's runs: which are kept, and when the others are deleted."""
+"""The retention of a crawl's runs: which runs are kept, and when the others are deleted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from crawling.orders.sentences import sentence_for
 
 
 class Retention(BaseModel):
-    """Retention rules. A run is deleted as soon as one of them applies; without rules, all runs
-    are kept."""
+    """Retention rules. A run is deleted as soon as one of them applies. Without rules, all runs are
+    kept.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,10 +48,10 @@ class Retention(BaseModel):
 @dataclass(frozen=True)
 class RetainedRun:
     number: int
-    #: None while it goes on
+    #: None while the run continues
     ended_at: datetime | None
     bytes: int
-    #: the number of pages that later runs have in its archive, by the runs' numbers
+    #: by the number of a later run, how many of its pages are in this run's archive
     needed_by: Mapping[int, int]
     #: a sentence that names a run of another crawl with payloads in its archive
     needed_by_others: str = ""
@@ -59,8 +60,8 @@ class RetainedRun:
 @dataclass(frozen=True)
 class RunFate:
     number: int
-    #: when it is deleted if nothing else happens, in the past if it is deleted now; None if it
-    #: stays
+    #: the time of its deletion if nothing else happens, which is in the past if it is deleted now;
+    #: None if it stays
     goes_at: datetime | None
     sentence: str
 
@@ -83,9 +84,9 @@ def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[st
 
 
 def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[RunFate]:
-    """The decision on each run, the latest first.
+    """The fate of each run, the latest first.
 
-    The latest always stays, and so does a run whose archive has pages of a run that stays.
+    The latest run always stays, and so does a run whose archive has pages of a run that stays.
     """
     told, staying, total = [], set[int](), 0
     for place, run in enumerate(runs):

@@ -1,4 +1,5 @@
-"""Schedules in words: every day, week or month at a time of the day, as a cron line and back.
+"""Schedules in words (every day, week or month at a time of the day), and their conversion from and
+to cron lines.
 
 For other cron lines `cronsim` has the words.
 """
@@ -16,11 +17,11 @@ from cronsim import CronSim
 from allocation.wording import listed
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-#: cron's last day of a month
+#: cron's sign for the last day of a month
 LAST_DAY = "L"
-#: the number that `cronsim` has for it
+#: cronsim's number for it
 _LAST = -1000
-#: the time at which a line is parsed, which does not change the result
+#: the time at which a line is parsed; it has no influence on the result
 _ANY_TIME = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -32,19 +33,19 @@ class Repeat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleWords:
-    """A schedule that words can say."""
+    """A schedule that can be expressed in words."""
 
     repeat: Repeat
     at: time
-    #: days of a week: 1 is Monday, 7 is Sunday; in order
+    #: days of the week in order; 1 is Monday, 7 is Sunday
     weekdays: tuple[int, ...] = ()
-    #: of a month: 1 to 31, or LAST_DAY
+    #: day of the month: 1 to 31, or LAST_DAY
     day: str = ""
 
     @property
     def cron(self) -> str:
         day = self.day if self.repeat is Repeat.MONTH else "*"
-        # cron's Sunday is 0
+        # for cron, Sunday is 0
         named = ",".join(str(number % 7) for number in self.weekdays)
         weekdays = named if self.repeat is Repeat.WEEK else "*"
         return f"{self.at.minute} {self.at.hour} {day} * {weekdays}"
@@ -62,7 +63,7 @@ class ScheduleWords:
         return ""
 
     def later(self, minutes: int) -> ScheduleWords | None:
-        """The schedule, `minutes` later on the same days; None if that is after midnight."""
+        """The schedule moved by `minutes` on the same days. None if that would pass midnight."""
         moved = datetime.combine(_ANY_TIME.date(), self.at) + timedelta(minutes=minutes)
         if moved.date() != _ANY_TIME.date():
             return None
@@ -95,7 +96,7 @@ def words_of(line: str) -> str:
 
 
 def interval_words(minutes: int) -> str:
-    """`24 hours` rather than a day: a day may have 23 or 25 hours."""
+    """`24 hours` and not a day, since a day may have 23 or 25 hours."""
     if minutes % 60:
         return f"{minutes:,} minutes"
     hours = minutes // 60
@@ -109,7 +110,7 @@ def ordinal(number: int) -> str:
 
 
 def _spans(weekdays: Sequence[int]) -> list[str]:
-    """The days by name; three and more in a row as a span."""
+    """The days by name. Three or more consecutive days are written as a span."""
     names: list[str] = []
     for _, group in groupby(enumerate(weekdays), key=lambda pair: pair[1] - pair[0]):
         run = [WEEKDAYS[number - 1] for _, number in group]

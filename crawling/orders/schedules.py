@@ -1,7 +1,8 @@
-"""When a crawl starts automatically: by a cron line or at an interval, in a time zone.
+"""The times at which a crawl starts automatically, by a cron line or at an interval, in a time
+zone.
 
 A time that the clock skips counts as the moment after the jump, and a time that it shows twice
-comes once; both only for lines that name their hours. `*` and steps follow elapsed time, as in
+counts once. Both hold only for lines that name hours; `*` and steps follow elapsed time, as in
 Debian's cron.
 """
 
@@ -22,8 +23,8 @@ from crawling.orders.fields import NUMBER
 from crawling.orders.schedule_words import interval_words, read_words, words_of
 from crawling.orders.sentences import sentence_for
 
-#: later than this a start is late, and the schedule's policy decides: schedulers change, machines
-#: restart
+#: a start is late after this time, and the schedule's policy decides about it; shorter delays are
+#: caused by changes of schedulers and by restarts
 LATE_AFTER = timedelta(minutes=5)
 CRON_FIELDS = 5
 NO_TIME = timedelta(0)
@@ -107,13 +108,13 @@ class ScheduleTiming(BaseModel):
 
     @property
     def in_words(self) -> str:
-        """The schedule as a sentence without its full stop, with the zone that it depends on."""
+        """The schedule as a sentence without its full stop, with its time zone."""
         zone = "UTC" if self.time_zone == "UTC" else f"{self.time_zone} time"
         return f"{self.repeats}, {zone}" if self.cron else self.repeats
 
     @property
     def repeats(self) -> str:
-        """As `in_words`, without the zone."""
+        """The same as `in_words`, without the zone."""
         if self.every_minutes is None:
             return words_of(self.cron)
         usual = f"Every {interval_words(self.every_minutes)}"
@@ -122,12 +123,13 @@ class ScheduleTiming(BaseModel):
         return f"{usual}; down to every {interval_words(self.fastest_minutes)} while pages change"
 
     def after(self, now: datetime, anchor: datetime) -> Iterator[datetime]:
-        """Every time later than `now`, in the schedule's zone; intervals are counted from
-        `anchor`."""
+        """All times later than `now`, in the schedule's zone. Intervals are counted from
+        `anchor`.
+        """
         zone = ZoneInfo(self.time_zone)
         if self.every_minutes is None:
-            # Within an hour that the clock shows twice, cron's next time may be one of the first
-            # pass.
+            # within an hour that the clock shows twice, cron's next time may belong to the first
+            # pass
             return dropwhile(
                 lambda time: time <= now, iter(CronSim(self.cron, now.astimezone(zone)))
             )
@@ -141,7 +143,7 @@ class ScheduleTiming(BaseModel):
         return list(islice(self.after(now, anchor), count))
 
     def latest(self, due_at: datetime, now: datetime, anchor: datetime) -> datetime:
-        """The last due time; `due_at` is due."""
+        """The last due time. `due_at` is due."""
         if self.every_minutes is not None:
             return max(
                 due_at,
@@ -158,7 +160,7 @@ class ScheduleTiming(BaseModel):
 
 
 class DueStart(NamedTuple):
-    """The consequence of due times: the last of them, whether a run starts for it, and the next
+    """The consequence of due times: the last due time, whether a run starts for it, and the next
     time.
     """
 
@@ -167,13 +169,14 @@ class DueStart(NamedTuple):
     next_at: datetime
 
 
-#: the share of changed pages, among those that an earlier run also has, that halves the interval
+#: the share of changed pages at which the interval is halved; only pages count that an earlier run
+#: has, too
 MUCH_CHANGED = 0.05
 
 
 def next_pace(timing: ScheduleTiming, pace: int, *, compared: int, changed: int) -> int:
-    """The interval in minutes after a run. compared: its pages that could be compared with an
-    earlier run's; changed: how many of these had changed.
+    """The interval in minutes after a run. compared: the number of its pages that could be compared
+    with an earlier run. changed: the number of those that had changed.
     """
     slowest = timing.every_minutes or pace
     if compared and changed / compared >= MUCH_CHANGED:
@@ -191,7 +194,8 @@ def settle(
     now: datetime,
     pace: int | None = None,
 ) -> DueStart:
-    """pace: the interval in minutes of a schedule that follows changes.
+    """Settle the times that are due. pace: the interval in minutes of a schedule that follows
+    changes.
 
     Only the last of all times from `due_at` to `now` may start a run: a crawl that was missed ten
     times is not run ten times.
@@ -212,7 +216,7 @@ def spread(
     timing: ScheduleTiming, count: int, minutes: int
 ) -> list[tuple[ScheduleTiming, timedelta]]:
     """The schedules of several crawls whose starts are spread over some minutes, each with the
-    delay of the first interval.
+    delay of its first interval.
 
     Raises ValueError with a sentence if a cron line cannot be moved that far.
     """
@@ -237,7 +241,9 @@ def spread(
 
 
 def read_timing(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, dict[str, str]]:
-    """Return the schedule, or None and a sentence by field; mistakes of the whole are at `cron`."""
+    """Return the schedule, or None and a sentence for each field. Mistakes that concern no single
+    field are at `cron`.
+    """
     try:
         return ScheduleTiming.model_validate(dict(fields)), {}
     except ValidationError as error:
@@ -258,8 +264,8 @@ def zones() -> frozenset[str]:
 
 
 def zone_named(name: str) -> ZoneInfo | None:
-    """The time zone of a name; None if this machine does not know it, or no longer, since time
-    zones come and go.
+    """The time zone with this name. None if this machine does not know it, or no longer does, since
+    time zones come and go.
     """
     try:
         return ZoneInfo(name)

@@ -1,6 +1,6 @@
-"""Seeds and tags as users type them.
+"""Seeds and tags as users enter them.
 
-Seeds are one address a line, each once; all mistakes are reported at once.
+Seeds are one address a line, each once. All mistakes are reported at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from allocation.wording import beginning
 from crawling.web.addresses import Address, BadUrl, read_address
 
-#: mistakes in one message; the next ones show after these are corrected
+#: the most mistakes in one message; further mistakes are shown once these are corrected
 TOLD = 3
 
 
@@ -24,10 +24,10 @@ SCHEMELESS = re.compile(
 
 
 def read_typed(text: str) -> Address:
-    """The address that a user means. Raises BadUrl.
+    """The address that a user means by a text. Raises BadUrl.
 
-    Without a scheme it is https, as in browsers, but http for an IP address or a port other than
-    443, which rarely have a certificate.
+    Without a scheme, https is assumed, as in browsers, but http for an IP address or a port other
+    than 443, which rarely have a certificate.
     """
     text = text.strip()
     if found := SCHEMELESS.fullmatch(text):
@@ -59,7 +59,7 @@ def read_seeds(texts: Iterable[str]) -> tuple[list[Address], list[str]]:
 
 
 def in_short(mistakes: Sequence[str]) -> str:
-    """The first few, and how many there are besides."""
+    """The first few mistakes, and the number of further ones."""
     return beginning(mistakes, TOLD, between="; ")
 
 
@@ -72,8 +72,8 @@ class BadTags(ValueError):
 
 
 def read_tags(text: str) -> list[str]:
-    """The tags in a list with commas between them: trimmed, each once, in the order of the
-    alphabet. Raises BadTags.
+    """The tags in a comma-separated list: trimmed, each once, in alphabetical order. Raises
+    BadTags.
     """
     tags = sorted({" ".join(tag.split()) for tag in text.split(",")} - {""})
     for tag in tags:

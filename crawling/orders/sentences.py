@@ -1,11 +1,11 @@
-"""The sentences for mistakes that pydantic finds, instead of its own."""
+"""Sentences for the mistakes that pydantic finds, in place of its own messages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-#: pydantic's kind of error -> our sentence; the placeholders are the error's own context
+#: pydantic's kind of error -> our sentence; the placeholders are from the error's context
 SENTENCES = {
     "missing": "is required",
     "extra_forbidden": "is not a field of a crawl order; docs/orders.md lists all",

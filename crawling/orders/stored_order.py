@@ -20,7 +20,7 @@ Part = TypeVar("Part", bound=BaseModel)
 
 
 class OrderColumns(Protocol):
-    """The columns of a crawl that have the fields of a part each."""
+    """The columns of a crawl, each of which has the fields of one part."""
 
     fetching: Any
     ordering: Any
@@ -34,7 +34,7 @@ class OrderColumns(Protocol):
 class StoredOrder:
     """The order of a crawl, read from its row each time.
 
-    A read takes a few microseconds, so no copy is kept that an edit would make stale.
+    Reading takes a few microseconds, so no copy is kept, which an edit would make stale.
     """
 
     __slots__ = ("_row",)
@@ -44,7 +44,7 @@ class StoredOrder:
 
     @property
     def fetching(self) -> FetchingPart:
-        """The order with masked secrets; `crawling.runs.crawls.fetching_section` has the real
+        """The order with masked secrets. `crawling.runs.crawls.fetching_section` has the real
         ones.
         """
         return read_part(FetchingPart, self._row.fetching)
@@ -77,15 +77,15 @@ class StoredOrder:
 def read_part(part: type[Part], column: Mapping[str, Any]) -> Part:
     """The part of an order that a column has.
 
-    It was checked when it was stored, by the rules at that time, and is not checked again: a row
-    may be older than a rule, lack a field, or have a removed one.
+    The part was checked by the rules of the time when it was stored, and is not checked again: a
+    row may be older than a rule, lack a field, or have a removed one.
     """
     return part.model_construct(**{**_usual(part), **column})
 
 
 @cache
 def _usual(part: type[BaseModel]) -> dict[str, Any]:
-    """The default of each field. Pydantic takes up to half a millisecond to find the defaults of
-    unchecked values.
+    """The default of each field. Pydantic would take up to half a millisecond to find the defaults
+    for unchecked values.
     """
     return part().model_dump()

@@ -1,1 +1,1 @@
-"""Answers about foreign documents that operators ask for, made by background jobs."""
+"""Answers about foreign documents that operators request and background jobs find."""

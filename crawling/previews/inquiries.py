@@ -1,4 +1,4 @@
-"""Hand a question to the worker of the background jobs, and find its answer for a while."""
+"""Hand inquiries to the worker of background jobs, and find their answers for a while."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from crawling.jobs.kinds import job_kinds, kind_of
 from crawling.models import BackgroundJob, Inquiry, Run
 from crawling.models.inquiries import LONGEST
 
-#: finds the answer, as JSON, to a question, whose number is the second. Raises CrawlError.
+#: finds the answer, as JSON, to a question; the second argument is the inquiry's number. Raises
+#: CrawlError
 Answer = Callable[[Mapping[str, Any], int], dict[str, Any]]
-#: Pages ask again every second or two until there is an answer, which a failure is, too; after this
-#: time the question is asked anew.
+#: The time for which a failure counts as the answer. Pages ask again every second or two until
+#: there is an answer; after this time a new inquiry is made.
 FAILURE_KEPT = timedelta(seconds=10)
-#: No more are open at a time. A job of the commonest kind takes a tenth of a second, so that the
-#: last is answered within seconds; requests in parallel may pass the limit by one each.
+#: The most open inquiries. A job of the commonest kind takes a tenth of a second, so the last is
+#: answered within seconds. Each parallel request may exceed the limit by one.
 MOST_OPEN = 100
 NO_QUEUE = "Redis does not answer, so no background worker can be told; ask again once it is back."
 
@@ -42,9 +43,10 @@ def ask(
     key: str = "",
     run: Run | None = None,
 ) -> Inquiry:
-    """Let a background job answer. It comes before jobs that no page waits for.
+    """Let a background job answer. The job precedes jobs for which no page waits.
 
-    kind: its name. run: the run whose pages it quotes. Raises InquiriesBusy when too many are open.
+    kind: the name of the kind. run: the run whose pages the answer quotes. Raises InquiriesBusy
+    when too many are open.
     """
     still_open = Inquiry.objects.filter(ended_at=None, asked_at__gt=timezone.now() - LONGEST)
     if still_open.count() >= MOST_OPEN:
@@ -60,7 +62,7 @@ def ask(
 def ask_once(
     kind: str, question: Mapping[str, Any], *, by: User | None, run: Run | None = None
 ) -> Inquiry:
-    """The inquiry that has, or is about to have, the answer; asked now if there is none.
+    """The inquiry that has, or will have, the answer. A new inquiry is made if there is none.
 
     Raises InquiriesBusy as `ask` does.
     """
@@ -69,14 +71,14 @@ def ask_once(
     answered = same.exclude(result=None)
     is_open = Q(ended_at=None, asked_at__gt=now - LONGEST)
     others = same.filter(is_open | Q(ended_at__gt=now - FAILURE_KEPT, cancelled_at=None))
-    if by is not None:  # it stays cancelled for that user, who asks again by a button
+    if by is not None:  # for that user, the inquiry stays cancelled until a button repeats it
         others |= same.filter(cancelled_by=by)
     found = answered.first() or others.first()
     return found or ask(kind, question, by=by, key=key, run=run)
 
 
 def ask_again(inquiry: Inquiry, *, by: User | None) -> Inquiry:
-    """Ask a cancelled question again. Raises InquiriesBusy, SealBroken."""
+    """Repeat a cancelled inquiry. Raises InquiriesBusy or SealBroken."""
     return ask(inquiry.kind, question_of(inquiry), by=by, key=inquiry.subject, run=inquiry.run)
 
 

@@ -1,4 +1,4 @@
-"""The work of background jobs on an inquiry: the foreign bytes are read here."""
+"""The work of background jobs on an inquiry. Foreign bytes are read here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crawling.previews.seed_names import look_up_names
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots
 
-#: an answer that is larger is not kept, as JSON in bytes
+#: the largest answer that is kept, in bytes of JSON
 MOST_BYTES = 4 * 1024 * 1024
 TOO_LARGE = "The answer is too large to be kept."
 

@@ -1,7 +1,7 @@
-"""The background jobs that answer questions of pages: each kind of question is a kind of job.
+"""The background jobs that answer inquiries of pages. Each kind of inquiry is a kind of job.
 
-A user waits for the answer, so they come first in their queue and are given up soon. Answers are
-kept for a while and serve the same question.
+A user waits for the answer, so these jobs come first in their queue and are given up soon. Answers
+are kept for a while, and serve equal questions.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from crawling.models import BackgroundJob, Inquiry
 from crawling.models.inquiries import LATE, LONGEST, QUESTIONS, InquiryKind
 from crawling.previews.inquiries import Answer
 
-#: the time for which an answer is kept and serves the same question
+#: the time for which an answer is kept and serves equal questions
 KEPT = timedelta(hours=1)
-# a test fetch, an explanation of robots.txt and looked-up names are of no stored page; test fetches
-# of withdrawn addresses are removed by the rule of the withdrawal
+# test fetches, explanations of robots.txt and looked-up names are about no stored page; test
+# fetches of withdrawn addresses are removed by the withdrawal's rule
 QUOTES_NOTHING = dict.fromkeys(JobEvent, JobEffect.KEEP)
-#: quotes are made anew when they are asked for again
+#: quotations are made anew when they are requested again
 QUOTES_PAGES = dict.fromkeys(JobEvent, JobEffect.FORGET)
 
 
@@ -35,9 +35,9 @@ def question_kind(
     effects: Mapping[JobEvent, JobEffect] = QUOTES_PAGES,
     scope: JobScope = JobScope.INSTALLATION,
 ) -> JobKind:
-    """Jobs that answer one kind of question.
+    """Jobs that answer one kind of inquiry.
 
-    scope: CRAWL if it quotes pages of one crawl; a row cannot name several.
+    scope: CRAWL if the answer quotes pages of one crawl, since a row cannot name several crawls.
     """
     QUESTIONS[name] = label
     return JobKind(
@@ -93,7 +93,7 @@ KINDS = (
         _own(kind, effects=QUOTES_NOTHING)
         for kind in (InquiryKind.TEST_FETCH, InquiryKind.ROBOTS, InquiryKind.SEED_NAMES)
     ),
-    # of pages of two crawls, perhaps
+    # about pages of two crawls, perhaps
     _own(InquiryKind.TEXT_DIFF),
     _own(InquiryKind.RUN_CHANGES, scope=JobScope.CRAWL),
 )

@@ -1,9 +1,8 @@
-"""Two runs of a crawl compared: pages added, removed and changed, and those whose status
-changed; in all, by host, and one by one.
+"""A comparison of two runs of a crawl: the pages that were added, removed or changed, and those
+whose status changed, in total, by host, and one by one.
 
-Pages are the same if their URLs are. A URL that is in a run and was not answered there counts as
-not there. Small runs are compared at once, large ones by a background job, whose answer serves for
-an hour.
+Pages with the same URL are compared. A URL without an answer in a run counts as missing there.
+Small runs are compared at once, large ones by a background job, whose answer is kept for an hour.
 """
 
 from __future__ import annotations
@@ -25,21 +24,22 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask_once, question_of
 from serving.paging import cut
 
-#: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the
-#: server busy
+#: the time limit: a comparison reads both runs completely, and one that takes longer is cancelled,
+#: so that it does not keep the server busy
 MOST_SECONDS = 60
-#: pages of both runs together that are compared while a page is made: 3 us a page, on one core
+#: the most pages of both runs together that are compared while a page is rendered: 3 us a page, on
+#: one core
 MOST_AT_ONCE = 20_000
-#: a run that is not over is compared anew as often
+#: the interval at which a run that is not over is compared anew
 AGAIN_SECONDS = 300
 HOSTS = 50
 KINDS = ("added", "removed", "changed", "status_changed")
 
-#: Same content: the digest where both have one; else the fingerprint. A redirect has its target for
-#: content. Only what that needs is read of every page: with all columns, two runs of 100,000 pages
-#: take four times as long. That a URL is of its page's run is said, too, or else the database reads
-#: those of all runs.
-#: A 304 confirms an earlier page, whose status was 200 and whose digest stands in its row.
+#: The content is compared by digest if both pages have one, and otherwise by fingerprint. The
+#: content of a redirect is its target. Only the columns needed for this are read: with all columns,
+#: two runs of 100,000 pages take four times as long. The condition on a URL's run is stated, too,
+#: since the database would otherwise read the URLs of all runs. A 304 confirms an earlier page with
+#: the status 200, whose digest is in its own row.
 SIDE = """
     SELECT u.fingerprint AS key, u.url, u.queue_id, p.url_id, p.digest, p.fingerprint,
         nullif(p.final_url, u.url) AS target,
@@ -88,13 +88,13 @@ class ComparingTookTooLong(CrawlError):
 
 @dataclass(frozen=True)
 class ChangeTotals:
-    """Pages of two runs, counted by change."""
+    """Numbers of pages in two runs, by change."""
 
     added: int = 0
     removed: int = 0
     changed: int = 0
     status_changed: int = 0
-    #: in both, with the same status and content
+    #: pages in both runs with the same status and content
     unchanged: int = 0
 
     @property
@@ -104,7 +104,7 @@ class ChangeTotals:
 
 @dataclass(frozen=True)
 class HostCounts:
-    """Pages of one host, counted by change."""
+    """Numbers of pages on one host, by change."""
 
     host: str
     counts: ChangeTotals
@@ -112,23 +112,23 @@ class HostCounts:
 
 @dataclass(frozen=True)
 class ComparisonSummary:
-    """All pages, and the hosts where most is different first."""
+    """The totals of all pages, and the hosts with the most differences first."""
 
     counts: ChangeTotals
     hosts: Sequence[HostCounts]
-    #: how many hosts are not in the list
+    #: the number of hosts that are not in the list
     more_hosts: int
 
 
 @dataclass(frozen=True)
 class PageDifference:
-    """A page that is not the same in both runs."""
+    """A page that differs between the two runs."""
 
     kind: str
     url: str
-    #: id of its URL in the old run; None where it is not there
+    #: id of its URL in the old run; None if the page is missing there
     old_id: int | None
-    #: id of its URL in the new run; None where it is not there
+    #: id of its URL in the new run; None if the page is missing there
     new_id: int | None
     old_status: int | None
     new_status: int | None
@@ -140,8 +140,8 @@ class PageDifference:
 
 @dataclass(frozen=True)
 class ChangeFilter:
-    """Which differences are wanted, by address: of a kind and a host ("": all), after an address,
-    and how many.
+    """The differences that are requested, in the order of addresses: of a kind and a host ("" for
+    all), after an address, and how many.
     """
 
     limit: int
@@ -152,19 +152,19 @@ class ChangeFilter:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of two runs so far; a job fills in later what is None."""
+    """The comparison of two runs so far. A job later completes fields that are None."""
 
     summary: ComparisonSummary | None
     rows: Sequence[PageDifference] | None
-    #: address after which the next differences are
+    #: the address after which the next differences follow
     following: str | None = None
-    #: when the runs were compared
+    #: the time of the comparison
     as_of: datetime | None = None
-    #: the state of the job at work: waiting or working; empty if none is
+    #: the state of the job: waiting or working; empty if there is none
     job_state: str = ""
     #: a sentence; empty unless the job failed, or was cancelled
     why_failed: str = ""
-    #: the question that a job is at, or that was cancelled
+    #: the inquiry on which a job works, or that was cancelled
     inquiry: Inquiry | None = None
 
 
@@ -174,9 +174,9 @@ ROWS_OF_ANSWER = TypeAdapter(list[PageDifference])
 
 
 def compare_runs(old: Run, new: Run, wanted: ChangeFilter, *, by: User | None) -> Comparison:
-    """The summary and the differences that are wanted; of large runs as far as a job has them.
+    """The summary and the requested differences; for large runs, as far as a job has found them.
 
-    Raises ComparingTookTooLong of small runs, and InquiriesBusy.
+    Raises ComparingTookTooLong for small runs, and InquiriesBusy.
     """
     if Page.objects.filter(run__in=[old, new])[: MOST_AT_ONCE + 1].count() > MOST_AT_ONCE:
         return _compared_by_a_job(old, new, wanted, by)
@@ -185,7 +185,7 @@ def compare_runs(old: Run, new: Run, wanted: ChangeFilter, *, by: User | None) -
 
 
 def answer_comparison(question: Mapping[str, Any]) -> dict[str, Any]:
-    """The job's answer: the summary, or the differences that the question wants."""
+    """The answer of the job: the summary, or the differences that the question asks for."""
     old, new, wanted = question["old"], question["new"], question["wanted"]
     if wanted is None:
         return {"summary": asdict(_summary(old, new))}
@@ -193,7 +193,7 @@ def answer_comparison(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None) -> Comparison:
-    """The summary is asked for apart: all filters share it."""
+    """The summary is requested separately, since all filters share it."""
     runs = {"old": old.pk, "new": new.pk, "moments": [moment_of(old), moment_of(new)]}
     counted, listed = (
         ask_once(InquiryKind.RUN_CHANGES, {**runs, "wanted": what}, by=by, run=new)
@@ -215,8 +215,8 @@ def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None
 
 
 def asked_together(inquiry: BackgroundJob) -> set[int]:
-    """The ids of the questions that a page asks together with one: the summary of two runs and
-    their differences; of any other kind just its own.
+    """The ids of the inquiries that a page makes together with this one: the summary of two runs
+    and their differences. For any other kind, only its own id.
     """
     runs = _runs_asked_for(inquiry)
     others = Inquiry.objects.filter(kind=inquiry.kind, by=inquiry.by, result=None)
@@ -225,9 +225,7 @@ def asked_together(inquiry: BackgroundJob) -> set[int]:
 
 
 def _runs_asked_for(inquiry: BackgroundJob) -> dict[str, Any] | None:
-    """The two runs, each at a moment; None if it is no comparison, or its question cannot be
-    read.
-    """
+    """The two runs, each at a moment. None if the inquiry is no comparison, or cannot be read."""
     if inquiry.kind != InquiryKind.RUN_CHANGES:
         return None
     try:
@@ -241,8 +239,8 @@ def _read(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | N
 
 
 def moment_of(run: Run) -> str:
-    """A value that changes when the comparison may. A run that continues after its end, since
-    failures are tried again, ends at another moment.
+    """A value that changes whenever the comparison may. A run that continues after its end, because
+    failures are tried again, later ends at another moment.
     """
     if run.state in ENDED_STATES:
         return str(run.finished_at)
@@ -266,7 +264,7 @@ def _summary(old: int, new: int) -> ComparisonSummary:
 
 
 def _differences(old: int, new: int, wanted: ChangeFilter) -> list[PageDifference]:
-    """One more than is wanted, which shows that there are more."""
+    """The differences, with one more than requested, which shows whether there are more."""
     values = {
         "old": old,
         "new": new,
@@ -281,6 +279,6 @@ def _differences(old: int, new: int, wanted: ChangeFilter) -> list[PageDifferenc
 def _ask(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
     with time_limit(MOST_SECONDS, ComparingTookTooLong) as cursor:
         cursor.execute("SET LOCAL work_mem = '64MB'")
-        # whatever PostgreSQL has a type for
+        # values of any type that PostgreSQL knows
         cursor.execute(query, values)  # type: ignore[arg-type]
         return list(cursor.fetchall())

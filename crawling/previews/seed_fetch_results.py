@@ -12,7 +12,7 @@ from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.statuses import is_redirect, succeeded
 
-#: the longest for one answer
+#: the longest time for one answer
 ANSWER_SECONDS = 5.0
 
 
@@ -25,7 +25,7 @@ class LinkRuling:
 @dataclass(frozen=True)
 class SeedTestFetch:
     url: str
-    #: why it was not tried; then the rest is empty
+    #: the reason why the seed was not tried; if set, the other fields are empty
     note: str = ""
     address: str = ""
     address_class: str = ""
@@ -44,7 +44,7 @@ class SeedTestFetch:
 
     @classmethod
     def from_answer(cls, said: Mapping[str, Any]) -> SeedTestFetch:
-        """The result as it was before it became JSON."""
+        """The result, restored from JSON."""
         verdicts = tuple(LinkRuling(**verdict) for verdict in said["verdicts"])
         return cls(**{**said, "verdicts": verdicts})
 
@@ -54,7 +54,7 @@ class SeedTestFetch:
 
     @property
     def is_closed(self) -> bool:
-        """Whether an administrator may allow the address, which no crawl may fetch from yet."""
+        """Whether an administrator could allow the address, from which no crawl may fetch yet."""
         return bool(self.address and not self.robots) and may_be_allowed(self.address, self.port)
 
     @property
@@ -64,7 +64,7 @@ class SeedTestFetch:
 
 @dataclass
 class TestFetchClock:
-    """A host's next free moment, in monotonic seconds; one thread's."""
+    """The next free moment of a host, in monotonic seconds. Used by one thread."""
 
     free_at: float
     delay: float
@@ -72,7 +72,9 @@ class TestFetchClock:
     rested_at: float = 0.0
 
     def wait(self) -> bool:
-        """Wait until the host may be asked; False, at once, if that is too late for this page."""
+        """Wait until the host may be asked. Return False at once if that is too late for this
+        page.
+        """
         if self.free_at > self.ends_at - ANSWER_SECONDS:
             return False
         pause = max(0.0, self.free_at - time.monotonic())
@@ -84,7 +86,9 @@ class TestFetchClock:
         self.free_at = self.rested_at + self.delay
 
     def delay_changed(self) -> None:
-        """robots.txt asked for a longer delay: it counts from the fetch of robots.txt itself."""
+        """Apply the longer delay that robots.txt asks for, beginning with the fetch of robots.txt
+        itself.
+        """
         if self.rested_at:
             self.free_at = max(self.free_at, self.rested_at + self.delay)
 

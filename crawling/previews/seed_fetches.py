@@ -1,7 +1,7 @@
-"""A test fetch: what the first seeds of an order answer, before there is a crawl.
+"""A test fetch, which shows the answers of an order's first seeds before the crawl is created.
 
-Polite like any fetch, and like any fetch it holds a grant. It reads what strangers wrote, so it
-runs as a background job (`crawling.previews.inquiry_answers`), never in the web process.
+A test fetch is as polite as any fetch, and holds a grant. It reads strangers' documents, so it runs
+as a background job (`crawling.previews.inquiry_answers`), never in the web process.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ from dnscache.protocol.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
 
 MOST_TRIED = 10
-#: the longest for all together; an operator waits in front of a page
+#: the longest time for all fetches together, since an operator waits
 LONGEST_SECONDS = 25.0
-#: the time before that for the grant
+#: the longest wait for the grant before that
 GRANT_SECONDS = 20.0
-#: a host that is free within this time is waited for
+#: the longest wait for a busy host
 SOON_SECONDS = 3.0
 MAX_BYTES = 2 * 1024 * 1024
 KIB_PER_SECOND = 4 * 1024
@@ -75,10 +75,10 @@ MOST_TITLE = 500
 def request_test_fetch(
     fields: Mapping[str, Any], *, answers: Mapping[str, Any] | None = None, by: User | None
 ) -> tuple[Inquiry | None, dict[str, str]]:
-    """Let a background job try the first seeds of an order.
+    """Request a background job that tries the first seeds of an order.
 
-    Returns the inquiry, or, by field, the mistakes that must be corrected first. answers: of the
-    form, shown beside the result.
+    Returns the inquiry or, by field, the mistakes that must be corrected first. answers: the
+    answers in the form, which are shown beside the result.
     """
     order, mistakes = read_order(_without_claim(fields))
     mistakes = mistakes or (seed_errors(order) if order else {})
@@ -89,14 +89,14 @@ def request_test_fetch(
 
 
 def _without_claim(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields without the claim, which matters to none of a crawl's fetches."""
+    """The fields without the claim, which does not matter to test fetches."""
     return {key: value for key, value in fields.items() if key != "claim"}
 
 
 def run_test_fetch(fields: Mapping[str, Any], *, number: int = 0) -> list[SeedTestFetch]:
-    """Fetch the first seeds of an order, with units of the pool for as many at a time as it gives.
+    """Fetch the first seeds of an order, as many at a time as the pool grants units for.
 
-    Raises BadOrder, NoUnits.
+    Raises BadOrder or NoUnits.
     """
     order, mistakes = read_order(fields)
     if order is None:
@@ -122,10 +122,10 @@ def fetch_seeds(
     asking: Mapping[str, str] | None = None,
     with_answer: Callable[[Fetched], None] | None = None,
 ) -> list[SeedTestFetch]:
-    """Fetch the first seeds within the units, as polite as the order is.
+    """Fetch the first seeds within the units, as politely as the order says.
 
-    asking: headers that ask for less than the whole document. with_answer: called with each answer
-    of success or redirect, before it is closed, whose document is not read for its links then.
+    asking: headers that ask for less than the whole document. with_answer: called with each
+    successful answer or redirect before it is closed; links in its document are not read then.
     """
     at_a_time = min(units.get("fetch_slots", 1), max(1, units.get("memory", MIB_EACH) // MIB_EACH))
     addresses = [read_address(seed) for seed in order.seeds[:MOST_TRIED]]
@@ -147,7 +147,7 @@ def fetch_seeds(
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
         try:
             found = {fetch.url: fetch for fetches in done for fetch in fetches}
-        except KeyboardInterrupt:  # it is cancelled, and may be asked for again at once
+        except KeyboardInterrupt:  # the inquiry was cancelled, and may be repeated at once
             lost.set()
             for host in hosts.values():
                 return_host(host, order.delay_seconds)
@@ -159,7 +159,7 @@ OTHER_SCHEME = "Not tried: only http and https are tried here. The crawl itself 
 
 
 class _TestFetchRound:
-    """The state that the threads share, one a host; each keeps its host's delay."""
+    """The state that the threads share. Each thread has one host, and keeps its delay."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class _TestFetchRound:
         )
 
     def try_host(self, addresses: list[Address], host: BorrowedHost | None) -> list[SeedTestFetch]:
-        """Try a host's seeds one after the other, in a thread of their own."""
+        """Try a host's seeds one after the other, in a separate thread."""
         if host is None:
             note = (
                 "Not tried: a crawl has this host now, or it rests after one; a host serves one "
@@ -250,7 +250,7 @@ class _TestFetchRound:
             return self._told(fetch, address, fetched)
 
     def _learn_robots(self, address: Address, dial: str, clock: TestFetchClock) -> bool:
-        """Fetch the origin's robots.txt if it is not known; Return False if the time is over."""
+        """Fetch the origin's robots.txt if it is not known. Return False if the time is over."""
         if address.origin in self._robots:
             return True
         if not clock.wait():
@@ -280,7 +280,9 @@ class _TestFetchRound:
         return refusal or self._robots_txt(hop, dial)
 
     def _at_another_host(self, hop: Address) -> Fetched:
-        """robots.txt leads to a host of its own pace: it is borrowed like the seeds' hosts."""
+        """Follow a redirect of robots.txt to a host with its own pace, which is borrowed like the
+        hosts of seeds.
+        """
         dial, refusal = address_to_dial(
             resolve(hop.hostname), hop.port, self._context.client.egress.dialling
         )

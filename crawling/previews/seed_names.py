@@ -1,6 +1,7 @@
-"""The addresses of the names in a form's seeds, looked up in the background before a crawl is made.
+"""The addresses of the names in a form's seeds, which are looked up in the background before a
+crawl is created.
 
-Name servers are strangers, so a background job asks them, with units of the pool.
+Name servers belong to strangers, so a background job asks them, with units of the pool.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from crawling.previews.inquiries import ask_once
 from crawling.runs.seed_checks import MOST_NAMES, unknown_names
 from dnscache.resolver import resolve_many
 
-#: for all names together, and before that for the grant
+#: the longest time for all names together, and the longest wait for the grant before that
 ANSWER_SECONDS, GRANT_SECONDS = 5.0, 5.0
-#: at a time
+#: the most look-ups at a time
 MOST_SLOTS = 10
-#: for which a form that is sent waits
+#: the time for which a sent form waits
 PATIENCE_SECONDS = 2.0
 LOOK_SECONDS = 0.1
 
 
 def request_name_lookups(seeds: Sequence[str], *, by: User | None) -> Inquiry | None:
-    """Let a background job look up the names whose addresses are not known; return None if there
-    are none, or if too many pages ask at this moment. seeds: in canonical form.
+    """Request a background job that looks up the names without known addresses. Return None if
+    there are none, or if too many pages ask at this moment. seeds: in canonical form.
     """
     names = unknown_names(seeds)
     if not names:
@@ -41,15 +42,15 @@ def request_name_lookups(seeds: Sequence[str], *, by: User | None) -> Inquiry | 
 
 
 def await_names(seeds: Sequence[str], *, by: User | None) -> None:
-    """Wait PATIENCE_SECONDS at most until the addresses of the names are known."""
+    """Wait until the addresses of the names are known, for PATIENCE_SECONDS at most."""
     inquiry, until = request_name_lookups(seeds, by=by), time.monotonic() + PATIENCE_SECONDS
     while inquiry and inquiry.is_open and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)  # it reads a row: another process answers
+        time.sleep(LOOK_SECONDS)  # a row is checked, since another process answers
         inquiry.refresh_from_db()
 
 
 def look_up_names(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Do the work of the job: the cache has the addresses then. Raises NoUnits."""
+    """Do the work of the job. The cache has the addresses afterwards. Raises NoUnits."""
     names = question["names"][:MOST_NAMES]
     wanted = {"dns_slots": min(len(names), MOST_SLOTS)}
     moment = temporary_grant(

@@ -1,6 +1,6 @@
-"""The scheduler: one process that turns what the database says is due into RQ jobs, and cleans up
-after the lost.
+"""The scheduler: one process that turns due rows of the database into RQ jobs, and cleans up after
+lost processes.
 
-Everything it does may be done twice. The truth is in PostgreSQL; Redis only wakes workers, and a
-Redis that lost everything costs some seconds.
+All its actions may be repeated. The truth is in PostgreSQL. Redis only wakes workers, and if Redis
+loses all data, this costs a few seconds.
 """

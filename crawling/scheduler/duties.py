@@ -1,4 +1,4 @@
-"""The scheduler's work on runs: starts what is due, repairs what a crash left, counts the
+"""The scheduler's work on runs: it starts due crawls, repairs runs after a crash, and counts the
 workers.
 """
 
@@ -33,9 +33,8 @@ from crawling.runs.grants import SOON_SECONDS, ask_for_shift, enroll, leave_bank
 from crawling.runs.idle_capacity import REFUSED_SECONDS, start_while_idle
 from crawling.runs.shift_lifecycle import settle_run
 
-#: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an
-#: array they are looked up one by one: the planner takes them for thousands, and would read all
-#: runs.
+#: Idle processes, found by an index (`allocation.models.bank.IS_IDLE`), and their runs. As an array
+#: they are looked up one by one; otherwise the planner would expect thousands, and read all runs.
 IDLE = """
 crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id = ANY(ARRAY(
@@ -46,8 +45,8 @@ HAS_NO_SHIFT = """
 NOT EXISTS (SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
             WHERE own.run_id = r.id AND s.ended_at IS NULL)
 """
-#: processes of runs at work that have something due, no shift, and nothing asked of the pool; extra
-#: ones are started where they are added (`crawling.runs.process_count`)
+#: processes of active runs that have a URL due, no shift, and no request to the pool; extra
+#: processes are started where they are added (`crawling.runs.process_count`)
 DUE = f"""
 SELECT p.id FROM {IDLE} AND NOT p.is_extra AND r.state IN {WORKING_IN_SQL}
   AND EXISTS (SELECT FROM crawling_crawljob c
@@ -59,7 +58,7 @@ SELECT p.id FROM {IDLE} AND NOT p.is_extra AND r.state IN {WORKING_IN_SQL}
                     <= clock_timestamp() + make_interval(secs => %(soon)s))
   AND %(after)s < p.id ORDER BY p.id LIMIT %(most)s::bigint
 """  # noqa: S608  # constants
-#: runs without a shift that wind down, or have nothing left to fetch, or have reached a limit
+#: runs without a shift that are winding down, have nothing left to fetch, or have reached a limit
 UNSETTLED = f"""
 SELECT r.id FROM crawling_run r WHERE r.state IN {WINDING_DOWN_IN_SQL} AND {HAS_NO_SHIFT}
 UNION
@@ -73,7 +72,7 @@ WHERE r.state IN {WORKING_IN_SQL} AND r.started_at IS NOT NULL AND {HAS_NO_SHIFT
        OR (c.requisites AND t.files >= {FILES_A_PAGE} * c.max_pages) OR t.bytes >= c.max_bytes
        OR r.started_at + make_interval(secs => c.max_seconds) <= clock_timestamp())
 """  # noqa: S608  # constants
-#: runs that have ended and are in the pool still
+#: ended runs that are still in the pool
 STAYING = f"""
 SELECT r.id FROM {IDLE} AND r.state IN {ENDED_IN_SQL}
 UNION
@@ -81,12 +80,12 @@ SELECT r.id FROM allocation_process b JOIN crawling_runprocess p ON p.bank_proce
 JOIN crawling_run r ON r.id = p.run_id
 WHERE b.lease_until IS NOT NULL AND r.state IN {ENDED_IN_SQL}
 """  # noqa: S608  # constants
-#: runs at work that were never taken to the pool
+#: active runs that were never registered in the pool
 UNREGISTERED = f"""
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id IS NULL AND NOT p.is_retired AND r.state IN {WORKING_IN_SQL}
 """  # noqa: S608  # constants
-#: runs at work with a process that the pool has finished: they continued (`retrying`) while their
+#: active runs with a process that the pool has finished: they continued (`retrying`) while their
 #: end was still being reported to the pool
 LET_GO = f"""
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
@@ -96,14 +95,14 @@ WHERE r.is_latest AND r.state IN {WORKING_IN_SQL} AND b.state = 'finished' AND N
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-#: a duty that finds much to do goes on in its next turn, since other duties wait meanwhile
+#: the time after which a duty with much to do continues in its next turn, since other duties wait
 AT_A_TIME_SECONDS = 0.05
-#: processes that are tried in a turn: many of them may claim more than is free
+#: the most processes that are tried in a turn, since many of them may claim more than is free
 IDLE_AT_A_TIME = 100
 
 
 class Progress(Enum):
-    """The result of a duty that may leave something for its next turn."""
+    """The result of a duty that may leave work for its next turn."""
 
     DONE = "nothing is left"
     PENDING = "its next turn is due in its usual rhythm, whether a crawl works or not"
@@ -111,7 +110,7 @@ class Progress(Enum):
 
 
 def in_slices(do: Callable[[], bool]) -> Callable[[], Progress]:
-    """A duty that does a slice in each turn, and says whether nothing is left."""
+    """A duty that does a slice in each turn, and returns whether anything is left."""
 
     @wraps(do)
     def go_on() -> Progress:
@@ -121,7 +120,7 @@ def in_slices(do: Callable[[], bool]) -> Callable[[], Progress]:
 
 
 def start_due_crawls() -> Progress:
-    """Ask the pool for the shifts that are due and not asked for."""
+    """Ask the pool for the shifts that are due and not requested yet."""
     return for_each(
         _found(DUE),
         lambda pk: ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
@@ -130,11 +129,14 @@ def start_due_crawls() -> Progress:
 
 @dataclass
 class IdleCapacity:
-    """Starts the shifts of crawls that use idle capacity only, in turn by their processes' ids."""
+    """Starts the shifts of crawls that use idle capacity only, in the order of their processes'
+    ids.
+    """
 
     #: the process whose start was requested last
     _after: int = 0
-    #: until when none is requested again, since it would not have been safe; monotonic seconds
+    #: by process, the time until which its start is not requested again, since it would not have
+    #: been safe; monotonic seconds
     _refused: dict[int, float] = field(default_factory=dict)
 
     def start_idle_crawls(self) -> None:
@@ -155,7 +157,9 @@ class IdleCapacity:
 
 
 def settle_leftovers() -> Progress:
-    """Finish steps that a crash cut off: each run is brought to where its rows say it should be."""
+    """Finish steps that a crash interrupted, so that each run is in the state that its rows
+    imply.
+    """
     steps: tuple[tuple[str, Callable[[int], object]], ...] = (
         (UNREGISTERED, lambda run_id: enroll(Run.objects.get(pk=run_id))),
         (UNSETTLED, settle_run),
@@ -164,7 +168,7 @@ def settle_leftovers() -> Progress:
     for query, settle in steps:
         if for_each(_found(query), settle) is Progress.UNFINISHED:
             return Progress.UNFINISHED
-    # A dying shift may have had its slot still when its run ended.
+    # a dying shift may still have had its slot when its run ended
     for run_id in ArchiveFile.objects.filter(
         sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES
     ).values_list("run", flat=True):
@@ -180,7 +184,9 @@ def enroll_anew() -> Progress:
 def for_each(
     found: Sequence[T], do: Callable[[T], object], *, seconds: float = AT_A_TIME_SECONDS
 ) -> Progress:
-    """Do the duty for each of these, as far as there is time; the rest must be found again."""
+    """Do the duty for each item, as far as there is time. The remaining items must be found
+    again.
+    """
     until = time.monotonic() + seconds
     for number, one in enumerate(found, 1):
         do(one)
@@ -200,7 +206,7 @@ def _found(
 
 
 def rank_anew() -> Progress:
-    """Go on ranking the waiting URLs of runs whose weights were edited."""
+    """Continue ranking the waiting URLs of runs whose weights were edited."""
     until = time.monotonic() + AT_A_TIME_SECONDS
     for run_id in (
         Reranking.objects.filter(run__removal_asked_at=None)
@@ -214,13 +220,13 @@ def rank_anew() -> Progress:
 
 
 def forget_cold_pages() -> None:
-    """Drop pages that are no longer requested from the page cache's counts."""
+    """Delete pages that are no longer requested from the page cache's counts."""
     forget_cold(timezone.now())
 
 
 def count_workers() -> None:
-    """Let the `worker` class of the default pool have as many units as there are workers beside
-    those of the other pools, so that a grant always finds one.
+    """Set the capacity of the class `worker` in the default pool to the number of workers not used
+    by other pools, so that a grant always finds a worker.
     """
     pool = default_pool()
     live, units = live_workers(), capacity_of(pool).get("worker")
@@ -237,12 +243,12 @@ def count_workers() -> None:
 
 
 DELIVERED = timedelta(days=1)
-#: the messages of one round: they take a fifth of the time in which other duties may wait
+#: the messages of one round, which take a fifth of the time for which other duties may wait
 MESSAGES_AT_A_TIME = 2_000
 
 
 def delete_expired_rows() -> Progress:
-    """Delete delivered messages, use of resources and sessions that are too old to be kept."""
+    """Delete delivered messages, records of resource use and sessions that have expired."""
     deleted = forget_sent(older_than=DELIVERED, limit=MESSAGES_AT_A_TIME)
     forget_use()
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()

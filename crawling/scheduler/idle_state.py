@@ -1,4 +1,4 @@
-"""Whether anything is at work: an idle installation is looked after less often."""
+"""Whether anything is active, since duties are done less often in an idle installation."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from django.db import Error, connection, connections
 
 from crawling.models.jobs import WINDING_DOWN_STATES, WORKING_STATES, states_in_sql
 
-#: the outbox is read at least this often; a grant's notification makes it sooner
+#: the longest time between two reads of the outbox; the notice of a grant ends it
 FLOOR_SECONDS = 0.5
-#: the floor while nothing is at work, which that notification ends
+#: the same while nothing is active
 IDLE_FLOOR_SECONDS = 5.0
-#: each part is answered by an index of few rows, however many runs have ended
+#: each part uses an index of few rows, however many runs have ended
 IS_AT_WORK = f"""
 SELECT EXISTS (SELECT FROM crawling_run WHERE removal_asked_at IS NULL
                AND state IN {states_in_sql((*WORKING_STATES, *WINDING_DOWN_STATES))})
@@ -22,7 +22,9 @@ SELECT EXISTS (SELECT FROM crawling_run WHERE removal_asked_at IS NULL
 
 
 def is_idle() -> bool:
-    """Whether no run works or winds down, and no process of a pool holds or waits for units."""
+    """Whether no run is working or winding down, and no process of a pool holds or waits for
+    units.
+    """
     with connection.cursor() as cursor:
         cursor.execute(IS_AT_WORK)
         [is_at_work] = cursor.fetchone() or [True]
@@ -30,8 +32,8 @@ def is_idle() -> bool:
 
 
 class IdleState:
-    """Whether nothing is at work. The duties' thread looks; a grant, which the other hears of, ends
-    it.
+    """Whether nothing is active. The duties' thread checks this; the other thread hears of grants,
+    which end the idle state.
     """
 
     def __init__(self) -> None:
@@ -44,7 +46,7 @@ class IdleState:
         return IDLE_FLOOR_SECONDS if self.is_on else FLOOR_SECONDS
 
     def look(self) -> None:
-        """A grant meanwhile means work."""
+        """Check the database. A grant in the meantime means activity."""
         grants = self._grants
         try:
             found = is_idle()

@@ -1,4 +1,4 @@
-"""The leader among several schedulers is the one that holds a lock in PostgreSQL."""
+"""The leader among several schedulers, which is the one that holds a lock in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from crawling.machine.notices import StopEvent, await_notice
 
 logger = logging.getLogger(__name__)
 
-#: any number will do, as long as nothing else in this database locks by it
+#: any number will do, as long as this database uses it for no other lock
 LEADER_LOCK = 7_266_101_432
 
-#: pg_locks shows a 64-bit key as two halves, and the locks of every database of the server
+#: pg_locks shows a 64-bit key as two halves, and the locks of all databases of the server
 IS_HELD = """
 SELECT EXISTS (
     SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objid = %s AND granted
@@ -41,7 +41,7 @@ class Leadership:
         self._connection: psycopg.Connection | None = None
 
     def is_held(self) -> bool:
-        """Try to become the leader, or make sure of still being it.
+        """Try to become the leader, or check that this scheduler still is.
 
         Raises psycopg.OperationalError without a database.
         """
@@ -61,7 +61,7 @@ class Leadership:
         return self._is_leader
 
     def wait(self, seconds: float, ending: StopEvent) -> bool:
-        """Whether the pool grants something within `seconds`."""
+        """Wait for `seconds`. Return whether the pool granted something in this time."""
         assert self._connection is not None
         return await_notice(self._connection, ending, seconds)
 

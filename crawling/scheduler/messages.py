@@ -1,5 +1,5 @@
-"""The jobs that the scheduler gives to RQ, and the pool's messages that cause them: a granted start
-becomes a job, a lost shift is closed.
+"""The jobs that the scheduler gives to RQ, and the pool's messages that cause them: for a granted
+start a job is made, and a lost shift is closed.
 """
 
 from __future__ import annotations
@@ -34,22 +34,23 @@ from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
 
-#: a start that no worker took up after this is sent again: Redis may have lost it
+#: a start that no worker has taken up after this time is sent again, since Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
 #: RQ kills a job that still runs this long after its shift should have ended
 GRACE_SECONDS = 5 * 60
 
 
 def deliver_starts() -> Progress:
-    """Make jobs of granted starts, waiting for no lock, as far as there is time."""
+    """Make jobs for granted starts, as far as there is time. This waits for no lock."""
     return deliver([OutboxKind.START], seconds=AT_A_TIME_SECONDS)
 
 
 def deliver_other_messages() -> None:
-    """Close lost shifts, serve those whom a release left over.
+    """Close lost shifts, and serve processes after a release.
 
-    Both may have to wait for locks, and the others must not wait for one that does: so this takes
-    as long as it takes."""
+    Both may have to wait for locks, and granted starts must not wait for them, so this has no time
+    limit.
+    """
     deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
 
 
@@ -58,9 +59,8 @@ def deliver(
 ) -> Progress:
     """Deliver undelivered messages of these kinds, each at least once.
 
-    A message that fails stays to be delivered, and others do not wait for it: not those behind it,
-    and not those of other runs for a lock that its run waits for. Raises the first failure at the
-    end.
+    A message that fails remains to be delivered. Neither later messages nor those of other runs
+    wait for it, or for a lock for which it waits. Raises the first failure at the end.
     """
     failures: dict[str, Exception] = {}
 
@@ -72,8 +72,8 @@ def deliver(
             _deliver(message)
             mark_sent(ids=[message.id])
         except RedisError:
-            raise  # no message can be delivered now
-        # Whatever is wrong with one message, the others go first; it is raised below.
+            raise  # no message can be delivered at the moment
+        # whatever the fault of one message is, the others are delivered first; it is raised below
         except Exception as error:
             failures[run] = error
 
@@ -88,7 +88,8 @@ def _deliver(message: OutboxMessage) -> None:
         pump_pool(pool=message.pool)
         return
     if not message.run_ref.startswith(RUN_REF):
-        return  # a thread of an experiment, a pre-resolver or a test fetch, which looks for itself
+        # a thread of an experiment, a pre-resolver or a test fetch, which notices its grants itself
+        return
     assert message.process is not None
     assert message.epoch is not None
     if message.kind == OutboxKind.START:
@@ -100,9 +101,10 @@ def _deliver(message: OutboxMessage) -> None:
 def enqueue_shift(
     process: int, epoch: int, *, is_experiment: bool = False, leave_started: bool = True
 ) -> None:
-    """Wake a worker for a shift. A job for it that waits, or that was started, will do.
+    """Make an RQ job for a shift, to wake a worker. An existing job that waits, or was started,
+    suffices.
 
-    is_experiment: one of the workers that the experiment has started; the others are for crawls.
+    is_experiment: wake a worker that the experiment has started; all other workers are for crawls.
     """
     queue = django_rq.get_queue(EXPERIMENT_SHIFTS if is_experiment else SHIFTS)
     job_id = f"shift-{process}-{epoch}"
@@ -113,8 +115,7 @@ def enqueue_shift(
         if job is None or not (
             waits(queue, job) or (leave_started and job.get_status() == JobStatus.STARTED)
         ):
-            # left over from a job that ended, or from a database that has been restored since: not
-            # what is wanted now
+            # a job that has ended, or one from before the database was restored, does not count
             if job is not None:
                 remove(job)
             _enqueue(queue, job_id, process, epoch)
@@ -133,7 +134,7 @@ def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
 
 
 def resend() -> None:
-    """Send again the starts that no worker took up."""
+    """Send those starts again that no worker has taken up."""
     forgotten = Grant.objects.filter(
         released_at=None,
         epoch=F("process__epoch"),
@@ -145,12 +146,12 @@ def resend() -> None:
     for process, epoch, is_experiment in forgotten.values_list(
         "process", "epoch", "process__pool__is_experiment"
     ).distinct():
-        # a worker that had started it would have taken it up by now
+        # a worker that had started the job would have taken it up by now
         enqueue_shift(process, epoch, is_experiment=is_experiment, leave_started=False)
 
 
 def resend_background() -> None:
-    """Queue again the background jobs whose rows no worker took up."""
+    """Queue those background jobs again that no worker has taken up."""
     clear_cancelled_jobs()
     late = timezone.now() - RESEND_AFTER
     taken_up = Q(asked_at__lt=late) | Q(began_at__isnull=False)

@@ -1,5 +1,5 @@
-"""The scheduler's day: each duty in its own rhythm, and no fault of one keeps the others from their
-turn.
+"""The rounds of the scheduler. Each duty has its own interval, and a fault in one duty does not
+keep the others from their turn.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ from crawling.scheduler.messages import (
 
 logger = logging.getLogger(__name__)
 
-#: while nothing is at work, duties that are about runs at work are only done in case that something
-#: was missed
+#: the interval, while nothing is active, of duties about active runs, which are only done in case
+#: something was missed
 IDLE_SECONDS = 20.0
-#: between two rounds of which the first has left something; what stays due must not keep a
-#: processor busy
+#: the pause between two rounds if the first has left work, so that work that stays due does not
+#: keep a processor busy
 PAUSES = {Progress.UNFINISHED: FLOOR_SECONDS / 10, Progress.PENDING: FLOOR_SECONDS}
-#: a duty that takes longer is logged
+#: a duty that takes longer than this is logged
 SLOW_SECONDS = 0.1
-#: errors that may pass by themselves. Any other is a fault of ours and ends the scheduler, which
-#: the supervisor starts again.
+#: temporary errors. Any other error is a bug and ends the scheduler, which the supervisor starts
+#: again
 PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError)
 
 
@@ -78,7 +78,7 @@ PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError
 class Duty:
     do: Callable[[], object]
     every_seconds: float
-    #: the least time between two rounds while nothing is at work
+    #: the least time between two rounds while nothing is active
     idle_seconds: float = 0.0
     due_at: float = 0.0
     done_at: float = -math.inf
@@ -127,7 +127,8 @@ def duties() -> list[Duty]:
 def run_scheduler(ending: StopEvent) -> None:
     """Run until stopped.
 
-    This thread delivers granted starts and does nothing else; another does all duties in turn.
+    This thread delivers granted starts and does nothing else. Another thread does all duties in
+    turn.
     """
     leadership, delivery, idle = Leadership(), [Duty(deliver_starts, 0.0)], IdleState()
     leads = threading.Event()
@@ -152,11 +153,11 @@ def run_scheduler(ending: StopEvent) -> None:
         idle.interrupt()
         leadership.close()
         connections.close_all()
-        duties_done.result()  # raises faults of our own
+        duties_done.result()  # raises errors that are bugs
 
 
 def _do_duties(leads: threading.Event, idle: IdleState, ending: StopEvent) -> None:
-    """Make rounds while this scheduler leads. A fault of ours ends the scheduler."""
+    """Make rounds while this scheduler leads. A bug ends the scheduler."""
     rounds = duties()
     try:
         while not ending.is_set():

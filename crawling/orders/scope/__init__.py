@@ -1,1 +1,1 @@
-"""Which URLs belong to a crawl, as rules without a database."""
+"""The decision which URLs belong to a crawl, as rules without a database."""

@@ -33,7 +33,7 @@ class BadEntry(ValueError):
 
 
 def read_entry(kind: BlocklistKind, text: str) -> str:
-    """The text of an entry in its stored form. Raises BadEntry."""
+    """The text of an entry in the form in which it is stored. Raises BadEntry."""
     text = text.strip()
     try:
         if kind is BlocklistKind.REGEX:
@@ -54,7 +54,8 @@ def read_entry(kind: BlocklistKind, text: str) -> str:
 class Blocklist:
     """Finds the entry that covers an address.
 
-    A domain covers all names below it; a host is a name, with its port if that is unusual.
+    A domain covers all names below it. A host is a name, with its port unless that is the usual
+    one.
     """
 
     def __init__(self, entries: Iterable[BlocklistMatch] = ()) -> None:
@@ -75,7 +76,9 @@ class Blocklist:
                 self._expressions.append(entry)
 
     def find(self, address: Address) -> BlocklistMatch | None:
-        """The first entry that covers an address: by host, domain, prefix, then expression."""
+        """The first entry that covers an address. Hosts come first, then domains, prefixes and
+        expressions.
+        """
         return next(self._all(address), None) if self._has_entries else None
 
     def _all(self, address: Address) -> Iterator[BlocklistMatch]:

@@ -1,5 +1,5 @@
-"""Why, and why not, a URL belongs to a crawl: named and numbered rules in a fixed order, of which
-the first that applies decides.
+"""The reasons why a URL belongs to a crawl or not: named and numbered rules in a fixed order. The
+first rule that applies decides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawling.web.statuses import FetchStatus
 
 
 class Rule(StrEnum):
-    """The rules in the order in which they are applied; `number` counts from 1."""
+    """The rules in the order in which they are applied. `number` counts from 1."""
 
     BLOCKLIST = "blocklist"
     SEED = "seed"
@@ -50,7 +50,7 @@ class Ruling(NamedTuple):
     admits: bool
     rule: Rule
     sentence: str = ""
-    #: links in a row outside the scope, this one included
+    #: the number of links in a row outside the scope, including this one
     hops: int = 0
 
     @property
@@ -59,13 +59,13 @@ class Ruling(NamedTuple):
 
     @property
     def refusal_status(self) -> FetchStatus:
-        """The status of a URL that the rule keeps out."""
+        """The status of a URL that the rule excludes."""
         return FetchStatus.BLOCKLISTED if self.rule is Rule.BLOCKLIST else FetchStatus.FILTERED
 
 
 @dataclass(frozen=True)
 class UrlFilters:
-    """The rules of one crawl from its order, and the blocklist of all crawls.
+    """The rules of one crawl, from its order, and the blocklist of all crawls.
 
     `judge` applies the rules before a fetch, `judge_answer` the rules that need the head of the
     answer.
@@ -86,7 +86,7 @@ class UrlFilters:
         return replace(self, scope=self.scope.with_seeds(seeds))
 
     def with_targets(self, targets: Sequence[Address]) -> UrlFilters:
-        """targets: where seeds redirect to."""
+        """The rules with these targets as seeds. targets: the targets of redirects of seeds."""
         return replace(self, scope=self.scope.with_targets(targets))
 
     def judge(
@@ -98,8 +98,9 @@ class UrlFilters:
         is_seed: bool = False,
         is_map: bool = False,
     ) -> Ruling:
-        """hops: the hops of the linking page. is_map: a robots.txt or an index names the URL as a
-        sitemap, which is no page: rules for pages apply to the URLs in it.
+        """The first rule that applies to a URL. hops: the hops of the linking page. is_map: a
+        robots.txt or an index names the URL as a sitemap, which is no page; rules for pages apply
+        to the URLs in it.
         """
         if entry := self.blocklist.find(address):
             return Ruling(False, Rule.BLOCKLIST, entry.sentence)
@@ -145,22 +146,22 @@ class UrlFilters:
         )
 
     def wants_head_only(self, hops: int) -> bool:
-        """Whether only the head of the answer is wanted for a URL that is `hops` links outside the
+        """Whether only the head of the answer is wanted, for a URL that is `hops` links outside the
         scope.
         """
         return self.checks_external and hops > self.off_site_hops
 
     def _links_outside(self, address: Address, hops: int) -> int:
-        """How many links in a row have led outside the scope; in a scope of all sites, off the
-        seeds' domains, if the order limits that.
+        """The number of links in a row that have led outside the scope. In a scope of all sites,
+        the number that have led off the seeds' domains, if the order limits it.
         """
         counts_off_site = self.scope.reach is Reach.ANYWHERE and self.off_site_hops
         is_inside = self.scope.is_on_site if counts_off_site else self.scope.reaches
         return 0 if is_inside(address) else hops + 1
 
     def is_final(self, ruling: Ruling) -> bool:
-        """Whether a link that was refused would be refused on every page: if so, depth and hops did
-        not matter.
+        """Whether a refused link would be refused on every page, because neither depth nor hops
+        mattered.
         """
         return ruling.rule in OF_THE_URL or (
             ruling.rule is Rule.SCOPE and not self.off_site_hops and not self.checks_external
@@ -170,8 +171,8 @@ class UrlFilters:
         return any(_is_of(content_type, wanted) for wanted in self.types)
 
     def judge_answer(self, content_type: str | None, length: int | None) -> Ruling | None:
-        """The rule that keeps us from reading a document of this type and stated length; None if it
-        may be read. If the type is not known yet (None), only the length is judged.
+        """The rule against reading a document of this type and stated length; None if it may be
+        read. If the type is not known yet (None), only the length is judged.
         """
         if content_type is not None and self.types and not self._takes(content_type):
             return Ruling(

@@ -1,4 +1,4 @@
-"""Which URLs belong to a crawl (SEEDS W10)."""
+"""The scope of a crawl: the URLs that belong to it (SEEDS W10)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from crawling.web.addresses import Address
 from crawling.web.public_suffixes import domain_of
 
-#: the largest number of a column of 16 bits; a chain of links this long is a trap
+#: the largest number in a column of 16 bits; a chain of links this long is a trap
 DEEPEST = 32_767
 
 
@@ -25,19 +25,19 @@ class Reach(StrEnum):
 class Scope:
     """The URLs that are near enough to a seed, down to a depth.
 
-    A seed has depth 0; a link is one deeper than its page.
+    A seed has depth 0, and a link is one deeper than its page.
     """
 
     reach: Reach
-    #: the range of the seeds, by reach: their host keys; their directories, like
-    #: `example.org/manual/`; or their domains under the public suffix list, so that
-    #: `docs.example.org` takes in `www.example.org`. An IP address has no domain and stands for its
-    #: host key alone. In a scope of all sites, counts of links off site begin at the domains
+    #: the range of the seeds, by reach: their host keys, their directories, like
+    #: `example.org/manual/`, or their domains by the public suffix list, so that `docs.example.org`
+    #: includes `www.example.org`. An IP address has no domain and stands for its host key alone. In
+    #: a scope of all sites, counts of links off site begin at the domains
     roots: frozenset[str]
     max_depth: int | None
     #: the names of the seeds' hosts
     names: frozenset[str] = frozenset()
-    #: the seeds of a scope of directories that end without a slash, like `example.org/manual`: each
+    #: the seeds of a scope of directories that end without a slash, like `example.org/manual`. Each
     #: stands for its parent directory until it redirects to its own
     files: frozenset[str] = frozenset()
 
@@ -46,7 +46,7 @@ class Scope:
         return cls(reach, frozenset(), max_depth).with_seeds(seeds)
 
     def with_seeds(self, seeds: Iterable[Address]) -> Scope:
-        """The scope that these seeds widen."""
+        """The scope, extended by these seeds."""
         seeds = list(seeds)
         names = self.names | {seed.hostname for seed in seeds}
         if self.reach is not Reach.PATH:
@@ -65,26 +65,24 @@ class Scope:
         return replace(self, roots=roots, names=names, files=files)
 
     def with_targets(self, targets: Iterable[Address]) -> Scope:
-        """The scope, widened by redirect targets of seeds: a target on a seed's site counts as a
-        seed. Another site is not included because a seed redirects there.
+        """The scope, extended by redirect targets of seeds. A target on a seed's site counts as a
+        seed. Another site is not included only because a seed redirects to it.
         """
         return self.with_seeds(target for target in targets if self.has_site_of(target))
 
     def has_site_of(self, address: Address) -> bool:
-        """Whether a seed is on the address's site, on any of its hosts."""
+        """Whether a seed is on the address's site, whatever its host."""
         return address.hostname in self.names or site_of(address) in _sites(self.names)
 
     def admits(self, address: Address, depth: int) -> bool:
         return self.reaches(address) and self.admits_depth(depth)
 
     def reaches(self, address: Address) -> bool:
-        """Whether the address is near enough to a seed, at any depth."""
+        """Whether the address is near enough to a seed, whatever its depth."""
         return self.reach is Reach.ANYWHERE or self.is_on_site(address)
 
     def is_on_site(self, address: Address) -> bool:
-        """Whether the address is in the range of the seeds, from which links off site are
-        counted.
-        """
+        """Whether the address is in the range of the seeds. Links that leave it are counted."""
         if self.reach is not Reach.PATH:
             return _root(self.reach, address) in self.roots
         directory = _directory(address)
@@ -96,13 +94,13 @@ class Scope:
         return False
 
     def has_host_of(self, address: Address) -> bool:
-        """Whether the address is on a host of the crawl's sites, in its directories or not."""
+        """Whether the address is on a host of the crawl's sites, in or outside its directories."""
         if self.reach is not Reach.PATH:
             return self.is_on_site(address)
         return any(root.startswith(f"{address.host_key}/") for root in self.directories)
 
     def takes_host_of(self, address: Address) -> bool:
-        """Whether pages of the address's host may be near enough."""
+        """Whether pages of the address's host may be near enough to a seed."""
         return self.reach is Reach.ANYWHERE or self.has_host_of(address)
 
     @cached_property
@@ -116,7 +114,7 @@ class Scope:
         return depth <= (DEEPEST if self.max_depth is None else self.max_depth)
 
     def why_not(self, address: Address, depth: int) -> str:
-        """A sentence's part for an address that is not admitted; empty for one that is."""
+        """A part of a sentence with the reason why an address is not admitted; empty if it is."""
         if not self.reaches(address):
             return {
                 Reach.HOST: lambda: f"{address.host_key} is no host of a start URL",
@@ -126,7 +124,7 @@ class Scope:
         return "" if self.admits_depth(depth) else self.why_not_so_deep()
 
     def why_off_site(self, address: Address) -> str:
-        """A sentence's part for an address on no domain of a seed."""
+        """A part of a sentence about an address that is on no domain of a seed."""
         return f"{_root(Reach.DOMAIN, address)} is no domain of a start URL"
 
     def why_not_so_deep(self) -> str:
@@ -142,7 +140,7 @@ def _root(reach: Reach, address: Address) -> str:
 
 
 def _directory(address: Address) -> str:
-    """Host key and path up to the last slash; without the query."""
+    """Host key and path up to the last slash, without the query."""
     place = _place(address)
     return place[: place.rfind("/") + 1]
 
@@ -153,11 +151,11 @@ def _place(address: Address) -> str:
 
 
 def site_of(address: Address) -> str:
-    """The site of an address, at whatever host, scheme and port."""
+    """The site of an address, whatever its host, scheme and port."""
     return domain_of(address.hostname) or address.hostname
 
 
 @lru_cache(maxsize=8)
 def _sites(names: frozenset[str]) -> frozenset[str]:
-    """The seeds' sites, computed only if a seed redirects to a host without a seed."""
+    """The sites of the seeds. Computed only if a seed redirects to a host without a seed."""
     return frozenset(domain_of(name) or name for name in names)

@@ -20,7 +20,7 @@ from crawling.web.statuses import (
 
 
 class StatusPolicy(StrEnum):
-    """The treatment of a URL by its status; the value is the sentence that users read."""
+    """The treatment of a URL by its status. The value is the sentence that users read."""
 
     READ = "read, links followed"
     FOLLOW = f"follow, {MOST_REDIRECTS} in a row"
@@ -48,7 +48,7 @@ def handling(status: int) -> StatusPolicy:
     return StatusPolicy.READ if succeeded(status) else StatusPolicy.DROP
 
 
-#: the book's rules; statuses that it does not name are left out
+#: the rules of the book; statuses that it does not mention are left out
 BOOK = {
     200: StatusPolicy.READ,
     202: StatusPolicy.AGAIN,
@@ -65,7 +65,7 @@ BOOK = {
     404: StatusPolicy.DROP,
     **dict.fromkeys((500, 501, 502, 503, 504, 505), StatusPolicy.DROP),
 }
-#: where ours is another: why
+#: the reasons for rules that differ from the book's
 REASONS = {
     204: "the URL works and is counted so, though there is nothing to keep",
     304: "asked for only where an earlier run has the page, which continues to count",
@@ -112,7 +112,7 @@ MEANINGS = {
 class StatusPolicyRow:
     status: int
     meaning: str
-    #: the rule of the book; empty if the book does not name the status
+    #: the rule of the book; empty if the book does not mention the status
     book: str
     ours: str
     #: the reason for another choice; empty if both agree
@@ -124,7 +124,7 @@ class StatusPolicyRow:
 
 
 def status_rows() -> Iterator[StatusPolicyRow]:
-    """The HTTP statuses that a crawl meets, then our own for everything else."""
+    """The HTTP statuses that a crawl meets, followed by our own statuses."""
     for status, meaning in MEANINGS.items():
         yield StatusPolicyRow(
             status, meaning, BOOK.get(status, ""), handling(status), REASONS.get(status, "")

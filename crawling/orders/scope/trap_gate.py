@@ -1,4 +1,4 @@
-"""Lets links into the frontier, or keeps them out, by the known facts about their patterns."""
+"""Admits links into the frontier, or excludes them, by the known facts about their patterns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_BARE = 50_000
 
 
 class TrapState(StrEnum):
-    """The state of a pattern: its pages are counted; they yield too little; an operator has
+    """The state of a pattern: its pages are counted, they yield too little, or an operator has
     decided.
     """
 
@@ -36,9 +36,9 @@ class TrapState(StrEnum):
 
 
 class PatternRuling(NamedTuple):
-    #: under which its page is counted
+    #: the pattern under which the URL's page is counted
     pattern: Pattern | None = None
-    #: the pattern for which it is quarantined
+    #: the pattern because of which the URL is quarantined
     trap: Pattern | None = None
     is_banned: bool = False
 
@@ -48,17 +48,17 @@ NOTHING = PatternRuling()
 
 @dataclass
 class TrapGate:
-    """Shared by a shift's fetch threads."""
+    """The gate for links. Shared by a shift's fetch threads."""
 
-    #: renewed by the shift alone
+    #: the current year; only the shift updates it
     year: int = 2026
-    #: states by the pattern's key; only the shift renews them
+    #: states by the pattern's key; only the shift updates them
     states: Mapping[int, TrapState] = field(default_factory=dict)
     _bare: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def judge(self, link: Address) -> PatternRuling:
-        """Look at a link that was not seen before."""
+        """Judge a link that was not seen before."""
         pattern = pattern_of(link)
         suspicious = suspicion(link, year=self.year) or (
             self._repeated_session(link) if pattern else None
@@ -71,8 +71,8 @@ class TrapGate:
     def _by_states(
         self, link: Address, counted: Pattern | None, own: list[Pattern]
     ) -> PatternRuling:
-        """The ruling by the states of the link's patterns, its own before those of its parameters
-        and its site.
+        """The ruling by the states of the link's patterns. Its own pattern precedes those of its
+        parameters and its site.
         """
         for known in own:
             state = self.states.get(known.key)
@@ -87,7 +87,7 @@ class TrapGate:
         if TrapState.BANNED in states:
             return PatternRuling(counted, is_banned=True)
         if TrapState.APPROVED in states:
-            # a URL whose own pattern is approved is not judged by its parameters and site
+            # if a URL's own pattern is approved, its parameters and its site do not count
             return NOTHING
         return PatternRuling(counted, states.get(TrapState.QUARANTINED))
 

@@ -1,8 +1,8 @@
-"""Which pattern a URL belongs to, which patterns look like those of endless sites, and which
-directories lie above a URL (SEEDS W4).
+"""The pattern of a URL, the signs of patterns of endless sites, and the directories above a URL
+(SEEDS W4).
 
-Looks decide nothing: for a suspicious pattern, fewer pages are fetched before their yield is judged
-(`crawling.frontier.admit.pattern_worth`).
+The signs alone decide nothing: of a suspicious pattern, fewer pages are fetched before their yield
+is judged (`crawling.frontier.admit.pattern_worth`).
 
 Pure: the caller gives the year.
 """
@@ -29,51 +29,52 @@ def directories_above(address: Address) -> list[Address]:
     path = target.partition("?")[0]
     above = []
     if path != target:
-        path += "?"  # a directory with a query lies in itself
+        path += "?"  # a directory with a query lies in the directory itself
     while path := path[: path.rfind("/", 0, -1) + 1]:
         above.append(address._replace(url=origin + path))
     return above
 
 
-#: directories below each other; deeper ones are often made by programs
+#: the most directories below each other; deeper ones are often made by programs
 MOST_SEGMENTS = 20
-#: how often the same directory in one path, or the same parameter in one query, is suspicious
+#: the number of times that one directory in a path, or one parameter in a query, may occur without
+#: being suspicious
 MOST_REPEATS = 4
-#: this many different parameters often filter a list, each in turn
+#: the number of different parameters from which on they often filter a list
 MOST_PARAMETERS = 4
 #: the least number of parameters that filter, sort or page a list together
 LEAST_COMBINED = 2
-#: the most combinations of them that are considered
+#: the most combinations of such parameters that are considered
 MOST_COMBINED = 20
-#: characters of its path that a pattern shows
+#: the most characters of its path that a pattern shows
 MOST_OF_A_PATH = 200
 #: stands for further parameters
 OTHERS = "?…&"
-#: longer paths with their queries are often made by programs that add to them
+#: the longest path with its query; longer ones are often made by programs that add to them
 LONGEST_URL = 1024
-#: few sites have calendar pages this many years from now
+#: the number of years ahead that the calendar pages of most sites reach
 YEARS_AHEAD = 2
 FIRST_YEAR = 1990
-#: the pages of a pattern that are fetched before it is judged by its yield
+#: the number of a pattern's pages that are fetched before the pattern is judged by its yield
 PROBE_PAGES = 50
-#: the same, if it looks endless
+#: the same for a pattern that looks endless
 SUSPICIOUS_PROBE_PAGES = 12
 #: the share of pages with anything new below which a pattern is suspicious
 LEAST_YIELD = 0.1
-#: the latest URLs, at least half of which must lead to more of the pattern: a pattern that ends is
-#: no trap
+#: the number of latest URLs, at least half of which must lead to more of the pattern, since a
+#: pattern that ends is no trap
 LATEST = 20
-#: the addresses that may differ by a likely session id without being suspicious
+#: the number of addresses that may differ only by a likely session id without being suspicious
 MOST_SESSIONS = 2
 
-#: a directory's name is an id if it has this many letters and digits, and this many numbers among
+#: a directory's name is an id if it has this many letters and digits, with this many numbers among
 #: them,
 SHORTEST_IDENTIFIER, TURNS_OF_IDENTIFIER = 10, 3
-#: or this many letters and digits, and a number
+#: or this many letters and digits, with a number among them
 LONG_IDENTIFIER = 16
 
 DIGITS = re.compile(r"[0-9]+")
-#: a word of hexadecimal digits, the decimal ones folded
+#: a word of hexadecimal digits, after decimal digits are folded
 HEXADECIMAL = re.compile(r"(?<![A-Za-z#])[a-fA-F#]++(?![A-Za-z])")
 PARAMETERS = re.compile(r"[&;]")
 NUMBERED = re.compile(r"(?:/#){3,}")
@@ -91,10 +92,10 @@ SESSION = re.compile(
     r"(?=[/?]|$)",
     re.IGNORECASE,
 )
-#: up to the id itself
+#: the text up to the id itself
 SESSION_NAME = re.compile(r"[;?&/(]++[a-z_]++")
 
-#: the rules of patterns that are wider than one form of URL
+#: the rules of patterns that are wider than the form of one URL
 ONE_TEXT, FILTER = "one text", "filter"
 WIDE_REASONS = {
     ONE_TEXT: f"{PROBE_PAGES} of the site's latest pages say nearly word for word what others of "
@@ -115,7 +116,7 @@ REASONS = {
     "yield": f"of {PROBE_PAGES} or more pages",
     **WIDE_REASONS,
 }
-#: the reason for every other pattern that is held
+#: the reason for all other patterns that are held
 POOR = (
     f"fewer than {LEAST_YIELD:.0%} of its fetched pages held anything new, and they lead to ever "
     "more"
@@ -127,7 +128,7 @@ class Pattern(NamedTuple):
 
     key: int
     text: str
-    #: why they are suspicious at sight; "" if they are not
+    #: the reason why the addresses look suspicious; "" if they do not
     rule: str = ""
 
 
@@ -138,15 +139,15 @@ def site_pattern(address: Address) -> Pattern:
 
 def list_of(address: Address) -> str:
     """The common part of the URLs of a list that is filtered, sorted or paged, whatever their
-    parameters; "" if the URL has fewer than LEAST_COMBINED parameters.
+    parameters. "" if the URL has fewer than LEAST_COMBINED parameters.
     """
     path, _, query = address.target.partition("?")
     return address.origin + _folded_path(path) if len(_names(query)) >= LEAST_COMBINED else ""
 
 
 def filter_patterns(address: Address) -> list[Pattern]:
-    """For each parameter of such a URL, the pattern of the list's URLs with this and other
-    parameters, in any order; if there are very many, for the first MOST_COMBINED.
+    """For each parameter of such a URL, the pattern of those URLs of the list that have this
+    parameter and others, in any order. If there are very many, only for the first MOST_COMBINED.
     """
     path, _, query = address.target.partition("?")
     names = sorted(_names(query))[:MOST_COMBINED]
@@ -162,7 +163,7 @@ def values_in(address: Address) -> list[str]:
 
 
 def expression_for(pattern: Pattern) -> str:
-    """The regular expression, as PostgreSQL reads it, for the URLs of a pattern of an origin or a
+    """The regular expression, in PostgreSQL's syntax, for the URLs of a pattern of an origin or a
     parameter.
     """
     before, is_filter, name = pattern.text.partition(OTHERS)
@@ -172,7 +173,7 @@ def expression_for(pattern: Pattern) -> str:
 
 
 def pattern_of(address: Address) -> Pattern | None:
-    """The pattern that a URL shares with others; None if it has no part that a program could count
+    """The pattern that a URL shares with others. None if it has no part that a program could count
     up.
     """
     target = address.target
@@ -180,9 +181,9 @@ def pattern_of(address: Address) -> Pattern | None:
 
 
 def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | None:
-    """The URL's pattern with this key, under which it was let in; None if there is none.
+    """The URL's pattern with this key, under which the URL was admitted; None if there is none.
 
-    The key is None for a seed, or the end of a redirect, which are let in without one.
+    The key is None for a seed, or for the end of a redirect, which are admitted without a pattern.
     """
     if key is None:
         return suspicion(address, year=year) or pattern_of(address)
@@ -193,7 +194,7 @@ def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | N
 
 
 def _patterns(address: Address, year: int) -> Iterator[Pattern | None]:
-    """The patterns under which a URL may have been let in, the commonest first."""
+    """The patterns under which a URL may have been admitted, the commonest first."""
     yield pattern_of(address)
     yield suspicion(address, year=year)
     bare = without_session(address)
@@ -201,14 +202,14 @@ def _patterns(address: Address, year: int) -> Iterator[Pattern | None]:
 
 
 def why_held(rule: str) -> str:
-    """Why URLs of a pattern are held, by its rule."""
+    """The reason why URLs of a pattern are held, by its rule."""
     if rule in WIDE_REASONS:
         return REASONS[rule]
     return f"{REASONS[rule]}, and {POOR}" if rule != "yield" else f"{POOR}: {REASONS[rule]}"
 
 
 def suspicion(address: Address, *, year: int) -> Pattern | None:
-    """The suspicious pattern of a URL by its looks alone, except session ids."""
+    """The suspicious pattern of a URL, by its appearance alone. Session ids are not considered."""
     target = address.target
     segments = target.partition("?")[0].split("/")
     if len(segments) - len(set(segments)) >= MOST_REPEATS - 1:
@@ -234,8 +235,8 @@ def suspicion(address: Address, *, year: int) -> Pattern | None:
 
 
 def without_session(address: Address) -> tuple[str, Pattern] | None:
-    """The URL without what looks like its session's id, and the pattern of the origin's URLs that
-    differ by it from known ones; None if it has no such id.
+    """The URL without the part that looks like a session id, and the pattern of those URLs of the
+    origin that differ from known ones only by such an id. None if the URL has no such id.
     """
     target = address.target
     match = SESSION.search(target)
@@ -263,8 +264,8 @@ def _is_far_off(target: str, year: int) -> bool:
 
 
 def _folded(target: str) -> str:
-    """Numbers, hexadecimal words and values as `#`; everything below a directory that is an id as
-    `…`; a query by the names of its parameters.
+    """The path and query in which numbers, hexadecimal words and values are replaced by `#`,
+    everything below a directory that is an id by `…`, and a query by the names of its parameters.
     """
     path, mark, query = target.partition("?")
     return _folded_path(path) + mark + _folded_query(query)
@@ -280,13 +281,15 @@ def _folded_path(path: str) -> str:
 
 
 def _names(query: str) -> set[str]:
-    """The names of parameters with a value, each once; numbered ones as one."""
+    """The names of parameters with a value, each once. Names that differ only by a number count as
+    one.
+    """
     parts = PARAMETERS.split(query)
     return {DIGITS.sub("#", part.partition("=")[0]) for part in parts if "=" in part}
 
 
 def _folded_query(query: str) -> str:
-    """The query with each parameter once, independent of their order."""
+    """The query with each parameter once, independent of the order."""
     names = set()
     for part in PARAMETERS.split(query):
         name, equals, _ = part.partition("=")
@@ -295,9 +298,10 @@ def _folded_query(query: str) -> str:
 
 
 def _is_identifier(segment: str) -> bool:
-    """Whether a program generated the segment: alternating letters and digits, or many of both.
+    """Whether a program generated the segment, because letters and digits alternate, or there are
+    many of both.
 
-    Such ids belong to sessions or documents; the worth of their pages shows which.
+    Such ids belong to sessions or to documents; the worth of their pages shows which.
     """
     stem = segment.partition(".")[0]
     if len(stem) < SHORTEST_IDENTIFIER or not stem.isalnum() or stem.isdigit():

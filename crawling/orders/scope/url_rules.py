@@ -1,5 +1,5 @@
-"""The URLs of a withdrawal or a watch: a single one, those that an expression matches, or a
-host's.
+"""The URLs of a withdrawal or a watch: a single URL, the URLs that an expression matches, or those
+of a host.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ class UrlRuleKind(StrEnum):
 
 
 class UrlRule(NamedTuple):
-    """A kind, and the URL, the RE2 expression or the host in its stored form."""
+    """A kind of rule, and the URL, the RE2 expression or the host in the form in which it is
+    stored.
+    """
 
     kind: UrlRuleKind
     text: str

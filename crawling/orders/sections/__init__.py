@@ -1,1 +1,1 @@
-"""Parts of a crawl's order, each with the fields of one subject."""
+"""Parts of a crawl's order. Each has the fields about one subject."""

@@ -1,4 +1,6 @@
-"""The limits of an order besides its hard ones: soft limits in total, and limits on each host."""
+"""The limits of an order besides the hard limits of the whole run: soft limits in total, and limits
+on each host.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from pydantic import BaseModel
 
 from crawling.orders.fields import MEGABYTES, MINUTES, Bytes, Count, Question
 
-#: the measures with limits: pages fetched, bytes of documents, seconds since the first fetch
+#: the measures with limits: fetched pages, bytes of documents, seconds since the first fetch
 MEASURES = ("pages", "bytes", "seconds")
-#: more hosts of one domain than nearly every organisation has
+#: nearly no organisation has more hosts in one domain
 MOST_HOSTS = 200
 SOFT, HOST_SOFT, HOST_MAX = "Soft limit", "Soft limit on each host", "Limit on each host"
 FROM_ITS_FIRST_PAGE = "From the host's first page."
@@ -26,9 +28,9 @@ class Limits(NamedTuple):
 
 
 class BudgetPart(BaseModel):
-    """At a soft limit no new URL is let in, and what is known is finished.
+    """At a soft limit no new URL is admitted, and known URLs are still fetched.
 
-    At a hard one nothing more is fetched. The hard limits of the crawl are max_….
+    At a hard limit nothing more is fetched. The hard limits of the crawl are the fields max_….
     """
 
     soft_pages: Annotated[

@@ -1,5 +1,5 @@
 """The part of an order about requests: headers, cookies, credentials, a proxy, time limits, POST
-seeds, a login.
+seeds and a login.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from crawling.web.proxies import BadProxy, read_proxy
 from crawling.web.secret_headers import MASK, USER_INFORMATION, Secret, masked_url
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
-#: Values of these headers are no secret: they go to every host and may be read again. Every other
-#: header stays with the seeds' origins.
+#: Headers whose values are no secrets: they are sent to every host and may be shown. Every other
+#: header is sent only to the seeds' origins.
 OPEN_HEADERS = frozenset(
     {
         "accept",
@@ -31,7 +31,7 @@ OPEN_HEADERS = frozenset(
         "save-data",
     }
 )
-#: headers that the crawler sets itself: framing, identity, conditions
+#: headers that the crawler sets itself, for framing, identity and conditions
 OWN_HEADERS = frozenset(
     {
         *(
@@ -70,14 +70,14 @@ HeaderValue = Annotated[str, Field(max_length=4000, pattern=r"^[ -~]*$")]
 Line = Annotated[str, Field(max_length=4000, pattern=ONE_LINE)]
 Key = Annotated[str, Field(min_length=1, max_length=500)]
 Posts = dict[Key, Annotated[str, Field(max_length=100_000)]]
-#: fields of the order whose values are never shown again, nor kept in clear
+#: fields of the order whose values are never shown again, nor stored unencrypted
 SECRET_FIELDS = ("headers", "credentials", "proxy", "posts", "login_fields")
 #: fields of the order by which a site or a proxy may distinguish the crawl from others
 SHOWING = ("headers", "cookies", "credentials", "login_url", "posts", "proxy")
 
 
 class FetchingPart(BaseModel):
-    """How a crawl asks."""
+    """The way in which a crawl makes requests."""
 
     headers: Annotated[
         dict[Key, HeaderValue],
@@ -203,7 +203,7 @@ class FetchingPart(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _posts_are_seeds(cls, fields: Any) -> Any:
-        """A URL that is posted to is a seed without being named twice."""
+        """Count a URL with data to post as a seed, even if the seeds do not contain it."""
         if (
             not isinstance(fields, dict)
             or not isinstance(fields.get("posts"), dict)
@@ -287,28 +287,28 @@ class FetchingPart(BaseModel):
 
     @property
     def keeps_cookies(self) -> bool:
-        """A login is nothing but a cookie."""
+        """Whether the crawl keeps cookies. A login requires them."""
         return self.cookies or self.login_url is not None
 
     @property
     def shows_itself(self) -> bool:
-        """Whether a site's answer to such a request may be meant for this crawl alone."""
+        """Whether a site's answer to such requests may be meant for this crawl alone."""
         return any(getattr(self, name) for name in SHOWING)
 
     def headers_for(self, may_have: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-        """The order's own headers for a host. may_have: whether the host gets a header, by its
-        name.
+        """The order's own headers for a host. may_have: tells whether the host gets a secret
+        header, by its name.
 
-        A header that is no secret goes to every host.
+        A header that is no secret is sent to every host.
         """
         for name, value in self.headers.items():
             if name.lower() in OPEN_HEADERS or may_have(name):
                 yield name, value
 
     def secrets(self) -> Iterator[Secret]:
-        """The parts of the order that are sent only to the origins for which they are given.
+        """The parts of the order that are sent only to the origins for which they were given.
 
-        The bodies of `posts` go to their own URLs, and a proxy's password to the proxy.
+        The bodies of `posts` are sent to their own URLs, and a proxy's password to the proxy.
         """
         yield from (("headers", name) for name in self.headers if name.lower() not in OPEN_HEADERS)
         yield from (("credentials", host) for host in self.credentials)
@@ -316,7 +316,7 @@ class FetchingPart(BaseModel):
 
     @property
     def hidden_headers(self) -> frozenset[str]:
-        """Names, in small letters, of the order's headers that no record may keep."""
+        """Names, in lower case, of the order's headers that must be in no record."""
         return frozenset(name.lower() for name in self.headers) - OPEN_HEADERS
 
     def masked(self) -> dict[str, Any]:
@@ -335,7 +335,7 @@ class FetchingPart(BaseModel):
 
 
 def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The masked secrets of an order, by field: the keys of its table, or the field itself."""
+    """The masked secrets of an order: by field, the keys of its table, or the field itself."""
     found: dict[str, list[str]] = {}
     for name in SECRET_FIELDS:
         value = order.get(name) or {}
@@ -346,7 +346,7 @@ def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def without_secrets(part: FetchingPart) -> FetchingPart:
-    """The fields for another user's crawl. A proxy stays, without its password."""
+    """The fields for a crawl of another user. A proxy stays, but without its password."""
     bare = USER_INFORMATION.sub("", part.proxy) if part.proxy else None
     none: dict[str, str] = {}
     return part.model_copy(
@@ -362,7 +362,7 @@ def without_secrets(part: FetchingPart) -> FetchingPart:
 
 
 def with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[str, Any]:
-    """The order with secrets instead of masks; clear values in tables stay."""
+    """The order with secrets in place of masks. Unmasked values in tables are kept."""
     given = {name: secrets[name] for name in SECRET_FIELDS if name in secrets}
     tables = {
         name: {**order[name], **value}

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, field_validator
 from crawling.orders.fields import MEGABYTES, NUMBER, Bytes, Question, Text
 from crawling.web.expressions import check_expressions
 
-#: each is asked of every new link
+#: the most expressions, since each new link is compared with all of them
 MOST_EXPRESSIONS = 50
 MOST_HOPS = 100
 MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/(\*|[a-z0-9!#$&^_.+-]+)")
@@ -19,7 +19,9 @@ Expressions = Annotated[list[Text], Field(max_length=MOST_EXPRESSIONS)]
 
 
 class FiltersPart(BaseModel):
-    """Empty means: all. Seeds pass the filters for URLs, since they are asked for by name."""
+    """An empty filter matches everything. Seeds pass the filters for URLs, since users name them
+    explicitly.
+    """
 
     schemes: Annotated[
         list[Literal["http", "https"]],

@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field, field_validator
 from crawling.orders.fields import NUMBER, ONE_LINE, Question, Text
 from crawling.web.expressions import check_expressions
 
-#: each is asked of every link
+#: the most weights, since each link is compared with all of them
 MOST_WEIGHTS = 50
 MOST_TOPIC_LINES = 100
-#: pages that each shift reads before it begins
+#: the most example pages, which each shift reads before it begins
 MOST_EXAMPLES = 10
 
 #: a word of the topic, the text of an example page, or its URL
@@ -22,7 +22,7 @@ Weight = Annotated[float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False
 
 
 def example_urls(lines: Sequence[str]) -> list[str]:
-    """The lines of a topic that are only a URL."""
+    """Those lines of a topic that are only a URL."""
     return [
         line
         for line in lines
@@ -31,8 +31,9 @@ def example_urls(lines: Sequence[str]) -> list[str]:
 
 
 class OrderingPart(BaseModel):
-    """Best-first takes the waiting URL with the greatest links_weight x pages that link to it +
-    url_weight x importance; focused takes the one whose links are most like the topic.
+    """Best-first takes the waiting URL with the greatest value of links_weight x pages that link to
+    it + url_weight x importance. A focused crawl takes the URL whose links are most similar to the
+    topic.
     """
 
     exact_order: Annotated[

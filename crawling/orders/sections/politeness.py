@@ -1,4 +1,6 @@
-"""The part of an order that spares the hosts and the line beyond the crawl's delay."""
+"""The part of an order that protects hosts and the internet line, in addition to the crawl's
+delay.
+"""
 
 from __future__ import annotations
 

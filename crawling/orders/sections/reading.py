@@ -9,16 +9,16 @@ from pydantic import BaseModel, Field, field_validator
 from crawling.orders.fields import ONE_LINE, Question, Text
 from crawling.web.documents.css_selectors import BadSelector, read_selector
 
-#: extraction rules of an order
+#: the most extraction rules of an order
 MAX_RULES = 50
 MAX_NAME_LENGTH = 100
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=ONE_LINE)]
-#: between the name of an extractor and its revision
+#: separates the name of an extractor from its revision
 REVISION_MARK = "@"
 
 
 class ReadingPart(BaseModel):
-    """Links are followed and answers are archived, unless it says otherwise."""
+    """By default, links are followed and answers are archived."""
 
     archive: Annotated[
         bool,
@@ -82,7 +82,7 @@ class ReadingPart(BaseModel):
     @field_validator("extract", mode="before")
     @classmethod
     def _marks(cls, rules: object) -> object:
-        """A line without its mark is a name without a selector."""
+        """Report a line without the separator, which is a name without a selector."""
         bare = (
             [name for name, rule in rules.items() if rule == ""] if isinstance(rules, dict) else []
         )
@@ -109,7 +109,9 @@ class ReadingPart(BaseModel):
 
 
 def read_reference(text: str) -> tuple[str, int | None]:
-    """Name and revision of an extractor, as an order names it; None: the newest."""
+    """Name and revision of an extractor, from the text in an order; None for the newest
+    revision.
+    """
     name, mark, number = text.strip().rpartition(REVISION_MARK)
     if mark and number.isascii() and number.isdigit() and len(number) <= 9:
         return name.strip(), int(number)
@@ -117,6 +119,6 @@ def read_reference(text: str) -> tuple[str, int | None]:
 
 
 def in_revision(reference: str) -> str:
-    """The same in words."""
+    """The reference in words."""
     name, revision = read_reference(reference)
     return name if revision is None else f"{name}, revision {revision}"

@@ -1,5 +1,5 @@
-"""An order's settings for reusing pages and payloads: another crawl has fetched them recently, they
-are unchanged, or the archive already has the same payload.
+"""An order's settings for reusing pages and payloads, if another crawl has fetched a page recently,
+a page is unchanged, or the archive already has the same payload.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from crawling.orders.fields import NUMBER, Question
 
 LONGEST_SECONDS = 31 * 24 * 3600
 MOST_DAYS = 366
-#: where a payload counts as stored
+#: the runs in which a payload counts as stored
 Deduplicate = Literal["none", "run", "crawl", "all"]
 DEDUPLICATE: Deduplicate = "crawl"
-#: how the budget of visits is divided among pages
+#: the policy by which the budget of visits is divided among pages
 VisitPolicy = Literal["optimal", "uniform", "proportional"]
 VISIT_POLICY: VisitPolicy = "optimal"
 MOST_VISITS_A_DAY = 1_000_000_000
 
 
 class ReusePart(BaseModel):
-    """0: every page is requested, even if another crawl has it or it never changed."""
+    """By default (0) every page is requested, even if another crawl has it or it never changed."""
 
     reuse_seconds: Annotated[
         int,

@@ -1,5 +1,5 @@
-"""When a run pauses or ends automatically, when listeners are alerted, and the sentences for
-that.
+"""The thresholds at which a run pauses or ends automatically, or listeners are alerted, with the
+sentences about them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from crawling.orders.fields import MEGABYTES, MIB, NUMBER, Bytes, Question
 
-#: The least number of URLs for a meaningful share.
+#: the least number of URLs from which a share is meaningful
 LEAST_ENDED = 20
 DAY_MINUTES = 24 * 60
 
@@ -19,7 +19,7 @@ Minutes = Annotated[int, Field(ge=1, le=DAY_MINUTES), NUMBER]
 
 
 class ThresholdsPart(BaseModel):
-    """`None` as a threshold means none."""
+    """`None` means no threshold."""
 
     max_error_percent: Annotated[
         Percent | None,
@@ -79,7 +79,7 @@ class ThresholdsPart(BaseModel):
 
 
 def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
-    """Why the run must not go on, by its recently ended URLs; empty if it may."""
+    """The reason why the run must not continue, by its recently ended URLs; empty if it may."""
     if (
         part.max_error_percent is None
         or ended < LEAST_ENDED
@@ -95,7 +95,7 @@ def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
 
 
 def too_little_room(part: ThresholdsPart, *, free: int, where: str) -> str:
-    """Why the run must not go on with this many free bytes; empty if it may."""
+    """The reason why the run must not continue with this many free bytes; empty if it may."""
     if part.min_free_bytes is None or free >= part.min_free_bytes:
         return ""
     return (

@@ -145,8 +145,9 @@ def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: 
 
         moments / rate + sum of days / (exp(rate * days) - 1) = still
 
-    page, days: those of visits that found a change at an unknown moment. The slope is convex and falls, so Newton's method never passes the root from a start on its left. As
-    1/x - 1/2 < 1 / (exp(x) - 1) < 1/x, the root lies between the start and `most`.
+    page, days: those of visits that found a change at an unknown moment. The slope is convex and
+    falls, so Newton's method never passes the root from a start on its left. As 1/x - 1/2 < 1 /
+    (exp(x) - 1) < 1/x, the root lies between the start and `most`.
     """
     pages = len(still)
     changes = moments + _sum(page, np.ones_like(days), pages)

@@ -19,16 +19,20 @@ Floats = NDArray[np.float64]
 
 
 def optimal_rates(changes: Floats, weights: Floats, budget: float) -> Floats:
-    """The visits of each page that maximize the sum of weights * freshness, given the sum of all visits.
+    """The visits of each page that maximize the sum of weights * freshness, given the sum of all
+    visits.
 
-    A page that never changes or has no weight gets no visits; neither does a page that changes too often for the budget. The sum is the budget if any page has both changes and weight.
+    A page that never changes or has no weight gets no visits; neither does a page that changes too
+    often for the budget. The sum is the budget if any page has both changes and weight.
 
     The pages that are visited are the first by the gain of their first visit, weights / changes.
     With q = sqrt(weights / changes) in falling order, page i of k gets
 
         changes_i * (q_k * budget - d_k + (budget + c_k) * (q_i - q_k)) / s_k
 
-    where c_k, s_k and d_k are the sums of changes, of changes * q and of changes * (q - q_k) over the k pages, and k is the last number with q_k * budget > d_k. No difference of sums is taken, so that rates of any magnitude lose no digits. O(n log n).
+    where c_k, s_k and d_k are the sums of changes, of changes * q and of changes * (q - q_k) over
+    the k pages, and k is the last number with q_k * budget > d_k. No difference of sums is taken,
+    so that rates of any magnitude lose no digits. O(n log n).
     """
     _check(changes, weights, budget)
     rates = np.zeros_like(changes)

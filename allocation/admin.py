@@ -1,6 +1,6 @@
-"""Pools in the admin site: look, don't touch.
+"""Pools in the admin site, which shows them without letting them be edited.
 
-Limits alone can be edited, through services that check them.
+Only limits can be edited, through services that check them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from serving.paging import BoundedPaginator
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """A row edited by hand would skip the safety check. Users with the permission may look."""
+    """Shows rows without letting them be edited, since an edit by hand would bypass the safety
+    check. Users with the permission may look.
+    """
 
     permission = "allocation.view_pool"
 
@@ -53,7 +55,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 
 class LimitsAdmin(ReadOnlyAdmin):
-    """Read-only, but for pages that edit limits (`allocation.limits_pages`)."""
+    """Read-only, except for the pages that edit limits (`allocation.limits_pages`)."""
 
     pages: tuple[LimitsPage[Any], ...] = ()
 
@@ -141,7 +143,7 @@ class PoolAdmin(LimitsAdmin):
 
 
 def _by_class(pool: Pool, units: Sequence[int]) -> str:
-    """Units by class, each with its name: `worker 4, memory 3,013`."""
+    """Units by class, each after its name: `worker 4, memory 3,013`."""
     named = [(UnitWords(one.key, one.unit), units[one.ordinal]) for one in pool.classes.all()]
     return ", ".join(f"{words.name} {count:,}" for words, count in named)
 
@@ -162,8 +164,8 @@ class ShareAdmin(LimitsAdmin):
 
 @admin.register(ResourceClass)
 class ResourceClassAdmin(ReadOnlyAdmin):
-    """Words may be edited by those who set limits; place and key are what every array and every
-    request go by.
+    """Users who may set limits may edit the words. Place and key are fixed, since all arrays and
+    requests refer to them.
     """
 
     list_display = ["key", "pool", "unit", "sentence"]

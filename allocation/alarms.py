@@ -1,5 +1,5 @@
-"""Pools with a fault, which every page shows: unsafe limits that an administrator put through, or
-missing units.
+"""Pools with a fault, which every page shows: unsafe limits that an administrator has set by an
+override, or missing units.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SELECT EXISTS (
 class Alarm:
     pool: int
     name: str
-    #: unsafe or missing. `sentences` describe it, and `remedies` would clear it
+    #: unsafe or missing; `sentences` describe the alarm, and `remedies` would end it
     kind: str
     sentences: tuple[str, ...]
     remedies: tuple[str, ...]
@@ -50,8 +50,8 @@ class Alarm:
 
 
 def alarms() -> list[Alarm]:
-    """The alarms of all pools, two for each at most. One query where there is none, which is nearly
-    always.
+    """The alarms of all pools, at most two for each. Takes one query if there is none, which is
+    nearly always so.
     """
     with connection.cursor() as cursor:
         cursor.execute(IS_ONE)
@@ -119,7 +119,7 @@ def _remedies(
 def _named(
     measures: list[UnitWords], less: tuple[int, ...]
 ) -> list[tuple[int, tuple[UnitWords, int]]]:
-    """The classes whose capacity falls, by their places."""
+    """The classes with less capacity, by their places."""
     return [
         (j, (measure, units))
         for j, (measure, units) in enumerate(zip(measures, less, strict=False))
@@ -128,9 +128,9 @@ def _named(
 
 
 def alarm(request: HttpRequest) -> dict[str, object]:
-    """`alarms`: the pools that are flagged, for those who may see them.
+    """`alarms`: the flagged pools, for users who may see them.
 
-    Read only by pages that show it, not by their refreshes.
+    Only read on pages that show it, not on their refreshes.
     """
     user = getattr(request, "user", None)
     return {

@@ -6,5 +6,5 @@ class AllocationConfig(AppConfig):
     verbose_name = "Resources"
 
     def ready(self) -> None:
-        # it registers itself; models are not ready before
+        # the module registers its check; models are not ready earlier
         from allocation import checks  # noqa: F401

@@ -14,7 +14,7 @@ from allocation.models import Conservation
 
 
 class MissingUnits(NamedTuple):
-    """A class with missing units, or units that are held without a grant."""
+    """A class with missing units, or with units that are held without a grant."""
 
     pool: int
     name: str
@@ -24,8 +24,8 @@ class MissingUnits(NamedTuple):
 def missing_from() -> list[MissingUnits]:
     """Each such class, pool by pool.
 
-    Reads as few columns as it can: it also runs before migrations, on tables that the models are
-    ahead of.
+    Reads as few columns as possible, since it also runs before migrations, on tables older than the
+    models.
     """
     broken = Conservation.objects.exclude(difference=0, ungranted=0).order_by("pool", "ordinal")
     return [
@@ -51,7 +51,9 @@ def missing_units() -> list[str]:
 def conservation_check(
     *, databases: Sequence[str] | None = None, **options: Any
 ) -> list[CheckMessage]:
-    """Each unit of each pool is available or held, and each held one was granted."""
+    """Check that each unit of each pool is either available or held, and that each held unit was
+    granted.
+    """
     if not databases or not _is_there():
         return []
     hint = (
@@ -62,7 +64,7 @@ def conservation_check(
 
 
 def _is_there() -> bool:
-    """Before the first migration there is nothing to check."""
+    """Whether the tables exist. Before the first migration there is nothing to check."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('conservation') IS NOT NULL")
         return bool(cursor.fetchone()[0])

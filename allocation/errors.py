@@ -1,6 +1,6 @@
 """Refusals of a pool.
 
-Doors catch the root, `AllocationError`; the docstring is the message.
+Pages, endpoints and commands catch the root, `AllocationError`. The docstring is the message.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class AllocationError(Exception):
 
     @property
     def at_its_field(self) -> str:
-        """The message for a place that names the resource."""
+        """The message for a place that already names the resource."""
         return self._told({name: fact for name, fact in self.facts.items() if name != "resource"})
 
     @property

@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Within(models.Func):
-    """Whether every entry of the first array is at most that of the second.
+    """Whether each entry of the first array is at most the entry of the second at the same place.
 
     PostgreSQL's own `<=` compares arrays lexicographically: `{1,9} <= {2,0}` is true.
     """
@@ -25,7 +25,7 @@ class Natural(models.Func):
 
 
 class AnyUnit(models.Func):
-    """Whether some entry of the array is above 0."""
+    """Whether any entry of the array is above 0."""
 
     template = "0 < ANY(%(expressions)s)"
     arity = 1
@@ -33,9 +33,9 @@ class AnyUnit(models.Func):
 
 
 class ClockTimestamp(models.Func):
-    """The database's clock now.
+    """The current time by the database's clock.
 
-    `now()` would be the start of the transaction, stale after a wait for a lock.
+    `now()` would be the start of the transaction, which is too early after a wait for a lock.
     """
 
     function = "clock_timestamp"
@@ -44,7 +44,7 @@ class ClockTimestamp(models.Func):
 
 
 class NextNumber(models.Func):
-    """The next number of a sequence, named by the argument."""
+    """The next number of the sequence that the argument names."""
 
     function = "nextval"
     arity = 1

@@ -1,6 +1,6 @@
 """Forms for limits.
 
-A form first shows the pool's answer to the change, and makes the change once it is confirmed.
+A form first shows the pool's answer to the change. The change is made once it is confirmed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from allocation.wording import UnitWords
 
 
 class LimitsForm(forms.Form):
-    """Edit numbers by name; refusals of the pool stand beside the field that they name."""
+    """Edits numbers by name. A refusal of the pool is shown beside the field that it names."""
 
     override_reason = forms.CharField(
         required=False,
@@ -54,7 +54,9 @@ class LimitsForm(forms.Form):
     def add_classes(
         self, classes: list[ResourceClass], likes: Sequence[int], help_on: list[str]
     ) -> None:
-        """likes: for each class an amount whose unit the field uses."""
+        """Add a field for each class. likes: for each class, an amount whose unit the field
+        uses.
+        """
         for one, like, sentence in zip(classes, likes, help_on, strict=True):
             measure = UnitWords(one.key, one.unit)
             self.names[one.key] = measure.name
@@ -66,13 +68,13 @@ class LimitsForm(forms.Form):
             )
 
     def numbers(self) -> list[forms.BoundField]:
-        """The fields but for the reason of an override, which is asked for only where there is
+        """The fields, except the reason for an override, which is asked for only if there is
         something to override.
         """
         return [field for field in self if field.name != "override_reason"]
 
     def changes(self) -> dict[str, tuple[int | None, int | None]]:
-        """The old and the new number of each field that changes; None for no limit."""
+        """The old and the new number of each changed field; None for no limit."""
         return {
             key: (self.old[key], self.cleaned_data[key])
             for key in self.old
@@ -108,7 +110,9 @@ class LimitsForm(forms.Form):
         self.add_error(field, f"{error.message}{tail}")
 
     def apply(self, override: Override | None) -> bool:
-        """Ask the pool for the change. False if it refused; the error then stands in the form."""
+        """Ask the pool for the change. Return False if it refused; the form then shows the
+        error.
+        """
         try:
             if self.changes():
                 self.make_change(override)
@@ -119,11 +123,11 @@ class LimitsForm(forms.Form):
 
     @abstractmethod
     def preview(self) -> LimitsPreview:
-        """The pool's answer if it were asked now."""
+        """The answer that the pool would give now."""
 
     @abstractmethod
     def make_change(self, override: Override | None) -> None:
-        """Ask for the change; raises AllocationError if it is refused."""
+        """Ask for the change. Raises AllocationError if it is refused."""
 
 
 def _measure_of(field: forms.Field) -> UnitWords | None:
@@ -131,7 +135,7 @@ def _measure_of(field: forms.Field) -> UnitWords | None:
 
 
 def _in_words(fact: object, measure: UnitWords | None) -> str:
-    """A number of units, a name, or None for no limit."""
+    """A number of units, a name, or None for no limit, in words."""
     if isinstance(fact, int):
         return measure.number(fact) if measure else f"{fact:,}"
     return "no limit" if fact is None else str(fact)
@@ -144,7 +148,7 @@ class PoolForm(LimitsForm):
 
     @abstractmethod
     def limits(self) -> PoolLimits:
-        """The limits that are to change."""
+        """The changed limits."""
 
     def preview(self) -> LimitsPreview:
         return preview_limits(pool=self.pool.pk, limits=self.limits())
@@ -172,7 +176,7 @@ class CapacityForm(PoolForm):
 class TurnsForm(PoolForm):
     """A pool's rules for turns: the bypass limit, and the units reserved for urgent starts."""
 
-    LIMIT = "bypass.limit"  # no key of a class has a dot
+    LIMIT = "bypass.limit"  # no key of a class contains a dot
 
     def __init__(self, pool: Pool, data: Any = None) -> None:
         classes = list(pool.classes.all())
@@ -206,7 +210,7 @@ class TurnsForm(PoolForm):
 
 
 class ShareForm(LimitsForm):
-    RESERVE, LIMIT = "reserve.", "limit."  # no key of a class has a dot
+    RESERVE, LIMIT = "reserve.", "limit."  # no key of a class contains a dot
 
     def __init__(self, share: Share, data: Any = None) -> None:
         self.share = share
@@ -263,7 +267,7 @@ class ProcessForm(LimitsForm):
 
     @abstractmethod
     def limits(self) -> ProcessLimits:
-        """The limits that are to change."""
+        """The changed limits."""
 
     def preview(self) -> LimitsPreview:
         return preview_process(process=self.process.pk, limits=self.limits())
@@ -362,7 +366,7 @@ class NewClassForm(LimitsForm):
 
 
 class NewPoolForm(forms.Form):
-    """The name of a pool, and its units of each class of the oldest pool."""
+    """The name of a pool, and its capacity in each class of the oldest pool."""
 
     CAPACITY = "capacity."
     name = forms.CharField(max_length=100, help_text="Crawls choose it by this name, permanently.")

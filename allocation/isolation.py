@@ -1,5 +1,5 @@
-"""Transactions beside others: several tables are read as of one moment, and what failed because
-others were in the way, or because the connection broke, is tried again.
+"""Transactions beside those of others. Several tables are read as of one moment, and work that
+failed because of other transactions, or because the connection broke, is tried again.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import TypeVar
 
 from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
-#: SQLSTATEs by which PostgreSQL says that others were in the way, so that the same work may well
-#: succeed: serialisation failure, deadlock, lock time-out
+#: SQLSTATEs of conflicts with other transactions, after which the same work may well succeed:
+#: serialisation failure, deadlock, lock time-out
 IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
-#: SQLSTATEs by which a server says that it goes or is not there: `08` connection exceptions, `57P`
-#: an operator's or a crash's doing, `25P03` that a transaction stood still for too long
+#: SQLSTATEs of a server that is stopping or away: `08` connection exceptions, `57P` an operator's
+#: action or a crash, `25P03` an end of a transaction that was idle for too long
 GOING = ("08", "57P", "25P03")
 T = TypeVar("T")
 
 
 @contextmanager
 def repeatable_read() -> Iterator[None]:
-    """Let all queries see the same moment: between two statements a grant could make a safe state
-    look unsafe.
+    """Let all queries see the same moment, since a grant between two statements could make a safe
+    state look unsafe.
 
-    Within a transaction of the caller's its isolation stands.
+    Within a transaction of the caller, the isolation of that transaction applies.
     """
     outermost = not connection.in_atomic_block
     with transaction.atomic():
@@ -37,11 +37,12 @@ def repeatable_read() -> Iterator[None]:
 
 
 def insist(work: Callable[[], T], *, attempts: int, through_breaks: bool = False) -> T:
-    """Do `work`, which is one transaction, again while others are in the way: `attempts` times in
-    all. Within a caller's transaction it is done once, since that one has failed with it.
+    """Do `work`, which is one transaction, and repeat it while other transactions conflict with it,
+    up to `attempts` times in all. Within a transaction of the caller it is done once, since that
+    transaction has failed with it.
 
-    through_breaks: also if its connection breaks. It may have been committed at that moment, so
-    `work` must do no harm when it is done twice.
+    through_breaks: repeat it, too, if the connection breaks. It may just have been committed then,
+    so `work` must be harmless when done twice.
     """
     for attempt in range(1, attempts + 1):
         try:
@@ -54,28 +55,29 @@ def insist(work: Callable[[], T], *, attempts: int, through_breaks: bool = False
             if is_broken:
                 connection.close()
         pause = random.uniform(0.01, 0.05) * 2**attempt  # noqa: S311 - no secret
-        # nothing tells when the others are gone. No lock and no transaction is open here; two that
-        # collided come back at different times, or they would collide again
+        # nothing tells when the other transactions have ended. No lock and no transaction is open
+        # here. Two transactions that collided try again at different times, since they would
+        # otherwise collide again
         time.sleep(pause)
     raise AssertionError("unreachable")
 
 
 def was_in_the_way(error: BaseException | None) -> bool:
-    """Whether others were in the way, who will be gone in a moment."""
+    """Whether the error is a conflict with other transactions, which will soon end."""
     return sqlstate(error) in IN_THE_WAY
 
 
 def was_cut_off(error: BaseException | None) -> bool:
-    """Whether the connection is gone, and what it had not committed with it."""
+    """Whether the connection is broken, and with it all uncommitted work lost."""
     if isinstance(error, InterfaceError):
         return True
     if not isinstance(error, OperationalError | InternalError):
         return False
-    state = sqlstate(error)  # a connection that broke has no server left to give one
+    state = sqlstate(error)  # a broken connection has no server that could give a code
     return state is None or state.startswith(GOING)
 
 
 def sqlstate(error: BaseException | None) -> str | None:
-    """PostgreSQL's code of an error; None if the server was not there to name it."""
+    """PostgreSQL's code for an error; None if the server was not there to give one."""
     cause = error.__cause__ if error else None
     return getattr(cause, "sqlstate", None)

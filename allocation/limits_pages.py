@@ -1,8 +1,8 @@
-"""Pages that edit limits, of the product and of the admin site: fields, then what the pool would
+"""Pages that edit limits, in the product and in the admin site: first the fields, then the pool's
 answer, then the change.
 
-No form's save, and in no transaction of a page: the service locks, checks and serves those who
-wait.
+Neither a form's `save` nor a transaction of a page makes the change: the service locks, checks, and
+serves waiting processes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Row = TypeVar("Row", Pool, Process, Share)
 
 @dataclass(frozen=True)
 class LimitsPage(Generic[Row]):
-    """A page that edits limits: its name in addresses, its heading, its form, the words of its link
-    and of the activity log.
+    """A page that edits limits: its name in addresses, its heading, its form, and the words of its
+    link and in the activity log.
     """
 
     name: str
@@ -75,17 +75,16 @@ class LimitsAnswer:
     form: LimitsForm
     #: None if nothing would change, or the form is invalid
     preview: LimitsPreview | None = None
-    #: the change that was made, in words; "" if there was none
+    #: the change that was made, in words; "" if none was made
     done: str = ""
-    #: whether the sent numbers are the present ones
+    #: whether the sent numbers are the current ones
     is_unchanged: bool = False
 
 
 def answer_limits(
     page: LimitsPage[Row], row: Row, sent: QueryDict | None, by: User
 ) -> LimitsAnswer:
-    """Read the form, and make the change if it is confirmed or overridden; otherwise show its
-    effect.
+    """Read the form. Make the change if it is confirmed or overridden; otherwise show its effect.
 
     A change is noted in the activity log.
     """

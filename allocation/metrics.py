@@ -1,4 +1,4 @@
-"""Pools in Prometheus' terms, read from the rows at each scrape: no counter is kept in memory,
+"""Metrics of pools for Prometheus, read from the rows at each scrape. No counter is kept in memory,
 so none can be wrong.
 """
 
@@ -15,12 +15,12 @@ from prometheus_client.registry import Collector
 from allocation.isolation import repeatable_read
 from allocation.models import Conservation, Event, LedgerCheckpoint, Pool, Request, RequestState
 
-#: kinds of events that are answers to requests
+#: the kinds of events that are answers to requests
 DECISIONS = ("granted", "waiting", "rejected")
 
 
 class BankCollector(Collector):
-    """Every pool, as of the moment of the scrape."""
+    """Collects the metrics of all pools, as of the moment of the scrape."""
 
     def collect(self) -> Iterator[Metric]:
         with repeatable_read():
@@ -100,9 +100,9 @@ def _past(pools: list[Pool]) -> Iterator[Metric]:
 
 
 def _counts(pool: Pool) -> Counter[str]:
-    """Events by kind: the counts of the latest checkpoint, and of the events since.
+    """The number of events by kind: those of the latest checkpoint, and of later events.
 
-    The whole ledger would be too much for a scrape.
+    Reading the whole ledger would be too much for a scrape.
     """
     last = LedgerCheckpoint.objects.filter(pool=pool).order_by("-version").first()
     since = Event.objects.filter(pool=pool, version__gt=last.version if last else 0)

@@ -1,4 +1,4 @@
-"""Copy a live pool into a state to try things on.
+"""Copy a live pool into a state in which changes can be tried.
 
 A change of the copy changes nothing in the pool.
 """
@@ -24,20 +24,22 @@ class PoolCopy:
     #: ids of the pool's processes, in the order of the sandbox's rows
     ids: tuple[int, ...]
     #: processes on which no other's safety depends: those that keep units in a reservation, and
-    #: those that hold nothing and can be served only once a reservation has ended; in a pool with
-    #: more than MOST_PROCESSES, all that hold nothing
+    #: those without units that can be served only after a reservation has ended. In a pool with
+    #: more than MOST_PROCESSES, all processes without units
     left_out: tuple[ProcessRow, ...]
-    #: the classes as pages name them, of sizes with the unit of the copy's numbers
+    #: the classes as pages name them; for sizes, with the unit of the numbers in the copy
     class_names: tuple[str, ...]
 
     @property
     def in_words(self) -> Sandbox:
-        """The sandbox with the names of pages."""
+        """The sandbox, with the names that pages show."""
         return replace(self.sandbox, classes=self.class_names)
 
 
 def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
-    """The pool as it stands, with the process `asker` whatever it holds. Raises UnknownPool."""
+    """The current state of the pool, including the process `asker`, whatever it holds. Raises
+    UnknownPool.
+    """
     view = bank_view(pool)
     out = {process.id for process in (*view.reserved, *view.held_off)} - {asker}
     out |= {process.id for process in view.reserved}
@@ -68,7 +70,7 @@ def _class_name(measure: UnitWords) -> str:
 
 
 def _names(rows: Iterable[ProcessRow]) -> tuple[str, ...]:
-    """Labels as a page or a file can show them, with the number behind where two are the same."""
+    """Labels as a page or a file can show them. Equal labels are followed by their numbers."""
     names: dict[str, None] = {}
     for row in rows:
         shown = (
@@ -76,7 +78,8 @@ def _names(rows: Iterable[ProcessRow]) -> tuple[str, ...]:
             .strip()[: MOST_LETTERS - ROOM_FOR_A_NUMBER]
             .strip()
         )
-        # A process may have the name of another: then both have the number, and one has it twice.
+        # a process may have the name of another with a number added: then both get the number, and
+        # one has it twice
         while not shown or shown in names:
             shown = f"{shown} ({row.id})".strip()
         names[shown] = None

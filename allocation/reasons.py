@@ -1,4 +1,6 @@
-"""Say in a sentence why a request waits, who stands in the way and what will end the wait. Pure."""
+"""Sentences about the reason why a request waits, the processes that hold the units, and the event
+that will end the wait. Pure.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,16 @@ class Party:
     id: int
     label: str
     allocation: Vector
-    #: when it began to hold, if known
+    #: the time when it began to hold them, if known
     since: datetime | None = None
-    #: when the reservation of its units ends, if they are reserved
+    #: the end of the reservation of its units, if they are reserved
     kept_until: datetime | None = None
 
 
 @dataclass(frozen=True)
 class Parties:
-    """The processes and classes of the rows and columns of a State, in their order; and the
-    processes that keep units without being a row of it.
+    """The processes and classes of the rows and columns of a State, in the same order. Also the
+    processes that keep units but are no row of it.
     """
 
     rows: tuple[Party, ...]
@@ -46,7 +48,7 @@ class Parties:
 
 @dataclass(frozen=True)
 class Blocker:
-    """A process that holds units of a class that is short."""
+    """A process with units of a class that has too few."""
 
     process: int
     label: str
@@ -54,13 +56,13 @@ class Blocker:
     units: int
     amount: str = ""
     since: datetime | None = None
-    #: set if the units are reserved while the process pauses
+    #: set if the units are reserved while the process is paused
     kept_until: datetime | None = None
 
 
 @dataclass(frozen=True)
 class ShortClass:
-    """A class with too few units that are free or sure to be released, and the number of missing
+    """A class in which too few units are free or sure to be released, and the number of missing
     units.
     """
 
@@ -71,8 +73,8 @@ class ShortClass:
 
 @dataclass(frozen=True)
 class StuckProcess:
-    """A process that could not be sure to finish after the grant, and the classes it could be stuck
-    on.
+    """A process that could not be sure to finish after the grant, and the classes of which it might
+    lack units.
     """
 
     process: int
@@ -86,11 +88,13 @@ class Explanation:
     verdict: AnyVerdict
     why: str
     blockers: tuple[Blocker, ...]
-    #: says what ends the wait; computed when it is read, as it may take many safety checks
+    #: returns the event that ends the wait; computed only when read, since it may take many safety
+    #: checks
     ending: Callable[[], str] = field(compare=False)
     short: tuple[ShortClass, ...] = ()
     stuck: tuple[StuckProcess, ...] = ()
-    #: more is asked for, or claimed, than the pool has: no release ends that
+    #: whether the request or the claim exceeds the capacity of the pool, so that no release ends
+    #: the wait
     is_beyond_pool: bool = False
 
     @cached_property
@@ -113,7 +117,7 @@ class Explanation:
 def explain(
     state: State, parties: Parties, process: int, request: Vector, verdict: BankVerdict
 ) -> Explanation:
-    """Explain `verdict`, given on `request` by `process` (a row of `state`)."""
+    """Explain `verdict`, which is the answer to `request` by `process` (a row of `state`)."""
     if verdict is BankVerdict.WAIT_UNAVAILABLE:
         return _unavailable(state, parties, process, request)
     if verdict is BankVerdict.WAIT_UNSAFE:
@@ -147,9 +151,9 @@ def explain_queue(
     ahead: FirstInTurn | None,
     shares: OwnShare,
 ) -> Explanation:
-    """Explain why a request must wait although its amounts are free and safe.
+    """The reason why a request must wait although its units are free and the grant would be safe.
 
-    `ahead` is the process whose turn it is.
+    ahead: the process whose turn it is.
     """
     if verdict is QueueVerdict.WAIT_SHARE and shares.own is not None:
         return _beyond_limit(asker, measures, shares.use, shares.own)
@@ -201,7 +205,7 @@ def _beyond_limit(
 
 
 def excess(keys: Sequence[str], request: Vector, need: Vector) -> str:
-    """Name the classes with a request beyond Need: `memory: 5 asked, at most 3`."""
+    """The classes in which the request exceeds Need: `memory: 5 asked, at most 3`."""
     return "; ".join(
         f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}"
         for key, r, n in zip(keys, request, need, strict=True)
@@ -238,7 +242,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
 
 
 def _beside_free(measure: UnitWords, wanted: int, free: int, units: int) -> str:
-    """`1 worker (0 of 2 free)`; if amounts round to the same words, the shortage is shown."""
+    """`1 worker (0 of 2 free)`. If both amounts round to the same words, the shortage is shown."""
     looks_equal = measure.number(wanted) == measure.number(free)
     short = f", {measure.number(wanted - free)} short" if looks_equal else ""
     return f"{measure.amount(wanted)} ({measure.part(free, units)} free{short})"
@@ -256,7 +260,9 @@ def _others(parties: Parties, process: int) -> list[HoldingParty]:
 def _beyond_pool(
     verdict: BankVerdict, who: str, wanted: Vector, units: Vector, measures: Sequence[UnitWords]
 ) -> Explanation:
-    """`who` wants more than there is, held units included."""
+    """The explanation for a process, `who`, that wants more than the capacity, counting the units
+    that it holds.
+    """
     beyond = {j: w - u for j, (w, u) in enumerate(zip(wanted, units, strict=True)) if w > u}
     parts = [
         f"{measures[j].amount(wanted[j])}, but the pool has {measures[j].number(units[j])}"
@@ -274,14 +280,15 @@ def _beyond_pool(
 
 
 def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Explanation:
-    """Which processes finish in the state that the grant would make, and which would be stuck for
-    which units?
+    """The processes that finish in the state that the grant would make, and those that would be
+    stuck, with the classes that they lack.
     """
     after = banker.granted(state, process, request)
     order = banker.finishable(after)
     work = banker.work_vectors(after, order)[-1]
     stuck = [i for i in range(len(parties.rows)) if i not in order]
-    # From a safe state the requester is always among the stuck; from a flagged one it may not be.
+    # from a safe state the requester is always among the stuck processes; from a flagged state it
+    # may not be
     first = process if process in stuck else stuck[0]
     others = _others(parties, process)
     units = total(state, others)
@@ -345,7 +352,7 @@ def _stuck(after: State, parties: Parties, row: int, work: Vector) -> StuckProce
 def _blockers(
     holders: Iterable[Party], measures: Sequence[UnitWords], short: Iterable[int]
 ) -> tuple[Blocker, ...]:
-    """The `holders` with units of the classes that are short, for each class the largest holder
+    """The `holders` with units of the classes that have too few, for each class the largest holder
     first.
     """
     found = [
@@ -370,7 +377,7 @@ def _blockers(
 
 
 def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
-    """The classes of each holder together, in the order in which the holders come first."""
+    """The classes of each holder together, in the order in which the holders first occur."""
     found: dict[int, list[Blocker]] = {}
     for blocker in blockers:
         found.setdefault(blocker.process, []).append(blocker)

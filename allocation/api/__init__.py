@@ -1,4 +1,4 @@
-"""The endpoints of pools. `crawlsite.api` hangs them in."""
+"""The endpoints about pools, which `crawlsite.api` includes."""
 
 from allocation.api.banker import banker
 from allocation.api.history import history

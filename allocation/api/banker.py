@@ -1,7 +1,7 @@
 """`/api/v1/banker`: the algorithm's verdict on any state."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from typing import Annotated
 
@@ -40,8 +40,8 @@ def check_banker_state(
 
 
 def _parties(question: SafetyQuestion, state: State) -> Parties:
-    """The processes and classes by the names given, or counted. Raises ValueError if there are too
-    many or too few.
+    """The processes and classes, with the given names or with numbers. Raises ValueError if there
+    are too many or too few names.
     """
     plain = counted(state)
     processes = question.processes or [row.label for row in plain.rows]

@@ -2,8 +2,8 @@
 as it was after any event of it.
 """
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

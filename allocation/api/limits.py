@@ -1,7 +1,7 @@
 """`PATCH /api/v1/pools/{id}` and below: limits, edited while crawls run, and previews of edits."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 import json
 from typing import Annotated
@@ -45,7 +45,7 @@ from allocation.services import (
 )
 from serving.access import AuthenticatedRequest, needs
 
-#: the router of `pools`: an address belongs to one router, whatever its methods
+#: the router in `pools`, since an address belongs to one router, whatever its methods
 __all__ = ["pools"]
 
 
@@ -216,7 +216,9 @@ def _note(
     new: dict[str, int],
     override: Override | None,
 ) -> None:
-    """Write to the audit log: the user, the change, and the reason against the safety check."""
+    """Write to the audit log: the user, the change, and the reason for overriding the safety
+    check.
+    """
     said = f"{action}, an override if unsafe: {override.reason}" if override else action
     message = json.dumps(
         {

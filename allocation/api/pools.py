@@ -1,4 +1,6 @@
-"""`/api/v1/pools`: pools as they stand, and the answer of one as all endpoints give it."""
+"""`/api/v1/pools`: pools in their current state, and the answer about one pool as all endpoints
+give it.
+"""
 
 from typing import Any
 
@@ -25,8 +27,8 @@ from allocation.models import Pool
 from allocation.snapshot import BankView, ProcessRow, ShareRow, WaitRow
 from serving.access import AuthenticatedRequest, needs
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 
 pools = Router()

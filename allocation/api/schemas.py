@@ -1,7 +1,7 @@
 """Requests and answers of the endpoints of pools."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 from typing import Annotated
@@ -20,7 +20,7 @@ Vector = Annotated[list[Units], Field(max_length=MOST_CLASSES)]
 UnitsByClass = Annotated[dict[str, Units], Field(min_length=1, max_length=MOST_CLASSES)]
 ShareId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 ProcessId = Annotated[int, Path(ge=1, le=2**63 - 1)]
-#: PostgreSQL keeps no NUL, and a page shows no control character
+#: PostgreSQL stores no NUL, and a page shows no control character
 NO_CONTROLS = r"^[^\x00-\x1f\x7f]+$"
 Matrix = Annotated[list[Vector], Field(max_length=MOST_PROCESSES)]
 

@@ -1,8 +1,8 @@
 """`POST /api/v1/pools/{id}/what-if`: what would become of a request, tried on a copy of the live
 pool."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from typing import Annotated
 
@@ -107,7 +107,7 @@ def ask_what_if(
 
 
 def _with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> State:
-    """The copy's state with more processes in it.
+    """The state of the copy, with further processes.
 
     HttpError says why there cannot be such a state.
     """

@@ -1,1 +1,1 @@
-"""A pool's past, read from its ledger. Writes nothing but its own checkpoints."""
+"""The past of a pool, read from its ledger. Nothing is written except checkpoints of the ledger."""

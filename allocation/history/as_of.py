@@ -1,4 +1,4 @@
-"""A pool as it was after any event of its ledger."""
+"""The state of a pool after any event of its ledger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from allocation.snapshot import ResourceRow
 
 @dataclass(frozen=True)
 class PastHolder:
-    """A process at that time: holding, waiting, idle or reserved."""
+    """A process at that time, which was holding, waiting, idle or reserved."""
 
     id: int
     label: str
@@ -30,13 +30,15 @@ class PastHolder:
 
     @property
     def cells(self) -> list[tuple[int, int, int]]:
-        """Allocation, Max and Need of each class."""
+        """Allocation, Max and Need for each class."""
         return list(zip(self.allocation, self.maximum, self.need, strict=True))
 
 
 @dataclass(frozen=True)
 class PastWait:
-    """A request that waited then, since the event of that version, and why, as it was said."""
+    """A request that was waiting at that time, since the event of that version, with the reason as
+    it was stated then.
+    """
 
     request: UUID
     process: int
@@ -50,9 +52,7 @@ class PastWait:
 
 @dataclass(frozen=True)
 class EvidenceStep:
-    """One step of the sequence that was recorded: what the process still needed, and the Work it
-    found.
-    """
+    """One step of the recorded sequence: the Need of the process, and the Work available to it."""
 
     process: int
     label: str
@@ -74,20 +74,20 @@ class PastBank:
     resources: tuple[ResourceRow, ...]
     processes: tuple[PastHolder, ...]
     waiting: tuple[PastWait, ...]
-    #: the decision's: after a grant of the state as it is shown, after a wait of the state that the
-    #: grant would have made
+    #: the evidence of the decision: after a grant, for the shown state; after a wait, for the state
+    #: that the grant would have made
     evidence: tuple[EvidenceStep, ...]
     is_safe: bool
     safe_sequence: tuple[int, ...] | None
-    #: labels of the processes that could not be sure to finish, as of then
+    #: labels of the processes that could not be sure to finish at that time
     stuck: tuple[str, ...]
     last: int
 
 
 def bank_as_of(pool_id: int, version: int | None = None) -> PastBank:
-    """Show the pool as of an event, the latest by default.
+    """The pool as of an event, by default the latest.
 
-    Raises UnknownPool, UnknownEvent, LedgerUnreadable.
+    Raises UnknownPool, UnknownEvent or LedgerUnreadable.
     """
     with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()
@@ -136,7 +136,7 @@ def _then(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
 
 
 def _labels(processes: Iterable[int]) -> dict[int, str]:
-    """The processes' names; the ledger outlives the rows it names."""
+    """The names of the processes. The ledger outlives the rows that it names."""
     wanted = [one for one in processes if one]
     names = dict(Process.objects.filter(pk__in=wanted).values_list("pk", "label"))
     return {one: names.get(one, f"process {one}") for one in wanted}

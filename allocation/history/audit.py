@@ -1,4 +1,4 @@
-"""Replay the whole ledger of a pool, judge every decision, and compare the end with the rows."""
+"""Replay the whole ledger of a pool, judge every decision, and compare the result with the rows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from allocation.rules.replay import Breach, LedgerEntry
 
 @dataclass(frozen=True)
 class AuditFinding:
-    """Something that cannot be: a bad event, or (without a version) rows that differ from what the
-    ledger leads to.
+    """An impossible state: a bad event, or (without a version) rows that differ from the result of
+    the ledger.
     """
 
     sentence: str
@@ -39,7 +39,8 @@ class AuditFinding:
 
 @dataclass(frozen=True)
 class PoolAudit:
-    """A pool's whole past: the number of events, how many of them are decisions, and the faults.
+    """A pool's whole past: the number of events, the number of decisions among them, and the
+    faults.
 
     A bad event ends the replay.
     """
@@ -52,7 +53,7 @@ class PoolAudit:
 
 
 def audit_pool(pool_id: int) -> PoolAudit:
-    """Audit a pool as of one moment; it may be at work. Raises UnknownPool."""
+    """Audit a pool as of one moment, even while it is active. Raises UnknownPool."""
     with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
@@ -79,7 +80,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
 
 
 def _check_checkpoint(pool: Pool, entry: LedgerEntry, proof: Proof) -> None:
-    """A stored state to begin a replay from must equal the state of the whole replay."""
+    """Compare a checkpoint, from which a replay may begin, with the state of the whole replay."""
     kept = restored(
         entry.version, LedgerCheckpoint.objects.get(pool=pool, version=entry.version).state
     )
@@ -88,7 +89,7 @@ def _check_checkpoint(pool: Pool, entry: LedgerEntry, proof: Proof) -> None:
 
 
 def _differences(pool: Pool, proof: Proof) -> Iterator[AuditFinding]:
-    """The rows that differ from those after the last event."""
+    """The rows that differ from the state after the last event."""
     bank = proof.bank
     yield from _compare("the pool's version", pool.version, bank.version)
     yield from _compare("the capacity", tuple(pool.capacity), bank.capacity)
@@ -126,7 +127,7 @@ def _compare(what: str, recorded: object, found: object) -> Iterator[AuditFindin
 
 
 def _open_grants(pool: Pool) -> dict[int, Vector]:
-    """The units that each process holds, by its grants alone."""
+    """The units that each process holds, according to its grants alone."""
     held: dict[int, Vector] = {}
     for process, remaining in Grant.objects.filter(
         process__pool=pool, released_at=None

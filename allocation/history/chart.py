@@ -1,5 +1,5 @@
-"""How full a pool was over time, and how many waited, sampled from the ledger, and what was used of
-it by minute: in the database.
+"""The fullness of a pool over time and the number of waiting requests, sampled from the ledger, and
+the use of its units by minute. All of this is computed in the database.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from allocation.isolation import repeatable_read
 from allocation.models import ResourceClass
 from allocation.wording import UnitWords
 
-#: how many seconds may be looked back on
+#: by name, the seconds that a chart covers
 SPANS: dict[str, float | None] = {"hour": 3600.0, "day": 86400.0, "all": None}
 SAMPLES = 60
 
-#: The last event up to the end of each interval, and how many requests waited then: from the last
-#: count before that, and the events between them.
+#: The last event up to the end of each interval, and the number of requests waiting then: the last
+#: count before it, and the changes by later events.
 SAMPLED = f"""
 WITH span AS (
     SELECT greatest(clock_timestamp() - make_interval(secs => %(seconds)s::float8),
@@ -59,7 +59,7 @@ SELECT sample.at, event.available_after, coalesce(counted.waiting, 0) + since.ch
    AND event.version = coalesce(since.version, counted.version)
  ORDER BY sample.number
 """  # noqa: S608  # constants
-#: samples, then their sum of each class, of the minutes that each interval touches
+#: the number of samples, and their sum for each class, over the minutes of each interval
 USED = """
 SELECT number, sum(samples), {sums}
   FROM generate_series(1, %(samples)s) AS number
@@ -73,8 +73,9 @@ WIDTH, HEIGHT = 240, 40
 
 @dataclass(frozen=True)
 class UtilisationSample:
-    """The end of one interval: when, the percentage of each class that processes held then and that
-    they used on average in it (None if not measured), and how many requests waited.
+    """The end of one interval: its time, for each class the percentage that processes held then and
+    the mean percentage that they used in the interval (None if not measured), and the number of
+    waiting requests.
     """
 
     at: datetime
@@ -85,7 +86,7 @@ class UtilisationSample:
 
 @dataclass(frozen=True)
 class ChartLine:
-    """One line: its points in a field of 240 by 40, and what it comes to."""
+    """One line: its points in a field of 240 by 40, and its latest value."""
 
     points: str
     first: int
@@ -96,17 +97,17 @@ class ChartLine:
 @dataclass(frozen=True)
 class ResourceLines:
     name: str
-    #: where the numbers of its lines are among those of a sample, as the page's script reads it
+    #: the places of its lines' numbers within a sample, as the page's script reads them
     columns: str
     reserved: ChartLine
-    #: None: not measured in any interval
+    #: None if not measured in any interval
     used: ChartLine | None
 
 
 @dataclass(frozen=True)
 class UtilisationChart:
     names: tuple[str, ...]
-    #: the lines' points as numbers, the oldest first
+    #: the points of the lines as numbers, the oldest first
     samples: tuple[UtilisationSample, ...]
     classes: tuple[ResourceLines, ...]
     waiting: ChartLine
@@ -127,7 +128,7 @@ class UtilisationChart:
 
 
 def chart_of(pool: int, span: str) -> UtilisationChart:
-    """Sample a pool's past. `span` is one of SPANS."""
+    """The samples of a pool's past. `span`: one of SPANS."""
     with repeatable_read(), connection.cursor() as cursor:
         cursor.execute(SAMPLED, {"pool": pool, "seconds": SPANS[span], "samples": SAMPLES})
         rows = cursor.fetchall()
@@ -192,14 +193,14 @@ def _percent(available: list[int], capacity: list[int], classes: int) -> tuple[i
 
 
 def _use_percent(units: float | None, capacity: int) -> int | None:
-    """Rounded up, so that little shows."""
+    """The percentage, rounded up, so that even a small use is visible."""
     if units is None:
         return None
     return ceil(100 * units / capacity) if capacity else 0
 
 
 def _padded(values: list[int], length: int) -> list[int]:
-    """A class that was added later had nothing before."""
+    """The values, with 0 for classes that were added later."""
     return [*values, *[0] * (length - len(values))]
 
 
@@ -216,7 +217,7 @@ def _lines(
 
 
 def _line(values: Sequence[int | None], top: int | None = None) -> ChartLine:
-    """The line of the intervals with a value; there is one at least."""
+    """The line through the intervals with a value, of which there is at least one."""
     known = [value for value in values if value is not None]
     height = max(top or max(known), 1)
     step = WIDTH / (len(values) - 1)

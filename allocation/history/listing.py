@@ -1,4 +1,4 @@
-"""The ledger in pages, and the way from one event to the next."""
+"""The ledger in pages, and the links from one event to the next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from serving.paging import cut
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events: of one process, of one kind; 0 and empty mean all."""
+    """The events to be listed: of one process, or of one kind; 0 and empty mean all."""
 
     process: int = 0
     kind: str = ""
@@ -30,7 +30,7 @@ class EventFilter:
 
 @dataclass(frozen=True)
 class EventNeighbours:
-    """The versions to continue to, among the events that match the filters; None if there is
+    """The versions of the next and the previous event that match the filters; None if there is
     none.
     """
 
@@ -41,7 +41,7 @@ class EventNeighbours:
 
 
 def ways_from(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
-    """The neighbours of the event of that version. One query."""
+    """The neighbours of the event of that version. Takes one query."""
     versions = filters.of(pool).values("version")
     return EventNeighbours(
         *_first_of_each(
@@ -57,7 +57,7 @@ def ways_from(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
 def next_of_kinds(
     pool: int, version: int, process: int, kinds: Sequence[str]
 ) -> dict[str, int | None]:
-    """The version of the next event of each kind; 0 for all processes. One query."""
+    """The version of the next event of each kind. process: 0 for all. Takes one query."""
     found = [
         EventFilter(process, kind).of(pool).filter(version__gt=version).order_by("version")
         for kind in kinds
@@ -76,8 +76,8 @@ def _first_of_each(pool: int, *found: QuerySet[Any]) -> tuple[int | None, ...]:
 def list_events(
     pool: int, filters: EventFilter, *, before: int | None = None, limit: int
 ) -> tuple[list[Event], int | None]:
-    """A page of the ledger, the newest first, and the version before which to continue; None at the
-    end.
+    """A page of the ledger, the newest event first, and the version before which to continue; None
+    at the end.
     """
     found = filters.of(pool).select_related("process").order_by("-version")
     if before is not None:
@@ -86,12 +86,14 @@ def list_events(
 
 
 def processes_of(pool: int, *, most: int = 500) -> list[tuple[int, str]]:
-    """The processes that events can be chosen by, the newest first."""
+    """The processes by which events can be filtered, the newest first."""
     return list(Process.objects.filter(pool=pool).order_by("-pk").values_list("pk", "label")[:most])
 
 
 def recent_events(pool: int, *, process: int | None = None, most: int = 50) -> list[EventRow]:
-    """The latest entries of a pool's ledger, or those about one process of it; the newest first."""
+    """The latest events of a pool's ledger, or those about one of its processes; the newest
+    first.
+    """
     found = Event.objects.filter(pool=pool).select_related("process").order_by("-version")
     if process is not None:
         found = found.filter(process=process)
@@ -109,7 +111,7 @@ def _event_row(event: Event, measures: list[UnitWords]) -> EventRow:
         what=kind.label.partition(" (")[0],
         process=event.process_id,
         label=event.process.label if event.process else "",
-        # Events from before a class was added are shorter.
+        # amounts in events from before a class was added are shorter
         amounts=tuple(
             measure.amount(units)
             for measure, units in zip(measures, event.amounts, strict=False)

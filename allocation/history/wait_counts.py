@@ -1,5 +1,5 @@
-"""How many requests of a pool waited: counted at every hundredth event, so that the number at any
-time needs only the nearest count and a few events after it, however long the ledger.
+"""The number of waiting requests of a pool. It is stored at every hundredth event, so the number at
+any time follows from the nearest stored one and a few events after it, however long the ledger is.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from django.db import connection
 from allocation.models import Pool, WaitCount
 
 EVERY = 100
-#: events that one statement reads
+#: the number of events that one statement reads
 CHUNK = 50_000
-#: By how much an event changes the number of requests that wait. Only one that ends a wait lowers
-#: it: a request that was granted at once never waited.
+#: The change of the number of waiting requests by an event. Only an event that ends a wait lowers
+#: it, since a request that was granted at once never waited.
 CHANGE = """
 CASE WHEN event.kind = 'waiting' THEN 1
      WHEN event.kind IN ('granted', 'cancelled', 'expired')
@@ -40,7 +40,7 @@ SELECT %(pool)s, version, at, waiting
 
 
 def keep_wait_counts() -> int:
-    """Store the counts that have become due since the last call, and return how many; needs no
+    """Store the counts that have become due since the last call. Return their number. This needs no
     lock, since events never change.
     """
     return sum(_keep(pool, version) for pool, version in Pool.objects.values_list("pk", "version"))

@@ -1,4 +1,4 @@
-"""The rows of pools. Every write to them goes through `allocation.services`."""
+"""The tables of pools. All writes to them go through `allocation.services`."""
 
 from allocation.models.bank import Policy, Pool, Process, ProcessState, ResourceClass, Share
 from allocation.models.dealings import Grant, Release, Request, RequestKind, RequestState

@@ -1,7 +1,7 @@
 """Pools, their resource classes and their processes: Available, Max and Allocation.
 
-Amounts are arrays in the order of the pool's classes: read whole for every decision, one row a
-process.
+Amounts are arrays in the order of the pool's classes, with one row for each process, since every
+decision reads all of them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Policy(models.TextChoices):
 class Pool(models.Model):
     """Resource classes and the free units of each.
 
-    Its row is the lock for every decision, and has everything that a decision reads of the whole
-    pool.
+    The row of a pool is the lock for every decision, and has all facts about the whole pool that a
+    decision reads.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -78,7 +78,7 @@ class Pool(models.Model):
 class ResourceClass(models.Model):
     """One kind of unit in a pool.
 
-    Its capacity stands in `Pool.capacity[ordinal]` and nowhere else.
+    The capacity of a class is in `Pool.capacity[ordinal]` and nowhere else.
     """
 
     pool = models.ForeignKey(Pool, models.PROTECT, db_index=False, related_name="classes")
@@ -105,8 +105,8 @@ class ResourceClass(models.Model):
 class Share(models.Model):
     """The share of a group of processes in a pool: a reserve and a limit by class.
 
-    The pool knows the group by an opaque `ref`. Written under the pool's lock, as decisions read it
-    there; `allocation.rules.shares` says what the numbers mean.
+    The pool knows the group by an opaque `ref`. A share is written under the pool's lock, since
+    decisions read it under this lock. `allocation.rules.shares` defines the meaning of the numbers.
     """
 
     pool = models.ForeignKey(Pool, models.PROTECT, db_index=False, related_name="shares")
@@ -137,28 +137,28 @@ class Share(models.Model):
 
 
 class ProcessState(models.TextChoices):
-    """Whether a process may still ask.
+    """Whether a process may still make requests.
 
-    Its activity at the moment follows from its grants and requests.
+    Its current activity follows from its grants and requests.
     """
 
     ACTIVE = "active"
     FINISHED = "finished"
 
 
-#: registered, without a shift, and nothing asked
+#: registered, without a shift and without a request
 IS_IDLE = Q(state=ProcessState.ACTIVE, lease_until=None, is_waiting=False)
 
 
 class Process(models.Model):
-    """One process in the pool: its claim (Max), what it holds (Allocation), and the lease of its
-    shift.
+    """One process in the pool: its claim (Max), the units that it holds (Allocation), and the lease
+    of its shift.
 
-    A shift is known by `epoch`: it rises when a start is granted and when a lease is reaped, and
-    writes with an older one are refused. `lease_until` is empty when no shift is alive. Only
-    take_lease and renew_lease touch this row without the pool's lock, and only the columns of the
-    lease. `kept_until` is set while an operator's pause keeps the units of a shift that has ended:
-    a reservation, and in the pool's reckoning a process that does not finish.
+    A shift is identified by its `epoch`. The epoch rises when a start is granted and when a lease
+    is reaped, and writes with an older epoch are refused. `lease_until` is empty when no shift is
+    alive. Only take_lease and renew_lease touch this row without the pool's lock, and only the
+    columns of the lease. `kept_until` is set while an operator's pause keeps the units of an ended
+    shift. This is a reservation, and the pool does not assume that such a process finishes.
     """
 
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="processes")
@@ -226,8 +226,8 @@ class Process(models.Model):
                 condition=Q(kept_until__isnull=False),
             ),
             models.Index(fields=["run_ref"], name="process_run_ref"),
-            # the scheduler's work is found among these alone, whatever the number of waiting and
-            # finished processes
+            # this index lets the scheduler find its work however many processes wait or have
+            # finished
             models.Index(fields=["id"], name="process_idle", condition=IS_IDLE),
         ]
         verbose_name_plural = "processes"

@@ -1,4 +1,4 @@
-"""Dealings between a process and its pool: requests, grants, releases."""
+"""Transactions between a process and its pool: requests, grants and releases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allocation.models.bank import Pool, Process
 
 
 class RequestKind(models.TextChoices):
-    """The kind of a request, which decides how it may wait."""
+    """The kind of a request, which decides whether and how it may wait."""
 
     START = "start", "start: all that a work session needs at least; asked when nothing is held"
     GROWTH = "growth", "growth: more of something useful; never blocks the work session"
@@ -31,11 +31,11 @@ class RequestState(models.TextChoices):
 
 
 class Request(models.Model):
-    """One request. Its UUID, chosen by the asker, makes it safe to send again."""
+    """One request. Its UUID, which the requester chooses, makes it safe to send again."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    # The process names its pool, and the grant's request its process: to have the server check them
-    # again costs an eighth.
+    # the process names its pool, and the grant's request its process, so the server need not check
+    # these references again, which would cost an eighth
     pool = models.ForeignKey(
         Pool, models.PROTECT, db_constraint=False, db_index=False, related_name="requests"
     )
@@ -92,9 +92,9 @@ class Request(models.Model):
 
 
 class Grant(models.Model):
-    """Units handed to a process.
+    """Units that were granted to a process.
 
-    Its id is the fencing token; `remaining` is the part that is not released yet.
+    The id of the grant is the fencing token. `remaining` is the part that is not released yet.
     """
 
     request = models.OneToOneField(Request, models.PROTECT, related_name="grant")
@@ -131,7 +131,7 @@ class Grant(models.Model):
 
 
 class Release(models.Model):
-    """A release that was made. Its UUID, chosen by the releaser, makes it safe to send again."""
+    """A release. Its UUID, which the releaser chooses, makes it safe to send again."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     process = models.ForeignKey(Process, models.PROTECT, related_name="releases")

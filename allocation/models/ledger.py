@@ -1,5 +1,5 @@
-"""The append-only record of what a pool did, what it asks its owner to do, and two views for
-people and checks.
+"""The append-only record of a pool's actions, its messages to its owner, and two views for people
+and checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from allocation.models.bank import Pool, Process, Share
 
 
 class EventKind(models.TextChoices):
-    """Kinds of events; the words in brackets explain `amounts`."""
+    """Kinds of events. The words in brackets explain `amounts`."""
 
     CREATED = "created", "pool created (its capacity)"
     REGISTERED = "registered", "process registered (its claim)"
@@ -42,21 +42,21 @@ class EventKind(models.TextChoices):
     SHARE_LIMITED = "share_limited", "limit of a share changed (the new limit)"
 
 
-#: looked for by kind: frequent events are found quickly, and rare ones by an index that hardly ever
-#: grows
+#: kinds by which the ledger is often searched. Frequent events are found quickly anyway, and rare
+#: ones by an index that hardly ever grows
 OFTEN = (EventKind.GRANTED, EventKind.WAITING, EventKind.RELEASED, EventKind.CANCELLED)
 RARE_KINDS = tuple(kind for kind in EventKind if kind not in OFTEN)
-#: events whose amounts are the pool's capacity from then on
+#: events whose amounts become the pool's capacity
 CAPACITY_KINDS = (EventKind.CREATED, EventKind.CAPACITY_SET, EventKind.CLASS_ADDED)
 
 
 class Event(models.Model):
-    """One thing that happened in a pool. A trigger refuses to change or delete it.
+    """An event in a pool. A trigger prevents its change and deletion.
 
-    Together with the amounts, Available before and after let the whole history be replayed.
-    `sequence` holds the ids of the processes that can finish, in order; a
-    grant by early exit ends at the requester. The ledger outlives the rows it names, so nothing
-    here is a constrained reference.
+    From the amounts, and from Available before and after, the whole history can be replayed.
+    `sequence` holds the ids of the processes that can finish, in order; a grant by early exit ends
+    at the requester. The ledger outlives the rows that it names, so no reference here is
+    constrained.
     """
 
     pool = models.ForeignKey(
@@ -118,9 +118,9 @@ class Event(models.Model):
 
 
 class LedgerCheckpoint(models.Model):
-    """A pool as the ledger leads to it at a version: where a replay may begin.
+    """The state of a pool at a version, according to the ledger. A replay may begin with it.
 
-    It can be thrown away and made again.
+    A checkpoint can be deleted and made again.
     """
 
     pool = models.ForeignKey(Pool, models.CASCADE, db_index=False, related_name="checkpoints")
@@ -137,9 +137,9 @@ class LedgerCheckpoint(models.Model):
 
 
 class WaitCount(models.Model):
-    """How many requests of a pool waited after an event, for charts of its past.
+    """The number of waiting requests of a pool after an event, for charts of its past.
 
-    It can be thrown away and made again.
+    A count can be deleted and made again.
     """
 
     pool = models.ForeignKey(Pool, models.CASCADE, db_index=False, related_name="wait_counts")
@@ -187,7 +187,7 @@ class OutboxKind(models.TextChoices):
 
 
 class Outbox(models.Model):
-    """A message written in the same transaction as its cause; delivered at least once."""
+    """A message written in the same transaction as its cause. It is delivered at least once."""
 
     kind = models.CharField(max_length=10, choices=OutboxKind)
     pool = models.ForeignKey(
@@ -216,7 +216,7 @@ class Outbox(models.Model):
 
 
 class MatrixCell(models.Model):
-    """One cell of Max, Allocation and Need: a process and a class. A view."""
+    """One cell of Max, Allocation and Need, for a process and a class. A view."""
 
     id = models.CharField(primary_key=True, max_length=40)
     pool = models.ForeignKey(Pool, models.DO_NOTHING, related_name="+")
@@ -242,10 +242,10 @@ class MatrixCell(models.Model):
 class Conservation(models.Model):
     """The units of a class that are missing.
 
-    A view whose two last columns are all zero, or units leaked. One row a class.
+    A view with one row for each class. Unless units leaked, its last two columns are all zero.
 
-    difference: capacity - available - what processes hold. ungranted: what processes hold - what
-    open grants say.
+    difference: capacity - available - the units that processes hold. ungranted: the units that
+    processes hold - the units of open grants.
     """
 
     id = models.CharField(primary_key=True, max_length=40)

@@ -1,1 +1,1 @@
-"""The Banker's algorithm and what follows from it, as rules without a database."""
+"""The Banker's algorithm and rules derived from it, without a database."""

@@ -5,8 +5,8 @@ Pure: numbers in, a verdict out.
 The Banker's algorithm (Dijkstra, EWD 108 and 623; SEEDS A2-A6), with the early exit of Habermann
 (CACM 12(7), 1969; SEEDS P6): once the state before a request is known to be safe, the state after
 it is safe exactly if the requester can finish. Proof: let D be the processes that finish before the
-requester does. Work then holds all that the old state had free plus what D and the requester held,
-so the others can follow in their old safe order.
+requester. Then Work includes all free units of the old state and all units that D and the requester
+held, so the others can follow in their old safe order.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class BankVerdict(Enum):
 
 @dataclass(frozen=True)
 class State:
-    """n processes and m classes.
+    """A state of n processes and m classes.
 
-    Raises ValueError if a shape or a bound is broken, or if a number is not an int.
+    Raises ValueError if a shape or a bound is violated, or if a number is not an int.
     """
 
     #: length m
     available: Vector
-    #: n x m, one row a process
+    #: n x m, with a row for each process
     maximum: Matrix
     #: n x m; 0 <= allocation <= maximum
     allocation: Matrix
@@ -95,7 +95,9 @@ class State:
     def of_checked(
         cls, available: Vector, maximum: Matrix, allocation: Matrix, need: Matrix
     ) -> State:
-        """Build a State of numbers that other States have checked; need: maximum - allocation."""
+        """Build a State from numbers that other States have already checked. need: maximum -
+        allocation.
+        """
         state = object.__new__(cls)
         state.__dict__.update(
             available=available, maximum=maximum, allocation=allocation, need=need
@@ -104,22 +106,22 @@ class State:
 
     @cached_property
     def need(self) -> Matrix:
-        """The units that each process may still ask for: maximum - allocation."""
+        """The units that each process may still request: maximum - allocation."""
         return tuple(
             minus(most, held) for most, held in zip(self.maximum, self.allocation, strict=True)
         )
 
     @cached_property
     def columns(self) -> safety.Columns | None:
-        """Need and Allocation as arrays, where the full check is faster on those."""
+        """Need and Allocation as arrays, if the full check is faster on arrays."""
         return safety.columns(self.available, self.need, self.allocation)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict with its evidence: processes that can finish, in an order in which they can.
+    """A verdict with its evidence: processes that can finish, in an order in which they can finish.
 
-    For a grant by early exit the order ends at the requester; after WAIT_UNSAFE the missing
+    For a grant by early exit the order ends with the requester. After WAIT_UNSAFE the missing
     processes would be stuck.
     """
 
@@ -130,8 +132,8 @@ class Decision:
 def find_safe_sequence(state: State) -> list[int] | None:
     """Return an order in which every process can finish, or None if the state is unsafe.
 
-    Equal states give equal answers; small ones are searched by repeated passes in row order. At
-    most O(n m log n) beside 16 rounds of O(n m): see `allocation.rules.safety`.
+    Equal states give equal answers. Small states are searched by repeated passes in row order.
+    Takes at most O(n m log n) besides 16 rounds of O(n m): see `allocation.rules.safety`.
     """
     order = finishable(state)
     return order if len(order) == len(state.maximum) else None
@@ -140,13 +142,13 @@ def find_safe_sequence(state: State) -> list[int] | None:
 def decide(
     state: State, process: int, request: Sequence[int], *, state_is_safe: bool = True
 ) -> BankVerdict:
-    """Say whether `process` (a row of `state`) may have `request` now (SEEDS A3).
+    """Return whether `process` (a row of `state`) may have `request` now (SEEDS A3).
 
     The state is never changed.
 
-    `state_is_safe`: the state before the request is safe. Pass False otherwise: then a request is
-    granted if the full check passes afterwards, or if the process can finish from what is free
-    alone. Raises RequestExceedsNeed if the process did not declare that much.
+    state_is_safe: whether the state before the request is safe. If not, a request is granted if the
+    full check passes afterwards, or if the process can finish with the free units alone. Raises
+    RequestExceedsNeed if the process did not declare that much.
     """
     return examine(state, process, request, state_is_safe=state_is_safe).verdict
 
@@ -159,9 +161,10 @@ def examine(
     state_is_safe: bool = True,
     search: Callable[[State], Sequence[int]] | None = None,
 ) -> Decision:
-    """Decide as `decide` does and keep the evidence.
+    """Decide as `decide` does, and keep the evidence.
 
-    search: who can finish, of all processes and to the end; None: up to the requester.
+    search: finds, among all processes, those that can finish; None to search only up to the
+    requester.
     """
     if not 0 <= process < len(state.maximum):
         raise IndexError(f"there is no process {process} among {len(state.maximum)}")
@@ -178,15 +181,15 @@ def examine(
         order = list(search(after))
         is_enough = len(order) == len(after.maximum)
         return Decision(BankVerdict.GRANT if is_enough else BankVerdict.WAIT_UNSAFE, tuple(order))
-    # From an unsafe state the early exit would be wrong: about a fifth of random cases.
+    # from an unsafe state the early exit would be wrong, in about a fifth of random cases
     order = finishable(after, until=process if state_is_safe else None)
     enough = process in order if state_is_safe else len(order) == len(after.maximum)
     return Decision(BankVerdict.GRANT if enough else BankVerdict.WAIT_UNSAFE, tuple(order))
 
 
 def finishable(state: State, *, until: int | None = None) -> list[int]:
-    """Return the processes that can finish, in the order found; stop as soon as `until` is among
-    them.
+    """Return the processes that can finish, in the order in which they are found. Stop as soon as
+    `until` is among them.
     """
     if state.columns is None:
         return safety.by_passes(state.available, state.need, state.allocation, until)
@@ -194,11 +197,10 @@ def finishable(state: State, *, until: int | None = None) -> list[int]:
 
 
 def work_vectors(state: State, sequence: Iterable[int]) -> list[Vector]:
-    """Return the Work that each process of `sequence` finds, and lastly what is free when all of
-    them have finished.
+    """Return the Work available to each process of `sequence`, and finally the units that are free
+    when all of them have finished.
 
-    Raises ValueError if one of them needs more than the Work it finds: then the sequence proves
-    nothing.
+    Raises ValueError if one of them needs more than this Work, so that the sequence proves nothing.
     """
     work = [state.available]
     for i in sequence:
@@ -211,12 +213,12 @@ def work_vectors(state: State, sequence: Iterable[int]) -> list[Vector]:
 def granted(state: State, process: int, request: Vector) -> State:
     """Return the state in which `process` also holds `request` (SEEDS A3, step 3).
 
-    Raises ValueError if it may not.
+    Raises ValueError if the process may not hold it.
     """
     if not fits(request, state.available) or not fits(request, state.need[process]):
         raise ValueError(f"{request} is more than process {process} needs or than there is")
-    # One row changes, and the numbers stay valid: to check and convert all of them again would cost
-    # more than the search.
+    # only one row changes, and the numbers stay valid: checking and converting all of them again
+    # would take longer than the search
     after = copy(state)
     held, need = list(state.allocation), list(state.need)
     held[process], need[process] = plus(held[process], request), minus(need[process], request)
@@ -229,7 +231,7 @@ def granted(state: State, process: int, request: Vector) -> State:
 
 
 def joined(state: State, maximum: Vector, allocation: Vector) -> State:
-    """Return the state with one more process, as its last row. Raises ValueError as State does."""
+    """Return the state with one more process, as its last row. Raises the ValueErrors of State."""
     one, after = State(state.available, (maximum,), (allocation,)), copy(state)
     after.__dict__.pop("columns", None)
     after.__dict__.update(
@@ -249,7 +251,7 @@ def minus(a: Vector, b: Vector) -> Vector:
 def _matrix(name: str, rows: Iterable[Iterable[int]], *, length: int) -> Matrix:
     """The rows as tuples.
 
-    They are checked all at once: row by row, that took longer than the search for a hundred
+    All are checked at once, since checking row by row took longer than the search for a hundred
     holders.
     """
     matrix = tuple(map(tuple, rows))
@@ -270,12 +272,12 @@ def _vector(name: str, values: Iterable[int], *, length: int | None) -> Vector:
 
 
 def _are_whole(numbers: Sequence[int]) -> bool:
-    """Whether all are of type int, which bool is not, and none is negative."""
+    """Whether all are of type int (which bool is not) and none is negative."""
     return set(map(type, numbers)) <= {int} and min(numbers, default=0) >= 0
 
 
 def _plain(values: Any) -> Any:
-    """Arrays and sequences as tuples, numbers as they are."""
+    """Arrays and sequences as tuples; numbers unchanged."""
     if hasattr(values, "tolist"):
         values = values.tolist()
     return tuple(_plain(value) for value in values) if isinstance(values, Sequence) else values

@@ -1,12 +1,13 @@
-"""Estimate when waiters will be served, with the assumptions of the estimate.
+"""Estimates of the times when waiting processes will be served, with their assumptions.
 
 Pure: the caller passes times.
 
-The pool is simulated. Each holder releases everything when its time is over: the end of its
-reservation, or the time that its shifts usually take. Of those who wait, in turn, each is granted
-as soon as it may be, and holds for its usual time as well. The order in which the holders finish is
-a safe sequence wherever each can finish by then; a holder of whom no time is known is never counted
-upon. So an estimate is no promise, and is never told without what it assumes.
+The pool is simulated. Each holder releases everything when its time is over: at the end of its
+reservation, or after the usual time of its shifts. Each waiting process, in turn, is granted its
+request as soon as possible, and holds the units for its usual time as well. The order in which the
+holders finish is a safe sequence if each can finish by then. A holder without a known time is
+assumed to release nothing. So an estimate is no promise, and is never shown without its
+assumptions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
 from allocation.wording import some
 
-#: the number of waiters with an estimate, and of simulated steps: a page must not wait for it
+#: the most waiting processes with an estimate, and the most simulated steps, since a page waits for
+#: this
 WAITERS_AT_MOST, STEPS_AT_MOST = 20, 60
 
 
@@ -28,7 +30,7 @@ WAITERS_AT_MOST, STEPS_AT_MOST = 20, 60
 class HoldingTerm:
     #: seconds
     left: float
-    #: seconds of a usual shift; None if a reservation holds the units, and ends after `left`
+    #: the seconds of a usual shift; None if a reservation holds the units, which ends after `left`
     usual: float | None = None
 
 
@@ -38,9 +40,9 @@ class HoldingProcess:
     label: str
     maximum: Vector
     allocation: Vector
-    #: None if it has never finished a shift, so that nothing is known
+    #: None if the process has never finished a shift, so that nothing is known
     term: HoldingTerm | None = None
-    #: whether it waits in line and holds units only while requests are played forward
+    #: whether it waits in line, and holds units only in the simulation
     is_ahead: bool = False
     share: int | None = None
 
@@ -59,25 +61,25 @@ class WaitingRequest:
     label: str
     maximum: Vector
     amounts: Vector
-    #: seconds that its process holds for once it is served, if known
+    #: the seconds for which its process holds units once it is served, if known
     usual: float | None = None
-    #: the units that must stay free beside it, if some are reserved for urgent work
+    #: the units that must stay free besides its request, if some are reserved for urgent work
     leaves: Vector = ()
-    #: how many are before it in line, if those are more than stand before it here
+    #: the number of processes before it in line, if there are more than before it here
     ahead: int = 0
     share: int | None = None
 
 
 @dataclass(frozen=True)
 class Estimate:
-    #: None where it is unknown
+    #: None if it is unknown
     seconds: float | None
     #: the estimate with its assumptions, or the reason why there is none
     sentence: str
 
     @property
     def when(self) -> str:
-        """`About 40 s`, without what it assumes."""
+        """`About 40 s`, without the assumptions."""
         return "No estimate yet" if self.seconds is None else _when(self.seconds)
 
 
@@ -90,13 +92,13 @@ def estimate_starts(
     keeps_turn: int | None = None,
     limits: Mapping[int, Vector] | None = None,
 ) -> list[Estimate]:
-    """An estimate for each of `waiters`, who stand in the order of their turns.
+    """An estimate for each of `waiters`, which are in the order of their turns.
 
     A process may hold and wait.
 
-    keeps_turn: the process whose request has been passed so often that no process that holds
-    nothing may pass it again.
-    limits: what those of a share may claim at most while they hold something.
+    keeps_turn: the process whose request has been bypassed so often that no process without units
+    may bypass it again. limits: by share, the most that its processes with units may claim
+    together.
     """
     forecast = _BankForecast(available, tenants, is_naive=is_naive, limits=limits or {})
     served = forecast.serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
@@ -127,7 +129,7 @@ def is_served_without(
     limits: Mapping[int, Vector] | None = None,
 ) -> bool:
     """Whether the last of `waiters` would be granted at once if the holders in `gone` gave
-    everything back: those before it in turn are served first.
+    everything back. Earlier waiters are served first.
     """
     asking = [one for one in waiters[:-1] if one.process not in gone] + [waiters[-1]]
     given = [tenant.allocation for tenant in tenants if tenant.id in gone]
@@ -141,7 +143,7 @@ def is_served_without(
 
 
 class _BankForecast:
-    """The pool played forward from now; `clock` counts seconds."""
+    """A simulation of the pool from now on. `clock` counts seconds."""
 
     def __init__(
         self,
@@ -166,8 +168,8 @@ class _BankForecast:
         keeps_turn: int | None,
         steps: int = STEPS_AT_MOST,
     ) -> dict[int, tuple[float, list[HoldingProcess], int]]:
-        """For each that is served: the time, the releases before it, and the number of earlier
-        waiters served before.
+        """For each waiter that is served: the time, the releases before it, and the number of
+        earlier waiters served before it.
         """
         served: dict[int, tuple[float, list[HoldingProcess], int]] = {}
         left = list(waiters)
@@ -204,8 +206,8 @@ class _BankForecast:
         ]
         own = self.holders.get(waiter.process)
         held = own.allocation if own else (0,) * len(self.available)
-        # The pool's numbers were checked when it was read: to check them again each time would take
-        # longer than the search.
+        # the pool's numbers were checked when they were read; checking them again in each step
+        # would take longer than the search
         state = State.of_checked(
             self.available,
             (waiter.maximum, *(tenant.maximum for tenant in rows)),
@@ -276,8 +278,8 @@ def _sentence(
 def _holders_of_missing(
     waiter: WaitingRequest, available: Vector, tenants: Sequence[HoldingProcess]
 ) -> list[HoldingProcess]:
-    """The holders of units of the classes that fall short; where none does, and the grant is only
-    not safe yet, any may be the one that makes it so.
+    """The holders of units of the classes that have too few. If there is no such class, and the
+    grant is only not safe yet, any holder, since each may be the one that makes it safe.
     """
     short = [
         j
@@ -344,7 +346,7 @@ def _when(seconds: float) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Coarse on purpose: tens of seconds, then minutes, then hours."""
+    """A span of time, deliberately coarse: tens of seconds, then minutes, then hours."""
     if seconds < 10:
         return f"{max(1, ceil(seconds))} s"
     if seconds < 95:

@@ -35,7 +35,7 @@ LIFT = timedelta(minutes=1)
 
 
 class QueueVerdict(Enum):
-    """The answer to a request that the banker would grant, but fairness does not yet."""
+    """The answer to a request that the banker would grant, but the rules of turns do not yet."""
 
     WAIT_TURN = "wait_turn"
     WAIT_RESERVED = "wait_reserved"
@@ -59,10 +59,10 @@ class QueuedRequest:
     amounts: Vector
     holds: bool
     priority: int = 0
-    #: Max of its process, and the most that its share has room for; None if no limit binds it
+    #: the Max of its process, and the most that its share has left; None if no limit binds it
     claim: Vector = ()
     room: Vector | None = None
-    #: the units that the other shares have set aside; empty for none
+    #: the units that other shares have reserved; empty if there are none
     set_aside: Vector = ()
 
     @classmethod
@@ -84,16 +84,16 @@ class QueuedRequest:
 
     @property
     def lift(self) -> timedelta:
-        """How much earlier than its arrival its turn is.
+        """The time by which its turn precedes its arrival.
 
-        Holders need none: nothing keeps them back.
+        Holders need none, since nothing keeps them waiting.
         """
         return timedelta(0) if self.holds else LIFT * self.priority
 
 
 @dataclass(frozen=True)
 class TurnRules:
-    """A pool's rules for turns: its bypass limit, and the units of each class that are left to
+    """A pool's rules of turns: its bypass limit, and the units of each class that are reserved for
     urgent starts.
     """
 
@@ -105,9 +105,9 @@ class TurnRules:
 def refusal(
     rules: TurnRules, asker: QueuedRequest, available: Vector, *, passed: int | None
 ) -> QueueVerdict | None:
-    """The reason why `asker` may not be granted free and safe units, if any.
+    """The reason why `asker` may not be granted free and safe units, if there is one.
 
-    passed: how often the first of those ahead of it in turn has been passed already; None if there
+    passed: how often the first process ahead of it in turn has been bypassed already; None if there
     is none.
     """
     if asker.holds:
@@ -122,7 +122,7 @@ def refusal(
 
 
 def kept_back(rules: TurnRules, asker: QueuedRequest) -> Vector:
-    """The units that must stay free beside a request of a process that holds nothing."""
+    """The units that must stay free besides a request of a process that holds nothing."""
     none = (0,) * len(rules.capacity)
     if asker.holds:
         return none

@@ -1,5 +1,5 @@
-"""Judge every decision of a ledger while it is replayed: was it right, and does its evidence prove
-it? Pure.
+"""Judge every decision of a ledger while it is replayed: whether it was right, and whether its
+evidence proves it. Pure.
 """
 
 from __future__ import annotations
@@ -10,24 +10,25 @@ from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, Vector, fits, minus, plus
 from allocation.rules.replay import Breach, LedgerEntry, LedgerReplay
 
-#: the state is safe when such an event has happened, or it must not happen
+#: after these events the state must be safe
 MUST_BE_SAFE = {"kept", "resumed"}
 LIMITS = {"capacity_set", "claim_changed"}
-#: turns and reserves bind only those that hold nothing; who waits for them could have had the units
+#: turns and reserves bind only processes that hold nothing, so a process that waits because of them
+#: could have had the units
 TURNS = {"wait_turn", "wait_reserved", "wait_share"}
 
 
 @dataclass
 class Proof:
-    """Takes a pool's events in order."""
+    """Judges a pool's events in their order."""
 
-    #: False for a naive pool, which promises no safety: there only Available and the declarations
+    #: False for a naive pool, which promises no safety, so that only Available and the declarations
     #: are checked
     is_banker: bool = True
-    #: the pool after the last event
+    #: the state of the pool after the last event
     bank: LedgerReplay = field(default_factory=LedgerReplay)
     is_safe: bool = True
-    #: how many decisions were judged
+    #: the number of judged decisions
     decisions: int = 0
 
     def take(self, entry: LedgerEntry) -> None:
@@ -110,8 +111,8 @@ class Proof:
         self._judge_evidence(entry, found)
 
     def _judge_evidence(self, entry: LedgerEntry, found: BankVerdict) -> None:
-        """Check the evidence recorded with a wait: the processes that could have finished had it
-        been granted; after an unsafe one, all that could.
+        """Check the evidence recorded with a wait: the processes that could have finished after the
+        grant. After an unsafe verdict these must be all that could.
         """
         bank = self.bank
         if found is BankVerdict.WAIT_UNAVAILABLE:
@@ -142,9 +143,9 @@ class Proof:
     def _walked(
         self, entry: LedgerEntry, rows: list[int], work: Vector, held: Vector
     ) -> tuple[Vector, set[int]]:
-        """The Work at the end of an event's sequence and who is in it.
+        """The Work at the end of an event's sequence, and the processes in it.
 
-        Raises Breach if one could not finish; `held` is the asker's.
+        Raises Breach if one of them could not finish. held: the units of the requester.
         """
         finished = set[int]()
         for process in entry.sequence:

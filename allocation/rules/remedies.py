@@ -18,10 +18,10 @@ def stuck(state: State) -> list[int]:
 
 
 def missing_units(state: State) -> Vector:
-    """Units by class that, if added, let every process finish; nothing if the state is safe.
+    """Units by class with which, if added, every process can finish. Zero if the state is safe.
 
-    The stuck process that lacks the least is helped first, and what it then gives back counts for
-    the others. Fewer units may do where several classes are short.
+    The stuck process that lacks least is helped first, and the units that it then gives back count
+    for the others. Fewer units may suffice if several classes have too few.
     """
     missing = (0,) * len(state.available)
     while left := stuck(
@@ -32,9 +32,10 @@ def missing_units(state: State) -> Vector:
 
 
 def claims_too_high(state: State) -> dict[int, Vector]:
-    """By how much the claims of which rows would have to fall for all processes to finish.
+    """For some rows, the amounts by which their claims would have to fall so that all processes can
+    finish.
 
-    Likewise, not always the least.
+    These are not always the least possible amounts.
     """
     lower: dict[int, Vector] = {}
     maximum = list(state.maximum)
@@ -51,17 +52,18 @@ def _lack(state: State, row: int) -> Vector:
     return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))
 
 
-#: holders of which each alone is tried, and of which each two are
+#: the number of holders each of which is tried alone, and of those that are tried in pairs
 ALONE, IN_PAIRS = 30, 10
 
 
 def cheapest_release(
     costs: Mapping[int, float], ends_wait: Callable[[frozenset[int]], bool]
 ) -> tuple[int, ...]:
-    """Which holders would end a wait if they gave back all: as few as possible, of those the
-    cheapest; empty if not even all of them would.
+    """The holders whose complete release would end a wait: as few as possible, and of such sets the
+    cheapest. Empty if not even all releases would.
 
-    Of many that are needed together it is a set that lacks none, and perhaps not the cheapest.
+    If many are needed together, no holder in the set is superfluous, but the set may not be the
+    cheapest.
     """
     ordered = sorted(costs, key=lambda one: (costs[one], one))
     for one in ordered[:ALONE]:

@@ -1,7 +1,8 @@
-"""Replay a pool's ledger: what every event must leave behind, computed from the events alone. Pure.
+"""Replay a pool's ledger: the state after every event, computed from the events alone. Pure.
 
-Here an event is followed: versions without a gap, Available before and after, who holds what, and
-conservation after each. Whether a decision was right is judged in `allocation.rules.proof`.
+This module follows events: versions without a gap, Available before and after, the units of each
+process, and conservation after each event. `allocation.rules.proof` judges whether a decision was
+right.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from allocation.rules.shares import NO_LIMIT
 
 
 class LedgerEntry(NamedTuple):
-    """One event of the ledger, without what people read in it."""
+    """One event of the ledger, without the texts for people."""
 
     version: int
     kind: str
-    process: int  # 0 for an event of the whole pool
+    process: int  # 0 for an event about the whole pool
     request: UUID | None
     amounts: Vector
     before: Vector
     after: Vector
     verdict: str
     sequence: tuple[int, ...]
-    #: the share that changed, or that a registered process has
+    #: the share that changed, or to which a registered process belongs
     share: int | None = None
 
 
 class Breach(Exception):
-    """A bad event: its version, the recorded state, and the replayed state."""
+    """A bad event, with its version, the recorded state and the replayed state."""
 
     def __init__(self, entry: LedgerEntry, recorded: object, found: object) -> None:
         self.version, self.kind, self.recorded, self.found = (
@@ -56,9 +57,9 @@ class LedgerWait(NamedTuple):
 
 @dataclass
 class LedgerReplay:
-    """A pool by its ledger, without finished processes."""
+    """The state of a pool according to its ledger, without finished processes."""
 
-    #: the version of the last event taken
+    #: the version of the last event
     version: int = 0
     capacity: Vector = ()
     available: Vector = ()
@@ -68,19 +69,19 @@ class LedgerReplay:
     #: processes whose units are reserved
     kept: set[int] = field(default_factory=set)
     waiting: dict[UUID, LedgerWait] = field(default_factory=dict)
-    #: the share of each process that has one
+    #: by process, the share to which it belongs
     shares: dict[int, int] = field(default_factory=dict)
-    #: by share, what those of its processes may claim that hold something
+    #: by share, the most that its processes with units may claim together
     limits: dict[int, Vector] = field(default_factory=dict)
     #: whether the next change of limits may be unsafe
     overrides: bool = False
-    #: how many events of each kind there were
+    #: the number of events of each kind
     counts: dict[str, int] = field(default_factory=dict)
 
     def follow(self, entry: LedgerEntry) -> None:
-        """Move on by one event.
+        """Follow one more event.
 
-        Raises Breach if it cannot be what happened next; the replay is of no use after that.
+        Raises Breach if the event cannot have happened next. The replay cannot be used after that.
         """
         if entry.version != self.version + 1:
             raise Breach(
@@ -99,8 +100,8 @@ class LedgerReplay:
         self.counts[entry.kind] = self.counts.get(entry.kind, 0) + 1
 
     def state(self, process: int | None = None) -> tuple[State, list[int]]:
-        """The state of the processes that hold something and may finish, with `process` among them
-        if one is given, and the process of each row.
+        """The state of the processes that hold units and may finish, including `process` if it is
+        given. Also the process of each row.
         """
         rows = [
             one
@@ -114,7 +115,9 @@ class LedgerReplay:
         ), rows
 
     def beyond_share(self, process: int) -> bool:
-        """Whether a process and those of its share that hold something claim beyond the limit."""
+        """Whether the claims of a process, and of the processes of its share with units, exceed the
+        limit.
+        """
         share = self.shares.get(process)
         limit = None if share is None else self.limits.get(share)
         members = [
@@ -269,7 +272,7 @@ class LedgerReplay:
 
 
 def _grown(vector: Vector, length: int) -> Vector:
-    """A class that was added since had a capacity of zero."""
+    """The vector, with 0 for classes that were added later."""
     return vector + (0,) * (length - len(vector))
 
 

@@ -29,10 +29,10 @@ Vector = tuple[int, ...]
 Rows = Sequence[Vector]
 Array = NDArray[np.int64]
 
-#: From here on rounds beat passes on ordinary states, making the arrays included: measured for m =
-#: 1, 4, 10 and 50, the times cross between n = 15 and 25. At n = 100, m = 10 passes take 0.15 ms
-#: and rounds 0.07; at n = 1000, 1.8 and 0.7, of which 0.1 once the arrays are made. The chain of n
-#: = 1000 takes 2.6 ms, that of n = 10,000 46 ms.
+#: From this number on rounds are faster than passes on ordinary states, including the time for
+#: making the arrays. Measured for m = 1, 4, 10 and 50, the times cross between n = 15 and 25. At n
+#: = 100, m = 10 passes take 0.15 ms and rounds 0.07; at n = 1000, 1.8 and 0.7, of which 0.1 once
+#: the arrays are made. The chain of n = 1000 takes 2.6 ms, that of n = 10,000 46 ms.
 VECTOR_PROCESSES = 25
 ROUNDS = 16
 
@@ -45,7 +45,7 @@ class Columns:
     allocation: Array
 
     def granted(self, process: int, request: Vector) -> Columns:
-        """The matrices once `process` also holds `request`."""
+        """The matrices after `process` gets `request`."""
         need, allocation = self.need.copy(), self.allocation.copy()
         need[process] -= request
         allocation[process] += request
@@ -53,7 +53,7 @@ class Columns:
 
 
 def columns(available: Vector, need: Rows, allocation: Rows) -> Columns | None:
-    """The matrices as arrays, or None where passes are faster or a sum of units could overflow."""
+    """The matrices as arrays. None if passes are faster, or a sum of units could overflow."""
     if len(need) < VECTOR_PROCESSES or not available:
         return None
     try:
@@ -65,7 +65,7 @@ def columns(available: Vector, need: Rows, allocation: Rows) -> Columns | None:
 
 
 def by_passes(work: Vector, need: Rows, allocation: Rows, until: int | None = None) -> list[int]:
-    """Go through the rows again and again until a pass finds none."""
+    """Go through the rows repeatedly, until a pass finds no further process."""
     unfinished, order = list(range(len(need))), list[int]()
     while unfinished:
         stuck = []
@@ -105,7 +105,7 @@ def by_rounds(
 def _by_pointers(
     work: Array, rows: Array, needs: Array, held: Array, until: int | None
 ) -> list[int]:
-    """Rows of `needs` and `held` are processes; `rows` says which.
+    """Rows of `needs` and `held` are processes; `rows` has their numbers.
 
     A process is ready once every class lets it pass.
     """
@@ -141,7 +141,7 @@ def fits(a: Vector, b: Vector) -> bool:
 
     (Comparing tuples with <= would be lexicographic, and wrong.)
     """
-    if len(a) != len(b):  # without a call: asked thousands of times a page
+    if len(a) != len(b):  # without a call, since this runs thousands of times for a page
         check_lengths(a, b)
     return all(map(le, a, b))
 
@@ -153,6 +153,6 @@ def plus(a: Vector, b: Vector) -> Vector:
 
 
 def check_lengths(a: Vector, b: Vector) -> None:
-    """map() stops at the shorter of two, and says nothing. Raises ValueError."""
+    """Raise ValueError if the lengths differ, since map() silently stops at the shorter one."""
     if len(a) != len(b):
         raise ValueError(f"{a} and {b} are of different lengths")

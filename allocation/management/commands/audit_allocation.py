@@ -1,4 +1,4 @@
-"""Prove the whole past of the pools, or name its faults."""
+"""Prove the whole past of the pools, or list its faults."""
 
 from __future__ import annotations
 

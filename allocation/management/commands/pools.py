@@ -1,4 +1,4 @@
-"""List pools, make one, and set their capacities and the shares of teams."""
+"""List pools, create one, and set their capacities and the shares of teams."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _pool(name: str) -> Pool:
 
 
 def _units(entries: list[str]) -> dict[str, int]:
-    """The amounts of options. Raises CommandError unless they are CLASS=UNITS."""
+    """The amounts in options. Raises CommandError unless each is CLASS=UNITS."""
     found = {}
     for entry in entries:
         key, _, units = entry.partition("=")

@@ -1,4 +1,4 @@
-"""Read pools. Each function asks a fixed number of queries and locks nothing."""
+"""Read pools. Each function makes a fixed number of queries and locks nothing."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ from allocation.values import RequestOutcome
 from allocation.wait_rows import FirstByShare, WaitReasons, usual_shifts, wait_rows
 from allocation.wording import UnitWords
 
-#: the requests that wait for a pool, in turn. Django takes longer to write the query than
-#: PostgreSQL to answer it.
+#: the requests that wait for a pool, in turn; Django would take longer to write the query than
+#: PostgreSQL to answer it
 IN_TURN = """
 SELECT *, row_number() OVER (ORDER BY turn, seq) AS place FROM allocation_request
 WHERE pool_id = %(pool)s AND state = 'waiting' ORDER BY turn, seq
@@ -62,7 +62,7 @@ HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
 @dataclass(frozen=True)
 class _PoolRows:
-    """A pool as it is read at one moment: rows without any derived facts."""
+    """A pool as read at one moment: rows without derived facts."""
 
     pool: Pool
     classes: list[ResourceClass]
@@ -128,7 +128,7 @@ class _PoolRows:
 
 
 def bank_view(pool_id: int) -> BankView:
-    """Show a pool: its matrices, the proof that it is safe, and every wait explained.
+    """A pool for display: its matrices, the proof that it is safe, and every wait explained.
 
     Raises UnknownPool.
     """
@@ -160,7 +160,7 @@ def bank_view(pool_id: int) -> BankView:
 def _read(
     pool_id: int, wanted: Collection[int] | None = None, *, estimates: bool = True
 ) -> _PoolRows:
-    """Raises UnknownPool.
+    """Read a pool. Raises UnknownPool.
 
     wanted: the processes to read, besides the first in turn and all that hold units; None for all.
     estimates: False leaves out rows that only estimates need.
@@ -178,7 +178,8 @@ def _read(
         rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
         by_id, waiting = {row.pk: row for row in rows}, {request.process_id for request in requests}
         for request in requests:
-            request.process = by_id[request.process_id]  # who waits is active, so it has been read
+            # a waiting process is active, so it has been read
+            request.process = by_id[request.process_id]
         processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
         shares = list(pool.shares.all())
         usual = usual_shifts(processes, requests) if estimates else {}
@@ -186,10 +187,10 @@ def _read(
 
 
 def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
-    """The waiting requests, each with its `place`; or the first, and those further back that
-    `wanted` names.
+    """The waiting requests, each with its `place`; or only the first ones, and further ones of
+    `wanted` processes.
 
-    Only for the latter all who wait are read, to count who is before them.
+    Only for the further ones are all waiting requests read, to count those before them.
     """
     if wanted is None:
         return [*Request.objects.raw(IN_TURN, {"pool": pool})]
@@ -200,8 +201,8 @@ def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
 
 
 def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
-    """Split the processes that hold nothing: those that can always come last, and those that claim
-    more than the reservations leave.
+    """Separate the processes that hold nothing into those that can always come last, and those that
+    claim more than reservations leave.
     """
     most, empty = (
         tuple(books.pool.capacity),
@@ -215,16 +216,16 @@ def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
 
 
 def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
-    """The waiting ones of these processes, each pool's in turn; without reasons, which cost
-    more.
+    """Those of these processes that wait, each pool's in turn. Reasons are left out, since they
+    take longer.
     """
     waiting = Request.objects.filter(process__in=_ids(process_ids), state=RequestState.WAITING)
     return list(waiting.order_by("pool", "turn", "seq").values_list("process_id", flat=True))
 
 
 def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
-    """The waits of these processes by process id, explained as of now; one that does not wait is
-    left out.
+    """The current waits of these processes, explained, by process id. Processes that do not wait
+    are left out.
     """
     wanted = set(process_ids)
     books = [_read(pool, processes) for pool, processes in _asking(wanted).items()]
@@ -232,7 +233,9 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
 
 
 def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
-    """The reasons of `waits_of` by process id, without estimates and releases, which cost more."""
+    """The reasons of `waits_of`, by process id. Estimates and releases are left out, since they
+    take longer.
+    """
     reasons: dict[int, str] = {}
     for pool, processes in _asking(set(process_ids)).items():
         books = _read(pool, processes, estimates=False)
@@ -241,7 +244,7 @@ def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
 
 
 def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
-    """The waiting ones of these processes, by pool."""
+    """Those of these processes that wait, by pool."""
     waiting = Request.objects.filter(process__in=_ids(wanted), state=RequestState.WAITING)
     asking: dict[int, set[int]] = defaultdict(set)
     for pool, process in waiting.order_by("pool").values_list("pool_id", "process_id"):
@@ -250,13 +253,15 @@ def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
 
 
 def _ids(ids: Iterable[int]) -> RawSQL:
-    """The ids as one value: over hundreds Django takes as long as PostgreSQL over their rows."""
+    """The ids as one value, since Django takes as long for hundreds of ids as PostgreSQL for their
+    rows.
+    """
     return RawSQL("SELECT unnest(%s::bigint[])", [list(set(ids))])
 
 
 def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
-    """The units of these processes, by process id and in class order; a process that holds nothing
-    is left out.
+    """The units of these processes, by process id and in the order of classes. Processes that hold
+    nothing are left out.
     """
     rows = list(
         Process.objects.filter(pk__in=list(process_ids), holding=True)
@@ -277,7 +282,9 @@ def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
 
 
 def terms_of(process: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Max of a process, and what it holds, by resource class. For shifts, which ask often."""
+    """The Max of a process, and the units that it holds, by resource class. For shifts, which call
+    this often.
+    """
     with connection.cursor() as cursor:
         cursor.execute(TERMS, [process])
         keys, maximum, allocated = cursor.fetchone()
@@ -286,7 +293,9 @@ def terms_of(process: int) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def format_amounts(pool: int, amounts: Mapping[str, int]) -> list[str]:
-    """Units by class as people say them, in the pool's order; classes of none are left out."""
+    """Units by class in the words of pages, in the pool's order. Classes without units are left
+    out.
+    """
     classes = (
         ResourceClass.objects.filter(pool=pool, key__in=amounts)
         .order_by("ordinal")
@@ -296,8 +305,8 @@ def format_amounts(pool: int, amounts: Mapping[str, int]) -> list[str]:
 
 
 def outcome_of(request_id: UUID) -> RequestOutcome | None:
-    """The state of a request, without waiting for the pool's lock; None if it is unknown or was
-    rejected.
+    """The state of a request, without waiting for the pool's lock. None if the request is unknown
+    or was rejected.
     """
     found = (
         Request.objects.select_related("grant")
@@ -348,8 +357,8 @@ def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:
 
 
 def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[ResourceRow, ...]:
-    """Capacity and Available of a pool, class by class; not of a class that was added since the
-    pool was read.
+    """Capacity and Available of a pool, class by class. A class that was added since the pool was
+    read is left out.
     """
     return tuple(
         ResourceRow(one.key, one.unit, one.sentence, units, free, reserved)

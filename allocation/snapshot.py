@@ -22,9 +22,9 @@ class ResourceRow:
     sentence: str
     capacity: int
     available: int
-    #: units that are left to urgent starts
+    #: units that are reserved for urgent starts
     reserved: int = 0
-    #: the held units that are used at the moment; None if that is not measured
+    #: the held units that are used at the moment; None if this is not measured
     in_use: int | None = None
 
     @property
@@ -42,17 +42,21 @@ class ResourceRow:
 
     @property
     def percent(self) -> int:
-        """How much of the capacity is held, rounded down."""
+        """The held part of the capacity in percent, rounded down."""
         return 100 * self.used // self.capacity if self.capacity else 0
 
     @property
     def free_percent(self) -> int:
-        """How much of the capacity is available, rounded up, as its counterpart is rounded down."""
+        """The available part of the capacity in percent, rounded up, since the held part is rounded
+        down.
+        """
         return 100 - self.percent if self.capacity else 0
 
     @property
     def in_use_percent(self) -> int:
-        """How much of the capacity is used at the moment, rounded up, so that little shows."""
+        """The used part of the capacity in percent, rounded up, so that even a small use is
+        visible.
+        """
         return min(100, -(-100 * (self.in_use or 0) // self.capacity)) if self.capacity else 0
 
 
@@ -64,27 +68,29 @@ class ProcessRow:
     maximum: Vector
     allocation: Vector
     need: Vector
-    #: holding, waiting, idle, or reserved: its units are kept without a shift
+    #: holding, waiting, idle, or reserved (its units are kept without a shift)
     state: str
     epoch: int
     lease_until: datetime | None
     worker: str
-    #: when it began to hold
+    #: the time when it began to hold units
     since: datetime | None
-    #: when its reservation ends
+    #: the end of its reservation
     kept_until: datetime | None = None
     priority: int = 0
     share: int | None = None
 
     @property
     def cells(self) -> list[tuple[int, int, int]]:
-        """Allocation, Max and Need of each class."""
+        """Allocation, Max and Need for each class."""
         return list(zip(self.allocation, self.maximum, self.need, strict=True))
 
 
 @dataclass(frozen=True)
 class SafeStep:
-    """One step of the safe sequence: Work as the process finds it, and once it has finished."""
+    """One step of the safe sequence: the Work available to the process, and the Work after it has
+    finished.
+    """
 
     process: ProcessRow
     work: Vector
@@ -101,7 +107,7 @@ class HolderRelease:
     amounts: dict[str, int]
     #: in words
     units: tuple[str, ...]
-    #: how much sooner that is than after a shift as long as usual, if that is known
+    #: by how much this is earlier than after a shift of the usual length, if known
     seconds_sooner: float | None
 
 
@@ -112,10 +118,10 @@ class WaitRow:
     label: str
     kind: RequestKind
     amounts: dict[str, int]
-    #: the amounts in words
+    #: the requested amounts in words
     asked: tuple[str, ...]
     verdict: AnyVerdict
-    #: `why`, and the names of the blockers
+    #: `why`, followed by the names of the blockers
     reason: str
     why: str
     #: the classes with too few free units
@@ -128,17 +134,17 @@ class WaitRow:
     estimate: Estimate
     since: datetime
     deadline: datetime | None
-    #: from 1, in the order of turns
+    #: the place in the order of turns, from 1
     position: int
-    #: how often others were granted ahead of its turn
+    #: how often others were granted units ahead of its turn
     bypassed: int
-    #: the fewest processes whose release would end the wait, with the smallest part of the pool;
-    #: empty if no release would, or none was computed
+    #: the releases of the fewest processes that would end the wait, taking the smallest part of the
+    #: pool; empty if no release would, or none was computed
     release: tuple[HolderRelease, ...] = ()
 
     @property
     def kind_of_wait(self) -> str:
-        """The reason why it waits besides too few free units; empty if there is none."""
+        """The reason for the wait other than too few free units; empty if there is none."""
         return {
             "wait_unavailable": "",
             "wait_unsafe": "unsafe",
@@ -150,8 +156,8 @@ class WaitRow:
 
 @dataclass(frozen=True)
 class ShareRow:
-    """A share of a pool, by class: what its processes hold, what those that hold something claim,
-    its reserve and its limit.
+    """A share of a pool, by class: the units that its processes hold, the claims of those that hold
+    something, its reserve and its limit.
     """
 
     id: int
@@ -165,7 +171,7 @@ class ShareRow:
 
     @property
     def own_limits(self) -> list[int | None]:
-        """The limit of each class; None if there is none."""
+        """The limit for each class; None if there is none."""
         return [None if limit == NO_LIMIT else limit for limit in self.limits]
 
 
@@ -178,7 +184,7 @@ class BankView:
     resources: tuple[ResourceRow, ...]
     processes: tuple[ProcessRow, ...]
     is_safe: bool
-    #: None if the state is unsafe. Reserved and held-off processes are not in it
+    #: None if the state is unsafe; reserved and held-off processes are not included
     safe_sequence: tuple[SafeStep, ...] | None
     #: the processes that might not finish, if the state is unsafe
     stuck: tuple[ProcessRow, ...]
@@ -186,7 +192,7 @@ class BankView:
     #: the processes whose units are reserved
     reserved: tuple[ProcessRow, ...] = ()
     #: processes that hold nothing and claim more than is free besides the reservations: they are
-    #: not stuck, but are served only once a reservation has ended
+    #: not stuck, but are served only after a reservation has ended
     held_off: tuple[ProcessRow, ...] = ()
     shares: tuple[ShareRow, ...] = ()
 

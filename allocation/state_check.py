@@ -1,5 +1,5 @@
-"""Answer a question about an invented state: is it safe, and what would be the verdict on a
-request? Pure.
+"""Answer a question about an invented state: whether it is safe, and the verdict on a request.
+Pure.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ EXCEEDS_NEED = "exceeds_need"
 
 @dataclass(frozen=True)
 class StateCheck:
-    """The state after the request was granted, if it could be; otherwise the given state."""
+    """The state after the request was granted, if possible; otherwise the given state."""
 
-    #: a Verdict's value, EXCEEDS_NEED, or None where nothing was requested
+    #: a Verdict's value, EXCEEDS_NEED, or None if nothing was requested
     verdict: str | None
     is_safe: bool
     #: None if the state is unsafe
     sequence: tuple[int, ...] | None
-    #: one entry more than the sequence: what is free when all have finished. None if the state is
-    #: unsafe
+    #: one entry more than the sequence: the last has the units that are free when all have
+    #: finished. None if the state is unsafe
     work: tuple[Vector, ...] | None
     reason: str
 
 
 def check(state: State, parties: Parties | None = None) -> StateCheck:
-    """Say whether the state is safe.
+    """Check whether the state is safe.
 
-    `parties` are its rows and columns by name; without, they are counted from 0.
+    parties: the names of its rows and columns; without them, these are numbered from 0.
     """
     return _about(
         state,
@@ -49,9 +49,9 @@ def check(state: State, parties: Parties | None = None) -> StateCheck:
 def check_request(
     state: State, process: int, request: Sequence[int], parties: Parties | None = None
 ) -> StateCheck:
-    """The verdict on a request by a row of the state.
+    """The verdict on a request by the process in a row of the state.
 
-    Raises ValueError, IndexError for an invalid one.
+    Raises ValueError or IndexError for an invalid request.
     """
     wanted, parties = tuple(request), parties or counted(state)
     try:
@@ -91,7 +91,7 @@ def _is_safe(state: State) -> bool:
 
 
 def _stuck(state: State, parties: Parties | None) -> str:
-    """Why the state is unsafe: claims that are beyond what there is, or mutual waits."""
+    """The reason why the state is unsafe: claims that exceed the capacity, or mutual waits."""
     parties, units = parties or counted(state), total(state, ())
     finish = set(banker.finishable(state))
     stuck = [i for i in range(len(state.maximum)) if i not in finish]
@@ -126,7 +126,7 @@ def named(state: State, processes: Sequence[str], classes: Sequence[str]) -> Par
 
 
 def counted(state: State) -> Parties:
-    """Processes and classes by their places, counted from 0 as the question counts them."""
+    """Processes and classes by their numbers from 0, as in the question."""
     return named(
         state,
         [f"P{i}" for i in range(len(state.allocation))],

@@ -1,4 +1,4 @@
-"""Fields for numbers of units, in the units that pages show them in."""
+"""Fields for numbers of units, in the units of pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils.text import capfirst
 
 from allocation.wording import UnitWords
 
-#: of a class, in its own unit
+#: the most units of a class, in its own unit
 MOST_UNITS = 2**31 - 2
 NO_NUMBER = "This must be a whole number of units, like 64; leave it as it was to change nothing."
 NO_SIZE = "This must be a size, like 60 or 1.5 GB; leave it as it was to change nothing."
@@ -24,8 +24,8 @@ COMMA = (
 
 
 class UnitText(forms.TextInput):
-    """Sends the unit that the page shows along: until the form comes back, the capacity may have
-    come to be shown in another.
+    """Sends the displayed unit along with the number, since the capacity may be displayed in
+    another unit by the time the form is sent.
     """
 
     def __init__(self, unit: str, attrs: dict[str, Any]) -> None:
@@ -45,7 +45,7 @@ class UnitText(forms.TextInput):
 
 class UnitsField(forms.Field):
     """A number of units of a class. A size is shown and read in a common unit, which is in the
-    label; another one may be typed after the number.
+    label. Another unit may be typed after the number.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class UnitsField(forms.Field):
         required: bool = True,
         help_text: str = "",
     ) -> None:
-        """like: an amount that has the unit of the field; name: the beginning of the label."""
+        """like: an amount that has the unit of the field. name: the beginning of the label."""
         self.measure, self.now, self.like = measure, now, like
         invalid, unit = NO_SIZE if measure.is_size else NO_NUMBER, measure.unit_of(like)
-        # A browser would throw away what was typed into a field of numbers, and turn it when the
-        # wheel is.
+        # a browser would discard invalid text in a number field, and change the number by the mouse
+        # wheel
         typed = {"inputmode": "decimal", "autocomplete": "off"}
         super().__init__(
             required=required,
@@ -82,7 +82,7 @@ class UnitsField(forms.Field):
         if not text:
             return None
         if text == self.prepare_value(self.now):
-            return self.now  # what is shown is rounded
+            return self.now  # the displayed number is rounded
         units = self.measure.read(text, like=self.like)
         if units is None:
             told = COMMA if "," in text else self.error_messages["invalid"]

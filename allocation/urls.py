@@ -1,4 +1,4 @@
-"""The pages of resources."""
+"""The routes of pages about resources."""
 
 from django.urls import path
 

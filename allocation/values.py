@@ -1,4 +1,4 @@
-"""Arguments and answers of the services: frozen values, no rows."""
+"""Arguments and results of the services: frozen values, not rows."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class RequestOutcome:
 
     @classmethod
     def of(cls, request: Request) -> RequestOutcome:
-        """Read the outcome of a request that was not rejected; its `grant` is loaded if not at
-        hand.
+        """The outcome of a request that was not rejected. Its `grant` is loaded if it is
+        missing.
         """
         granted = request.state == RequestState.GRANTED
         return cls(
@@ -67,19 +67,19 @@ class ReleaseStatus(Enum):
 class Released:
     """The answer to a release.
 
-    STALE: the shift was over, so nothing changed; its sender must stop working.
+    STALE: the shift was over, so nothing changed, and its sender must stop working.
     """
 
     release_id: UUID
     status: ReleaseStatus
-    #: the released units by class: now, or (REPEATED) when it was first sent
+    #: the released units by class: by this call, or (REPEATED) by the first one
     amounts: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Reservation:
     process: int
-    #: the one that a release of the reservation names
+    #: the epoch that a release of the reservation names
     epoch: int
     until: datetime
     amounts: Mapping[str, int]
@@ -87,26 +87,27 @@ class Reservation:
 
 @dataclass(frozen=True)
 class PoolLimits:
-    """The changed limits of a pool; omitted limits and classes stay."""
+    """The changed limits of a pool. Missing limits and classes stay unchanged."""
 
     capacity: Mapping[str, int] = field(default_factory=dict)
-    #: the last units, left to urgent starts; processes that hold something are never bound by it
+    #: the last units, which are left to urgent starts; processes that hold something are not bound
+    #: by this
     reserved: Mapping[str, int] = field(default_factory=dict)
     bypass_limit: int | None = None
 
 
 @dataclass(frozen=True)
 class ShareLimits:
-    """The reserve and the limit of a share, by class; classes that are not named stay."""
+    """The reserve and the limit of a share, by class. Missing classes stay unchanged."""
 
     reserved: Mapping[str, int] = field(default_factory=dict)
-    #: None: no limit
+    #: None means no limit
     limits: Mapping[str, int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ProcessLimits:
-    """The changed limits of a process; omitted limits and classes stay."""
+    """The changed limits of a process. Missing limits and classes stay unchanged."""
 
     maximum: Mapping[str, int] = field(default_factory=dict)
     priority: int | None = None
@@ -122,43 +123,44 @@ class Override:
 
 @dataclass(frozen=True)
 class LimitsPreview:
-    #: the error with which it would be refused
+    #: the error with which the change would be refused
     error: AllocationError | None = None
-    #: processes that claim more than the new capacity, so that it cannot be done at all
+    #: processes that claim more than the new capacity, so that the change is impossible
     misfits: tuple[str, ...] = ()
-    #: the processes that might not finish; if there are any, only an override makes the change
+    #: the processes that might not finish; if there are any, the change requires an override
     stuck: tuple[str, ...] = ()
     #: processes whose requests would be granted
     served: tuple[str, ...] = ()
     #: the processes whose request would still wait, in the order of their turns
     waiting: tuple[str, ...] = ()
-    #: the shares of those
+    #: the shares of these processes
     waiting_shares: tuple[str, ...] = ()
-    #: the processes that could get all they may still ask for now, but then would have to wait
+    #: the processes that could now get everything that they may still request, but would have to
+    #: wait after the change
     would_wait: tuple[str, ...] = ()
-    #: the shares of those
+    #: the shares of these processes
     would_wait_shares: tuple[str, ...] = ()
 
     @property
     def refused(self) -> str:
-        """The sentence with which it would be, or empty."""
+        """The sentence with which the change would be refused; empty if it would not be."""
         return self.error.at_its_field if self.error else ""
 
 
 @dataclass(frozen=True)
 class ReapedShift:
-    """A shift whose lease ran out."""
+    """A shift whose lease expired."""
 
     process: int
     run_ref: str
-    #: the one that was lost
+    #: the epoch that was lost
     epoch: int
     label: str
 
 
 @dataclass(frozen=True)
 class OutboxMessage:
-    """Something the owner of the processes is asked to do, at least once."""
+    """An action that the owner of the processes is asked to take, at least once."""
 
     id: int
     kind: OutboxKind

@@ -1,4 +1,4 @@
-"""Find out whose release would end a wait, and whose claim no release can meet. Pure."""
+"""Find the holders whose release would end a wait, and claims that no release can satisfy. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from allocation.wording import NAMES_AT_MOST, listed, some
 class HoldingParty:
     label: str
     allocation: Vector
-    #: in the State; None for one that is no row of it, as its units are reserved
+    #: the row in the State; None if the holder's units are reserved, so that it has none
     row: int | None
 
 
 def total(state: State, holders: Collection[HoldingParty]) -> Vector:
-    """The units that there are: free, held and reserved."""
+    """The capacity of each class: free, held and reserved units."""
     units = state.available
     for held in state.allocation:
         units = plus(units, held)
@@ -37,11 +37,11 @@ def by_releasing_holders(
     request: Vector,
     short: Collection[int],
 ) -> str:
-    """Name the holders of whom one is enough, ` by a or b`, or who are enough together, ` by a and
-    b together`; empty if not even all of them are.
+    """The names of the holders one of which is enough (` by a or b`), or which are enough together
+    (` by a and b together`); empty if not even all of them are.
 
-    `short` are the classes that are scarce: who holds most of them is named first. At most some
-    hundred safety checks, however many hold units.
+    short: the classes with too few units; the holder with the most of these is named first. Takes
+    at most some hundred safety checks, however many processes hold units.
     """
     cost = {i: -float(sum(one.allocation[j] for j in short)) for i, one in enumerate(holders)}
     ordered = sorted(cost, key=lambda i: (cost[i], i))
@@ -66,7 +66,9 @@ def by_releasing_holders(
 def _is_granted_without(
     gone: Sequence[HoldingParty], state: State, process: int, request: Vector
 ) -> bool:
-    """Whether the request could be granted if `gone` had given back all and asked for no more."""
+    """Whether the request could be granted if the processes in `gone` had given back everything and
+    made no more requests.
+    """
     available = state.available
     for holder in gone:
         available = plus(available, holder.allocation)

@@ -1,5 +1,5 @@
-"""Every wait explained: what is short, who holds it, whether it is unavailable, unsafe or out of
-turn, and when it may end.
+"""Every wait with its explanation: the classes with too few units, their holders, whether the
+request is unavailable, unsafe or out of turn, and when the wait may end.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from allocation.rules.shares import ShareUse
 from allocation.snapshot import HolderRelease, ProcessRow, WaitRow
 from allocation.wording import UnitWords
 
-#: waits of a whole pool whose cheapest release is looked for
+#: the number of a pool's waits for which the cheapest release is computed
 RELEASES_AT_MOST = 5
-#: how long a shift of each process held what it began with, on average over its last ten
+#: the mean time for which a shift of each process held its first units, over the last ten shifts
 USUAL = """
 SELECT asked.id, avg(extract(epoch FROM latest.released_at - latest.granted_at))::float
   FROM unnest(%s::bigint[]) AS asked (id)
@@ -56,7 +56,9 @@ SELECT asked.id, avg(extract(epoch FROM latest.released_at - latest.granted_at))
 
 
 def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -> dict[int, float]:
-    """The usual seconds of a shift for each process that holds or waits, if it has finished one."""
+    """The usual seconds of a shift for each process that holds units or waits, if it has finished a
+    shift.
+    """
     ids = {process.id for process in processes if any(process.allocation)} | {
         request.process_id for request in requests[:WAITERS_AT_MOST]
     }
@@ -69,15 +71,15 @@ def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -
 
 @dataclass(frozen=True)
 class FirstByShare:
-    """The first requests in turn that no reservation holds off."""
+    """The first requests in turn that no reservation prevents."""
 
     #: in turn
     requests: Sequence[Request]
     use: ShareUse
 
     def for_share(self, share: int | None) -> Request | None:
-        """The first whom a process of that share may not pass too often: the limits of other shares
-        hold off some.
+        """The first request that a process of this share must not bypass too often. The limits of
+        other shares prevent some requests, which do not count.
         """
         return next((one for one in self.requests if not self._is_held_off(one, share)), None)
 
@@ -97,8 +99,8 @@ def wait_rows(
     first: FirstByShare,
     wanted: Collection[int] | None = None,
 ) -> tuple[WaitRow, ...]:
-    """The requests that wait, in turn, each explained as of this moment; of those in `wanted` alone
-    where processes are named.
+    """The waiting requests, in turn, each explained as of this moment. wanted: only those of these
+    processes, if given.
 
     Each request has its `place` in line.
     """
@@ -190,7 +192,7 @@ def _wait_row(
 def _queued(
     pool: Pool, measures: Sequence[UnitWords], request: Request, turns: FirstByShare
 ) -> Explanation | None:
-    """Why fairness keeps back a request that is free and safe, if it does."""
+    """The reason why the rules of turns keep back a request that is free and safe, if they do."""
     asker, rules = _asker(request, turns.use), _rules(pool)
     own, first = request.process.share_id, turns.for_share(request.process.share_id)
     is_behind = first is not None and (first.turn, first.seq) < (request.turn, request.seq)
@@ -268,7 +270,7 @@ class _PoolLine:
         return estimate_starts(self.available, self.tenants, self.waiters, **self.rules)
 
     def release(self, number: int, classes: Sequence[ResourceClass]) -> tuple[HolderRelease, ...]:
-        """The releases that would end that wait, each with its holder."""
+        """The releases that would end the wait with this number, each with its holder."""
         waiters = self.waiters[: number + 1]
         costs = {
             one.id: sum(map(_part, one.allocation, self.capacity))

@@ -1,4 +1,4 @@
-"""Say amounts, times and lists as people do, and read the whole numbers that people write. Pure."""
+"""Write amounts, times and lists as people do, and read whole numbers that people write. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from datetime import datetime
 from functools import lru_cache
 
 NAMES_AT_MOST = 5
-#: words of keys that are written in capitals
+#: words in keys that are written in capitals
 ACRONYMS = {"dns": "DNS"}
-#: commas only before groups of three digits
+#: a number with commas only before groups of three digits
 GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
-#: units of sizes, each 1,024 of the one before: as pools count, and as people say
+#: units of sizes, each 1,024 of the previous one: as pools count, and as people write
 COUNTED, SAID = ("KiB", "MiB", "GiB", "TiB"), ("KB", "MB", "GB", "TB")
 
 
@@ -29,13 +29,13 @@ class UnitWords:
 
     @property
     def symbol(self) -> str:
-        """`KiB/s`, `MiB`; nothing for a mere count."""
+        """`KiB/s`, `MiB`; empty for a mere count."""
         return self.unit if self.unit[:1].isupper() else ""
 
     @property
     def heading(self) -> str:
-        """The unit above numbers that `number` words; nothing where each number has its own, or the
-        name says it.
+        """The unit for the heading above numbers made by `number`; empty if each number has its own
+        unit, or if the name says it.
         """
         return "" if self.is_size or self.unit == f"{self.name}s" else self.unit
 
@@ -45,17 +45,17 @@ class UnitWords:
 
     @property
     def _size(self) -> int | None:
-        """The place of the unit among the sizes."""
+        """The place of the unit among the units of sizes."""
         size = self.unit.removesuffix("/s")
         return COUNTED.index(size) if size in COUNTED else None
 
     def unit_of(self, like: int) -> str:
-        """The unit in which an amount is shown: `MB/s`; for a mere count its own."""
+        """The unit in which an amount is shown: `MB/s`. A mere count has its own."""
         return self.number(like).partition(" ")[2] if self.is_size else self.unit
 
     def written(self, units: int, *, like: int) -> str:
-        """The amount in the unit of another, which it leaves out: `0.1` of 102 units like 60 MB/s;
-        exact if it is not a fraction with many decimals.
+        """The amount in the unit of another amount, without that unit: `0.1` for 102 units like 60
+        MB/s. Exact unless it is a fraction with many decimals.
         """
         if self._size is None:
             return str(units)
@@ -63,8 +63,8 @@ class UnitWords:
         return f"{amount:.2f}".rstrip("0").rstrip(".")
 
     def read(self, text: str, *, like: int) -> int | None:
-        """The units of an amount as users write it: `60`, `1,024`, `1.5 GB`; without a unit, in
-        that of another amount. None if it is no amount: `1,5` may be meant as 1.5 or as 15.
+        """The units of an amount as users write it: `60`, `1,024`, `1.5 GB`; without a unit, in the
+        unit of another amount. None if it is no amount, as `1,5`, which may mean 1.5 or 15.
         """
         digits = len(text) - len(text.lstrip("0123456789.,"))
         number, unit = text[:digits], text[digits:].strip().upper()
@@ -79,12 +79,12 @@ class UnitWords:
         return round(float(number) * 1_024.0 ** (SAID.index(unit) - self._size))
 
     def _said(self, units: int) -> str:
-        """The unit without the time."""
+        """The unit without its time."""
         return self.unit_of(units).removesuffix("/s")
 
     def number(self, units: int) -> str:
         """`60 MB/s`, `2.9 GB`, `1,024`: a size in the largest unit that it reaches, with at most
-        one decimal; a mere count without a unit.
+        one decimal. A mere count has no unit.
         """
         size = self._size
         if size is None:
@@ -96,7 +96,9 @@ class UnitWords:
         return f"{rounded} {SAID[size]}{'/s' if self.unit.endswith('/s') else ''}"
 
     def part(self, units: int, whole: int) -> str:
-        """`60 of 100 MB/s`, `1 of 2`: a part and the whole, with one unit if it is the same."""
+        """`60 of 100 MB/s`, `1 of 2`: a part and the whole, with the unit once if it is the
+        same.
+        """
         (part, unit), (all_units, of) = (
             self.number(each).partition(" ")[::2] for each in (units, whole)
         )
@@ -104,8 +106,8 @@ class UnitWords:
         return f"{part if is_one else f'{part} {unit}'} of {f'{all_units} {of}'.rstrip()}"
 
     def amount(self, units: int) -> str:
-        """`60 MB/s of bandwidth`, `1 worker`, `8 fetch slots`: a unit with a symbol is named,
-        others go by their class.
+        """`60 MB/s of bandwidth`, `1 worker`, `8 fetch slots`: a unit with a symbol is followed by
+        the name of its class, and others are named by the class.
         """
         if self.symbol:
             return f"{self.number(units)} of {self.name}"
@@ -130,13 +132,13 @@ def listed(names: Sequence[str], *, last: str = "and") -> str:
 
 
 def beginning(names: Sequence[str], most: int, *, between: str = ", ") -> str:
-    """`a, b, and 3 more`: for a long list its first names, and how many more there are."""
+    """`a, b, and 3 more`: the first names of a long list, and the number of further ones."""
     more = len(names) - most
     return between.join([*names[:most], f"and {more:,} more"] if more > 0 else names)
 
 
 def some(names: Sequence[str], *, last: str = "and") -> str:
-    """The first few names as `listed` has them, and how many more there are."""
+    """The first few names, as in `listed`, and the number of further ones."""
     shown = list(names[:NAMES_AT_MOST])
     if len(names) > NAMES_AT_MOST:
         shown.append(f"{len(names) - NAMES_AT_MOST} more")
@@ -144,6 +146,8 @@ def some(names: Sequence[str], *, last: str = "and") -> str:
 
 
 def whole_number(text: str | None, *, most_digits: int = 18) -> int | None:
-    """The number, from 0 up; None for anything else. 18 digits fit PostgreSQL's bigint."""
+    """The number, if it is 0 or more; None for any other text. 18 digits fit into PostgreSQL's
+    bigint.
+    """
     is_number = text and text.isascii() and text.isdigit() and len(text) <= most_digits
     return int(text) if text and is_number else None

@@ -16,13 +16,13 @@ from allocation.rules.banker import State, fits, plus
 
 
 def recursive_global(state: State) -> list[int]:
-    """The processes that can finish; each step looks at all of them from the first on."""
+    """The processes that can finish. Each step examines all processes, beginning with the first."""
     return _recursive(state, lambda covered: range(len(state.need)))
 
 
 def recursive_uncovered(state: State) -> list[int]:
-    """The processes that can finish; each step looks only at those not covered yet, from the first
-    on.
+    """The processes that can finish. Each step examines only those not covered yet, beginning with
+    the first.
     """
     left = dict.fromkeys(range(len(state.need)))
 

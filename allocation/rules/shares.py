@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from allocation.rules.banker import Vector, fits, minus, plus
 
-#: in place of a number of units; no pool has so many
+#: stands for no limit; no pool has so many units
 NO_LIMIT = 2**31 - 1
 
 
@@ -43,7 +43,7 @@ class ShareUse:
     members: tuple[Member, ...]
 
     def claimed(self, share: int) -> Vector:
-        """The sum of the claims of a share's processes that hold something."""
+        """The sum of the claims of those processes of a share that hold something."""
         return self._sum(share, (one.maximum for one in self.members if one.share == share))
 
     def held(self, share: int) -> Vector:
@@ -53,9 +53,9 @@ class ShareUse:
         return [one.label for one in self.members if one.share == share]
 
     def room(self, share: int | None) -> Vector | None:
-        """The largest claim with which one more process may start; None if it has no share.
+        """The largest claim with which one more process may start. None if it has no share.
 
-        Negative if a limit was lowered beneath the claims.
+        Negative if a limit was lowered below the claims.
         """
         if share is None:
             return None
@@ -63,19 +63,19 @@ class ShareUse:
         return tuple(NO_LIMIT if limit == NO_LIMIT else limit - used for limit, used in entries)
 
     def unused(self, share: int) -> Vector:
-        """The part of its reserve that the share does not hold."""
+        """The part of its reserve whose units the share does not hold."""
         entries = zip(self.terms[share].reserved, self.held(share), strict=True)
         return tuple(max(0, reserved - held) for reserved, held in entries)
 
     def set_aside(self, own: int | None) -> Vector:
-        """The parts of their reserves that the other shares do not hold; empty where there are no
-        shares.
+        """The parts of their reserves whose units the other shares do not hold. Empty if there are
+        no shares.
         """
         others = [self.unused(share) for share in self.terms if share != own]
         return reduce(plus, others) if others else ()
 
     def reserving(self, own: int | None) -> list[str]:
-        """The names of the others that do not hold all of their reserve."""
+        """The names of the other shares that do not hold all units of their reserve."""
         return [
             terms.name
             for share, terms in self.terms.items()
@@ -83,7 +83,7 @@ class ShareUse:
         ]
 
     def full_for(self, share: int | None, claim: Vector) -> bool:
-        """Whether the limit of a share keeps back a start of that claim."""
+        """Whether the limit of a share prevents a start with that claim."""
         room = self.room(share)
         return room is not None and not fits(claim, room)
 
@@ -92,5 +92,5 @@ class ShareUse:
 
 
 def beyond(claim: Vector, limits: Vector) -> list[int]:
-    """The classes of which a claim is more than a limit."""
+    """The classes of which a claim exceeds a limit."""
     return [j for j, units in enumerate(minus(limits, claim)) if units < 0]

@@ -1,4 +1,4 @@
-"""Every write to a pool. All take keyword arguments and run in a transaction of their own."""
+"""Every write to a pool. All functions take keyword arguments and run in their own transaction."""
 
 from allocation.history.checkpoints import keep_checkpoints
 from allocation.history.wait_counts import keep_wait_counts

@@ -1,4 +1,4 @@
-"""One locked pool in memory: the reads and the changes of decisions."""
+"""A single locked pool in memory, with the reads and the changes that decisions need."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ from allocation.services.rows import (
 from allocation.values import RequestOutcome
 from allocation.wording import UnitWords
 
-#: the channel on which PostgreSQL announces grants; `allocation/sql/write_grant.sql` has it, too
+#: the channel on which PostgreSQL announces grants; `allocation/sql/write_grant.sql` contains the
+#: name, too
 GRANTS_CHANNEL = "bank"
 Held = Process | UnitHolder
 
 
-#: the searches of an experiment's pool, in place of the reduced scope up to the requester
+#: the searches for the pool of an experiment, in place of the reduced scope up to the requester
 SEARCHES: Mapping[str, Callable[[State], list[int]]] = {
     Policy.FULL_SCOPE: banker.finishable,
     Policy.RECURSIVE: searches.recursive_global,
@@ -54,18 +55,18 @@ SEARCHES: Mapping[str, Callable[[State], list[int]]] = {
 
 @dataclass
 class Bank:
-    """A pool whose row is locked until the transaction ends, and its processes that matter.
+    """A pool whose row is locked until the transaction ends, with the processes that matter.
 
-    Only processes that hold something can make a state unsafe, so only they are read, and those
-    that are named. Every change goes to the rows of processes, requests and grants at once. Grants
-    and releases write the pool's row and their event, too; other changes of the pool and other
-    events are written before the next grant or release, or on closing.
+    Only processes that hold something can make a state unsafe, so only these and the named ones are
+    read. Every change is written to the rows of processes, requests and grants at once. Grants and
+    releases write the pool's row and their event, too. Other changes of the pool and other events
+    are written before the next grant or release, or on closing.
     """
 
     pool: Pool
     #: the unit of each class, by its key
     units: dict[str, str]
-    #: whole rows: those that are named, and each that is changed
+    #: complete rows of the named processes, and of each that is changed
     processes: dict[int, Process]
     #: the processes that hold units, by id
     holders: dict[int, UnitHolder]
@@ -84,7 +85,7 @@ class Bank:
 
     @property
     def matter(self) -> Iterable[Held]:
-        """Holders and the named processes; rows that may change stand before those that were only
+        """The holders and the named processes. Rows that may change precede rows that were only
         read.
         """
         found: dict[int, Held] = {**self.holders, **self.processes}
@@ -100,9 +101,9 @@ class Bank:
         return ShareUse(self.shares, tuple(members) if self.shares else ())
 
     def vector(self, amounts: Mapping[str, int]) -> Vector:
-        """Amounts by class key in class order; a class not named is 0.
+        """Amounts by class key, in the order of classes. A missing class is 0.
 
-        Raises UnknownResource, BadAmount.
+        Raises UnknownResource or BadAmount.
         """
         for key, units in amounts.items():
             if key not in self.keys:
@@ -118,11 +119,11 @@ class Bank:
     def state(
         self, process: Process | None = None, *, is_reduced: bool = True
     ) -> tuple[State, list[Held]]:
-        """The holders as a State, with `process` among them if one is given, and who stands for its
-        rows; unless it is reduced, with those that wait and hold nothing, too.
+        """The holders as a State, including `process` if it is given, and the process of each row.
+        If the state is not reduced, waiting processes that hold nothing are included, too.
 
-        Processes that keep units without a shift are left out: they do not finish, so their units
-        must not be counted on.
+        Processes that keep units without a shift are left out: they do not finish, so nothing may
+        depend on their units.
         """
         rows = [
             p
@@ -136,8 +137,9 @@ class Bank:
         ), rows
 
     def verdict_on(self, process: Process, amounts: Vector) -> Decision:
-        """Decide in memory whether `process` may have `amounts`; the decision's sequence holds
-        ids."""
+        """Decide in memory whether `process` may have `amounts`. The decision's sequence has the
+        ids of processes.
+        """
         if not banker.fits(amounts, self.available):
             return Decision(BankVerdict.WAIT_UNAVAILABLE)
         if self.pool.policy == Policy.NAIVE:
@@ -148,7 +150,7 @@ class Bank:
         asker = next(i for i, row in enumerate(rows) if row is process)
         is_safe = self.pool.is_safe
         decision = banker.examine(state, asker, amounts, state_is_safe=is_safe, search=search)
-        # those that hold nothing free nothing: the sequence is a proof without them
+        # processes that hold nothing release nothing, so the sequence is a proof without them
         proof = [i for i in decision.sequence if i == asker or any(state.allocation[i])]
         return Decision(decision.verdict, tuple(rows[i].pk for i in proof))
 
@@ -168,9 +170,9 @@ class Bank:
         decision: Decision,
         deadline_seconds: float | None = None,
     ) -> RequestOutcome:
-        """Hand the request's units to its process. A granted start begins a shift.
+        """Grant the request's units to its process. A granted start begins a shift.
 
-        deadline_seconds: for a new request; one that waits has its deadline.
+        deadline_seconds: for a new request, since a waiting one already has a deadline.
         """
         self.flush()
         process = self.processes[request.process_id]
@@ -187,7 +189,7 @@ class Bank:
         return RequestOutcome.granted_by(request.pk, written.grant_id, written.shift)
 
     def begin_shift(self, process: Process) -> None:
-        """Begin a shift with what the process holds; nothing is kept for it any longer."""
+        """Begin a shift with the units that the process holds. They are no longer reserved."""
         process.epoch, process.kept_until = write_shift(process), None
         self.has_begun = True
 
@@ -199,7 +201,7 @@ class Bank:
         verdict: AnyVerdict | None = None,
         reason: str,
     ) -> None:
-        """Write where a request stands that is not granted; inserts it if it is new."""
+        """Store the state of a request that is not granted. A new request is inserted."""
         is_new = request._state.adding
         changes_wait = (
             state == RequestState.WAITING if is_new else request.state == RequestState.WAITING
@@ -220,7 +222,7 @@ class Bank:
             )
 
     def withdraw(self, request: Request, state: RequestState, reason: str) -> None:
-        """End a wait without a grant: cancelled or expired."""
+        """End a wait without a grant, because it is cancelled or expired."""
         self.settle(request, state, reason=reason)
         kind = EventKind.EXPIRED if state == RequestState.EXPIRED else EventKind.CANCELLED
         self.log_request(kind, request)
@@ -235,7 +237,7 @@ class Bank:
         release_id: UUID | None = None,
         ends_shift: bool = False,
     ) -> None:
-        """Return units, out of the newest open grants first, and log it. Raises LedgerBroken."""
+        """Return units, from the newest open grants first, and log this. Raises LedgerBroken."""
         self.flush()
         available, held = write_release(
             process,
@@ -261,9 +263,9 @@ class Bank:
         reason: str = "",
         share: int | None = None,
     ) -> None:
-        """Add an event that concerns no request.
+        """Add an event that is not about a request.
 
-        `before` is Available before it, if it changed; amounts default to none.
+        before: Available before the event, if the event changed it. amounts: zero by default.
         """
         told = (0,) * len(self.keys) if amounts is None else amounts
         event = self._event(kind, process, told)
@@ -273,7 +275,7 @@ class Bank:
     def log_request(
         self, kind: EventKind, request: Request, *, sequence: tuple[int, ...] = ()
     ) -> None:
-        """Add the event of a request whose verdict and reason are settled."""
+        """Add the event of a request whose verdict and reason are already stored."""
         event = self._event(kind, self.processes[request.process_id], tuple(request.amounts))
         event.request_id, event.sequence = request.pk, list(sequence)
         event.verdict, event.reason = request.verdict, request.reason
@@ -299,12 +301,14 @@ class Bank:
         Outbox.objects.create(kind=kind, pool=self.pool, process=process, epoch=epoch)
 
     def flush(self) -> None:
-        """Write the events so far, and the pool as they left it; what the server writes follows."""
+        """Write the events so far, and the pool as they left it. Later writes of the server
+        follow.
+        """
         if self.events:
             self._put()
 
     def close(self) -> None:
-        """Write what is left to write, and whether an unsafe state is safe again."""
+        """Write everything that is left to write, and whether an unsafe state is safe again."""
         if self.pool.is_safe or self.pool.version == self._version_before:
             self.flush()
             return
@@ -312,7 +316,7 @@ class Bank:
         self._put()
 
     def _put(self) -> None:
-        """Wakes listeners if a shift has begun."""
+        """Write the pool and its events. This wakes listeners if a shift has begun."""
         put_pool(self.pool, self.available, channel=GRANTS_CHANNEL if self.has_begun else None)
         Event.objects.bulk_create(self.events)
         self.events.clear()
@@ -320,14 +324,14 @@ class Bank:
 
 @contextmanager
 def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
-    """Lock the pool, then read it; written back when the block ends well.
+    """Lock the pool, then read it. Changes are written when the block ends without an error.
 
     Only within a transaction of the pool.
 
-    Safety is a property of the whole state, so two decisions must never overlap: one lock for the
-    pool. The processes are read in the *next* statement: one that locked and joined would return
-    them as they were before the wait. Lock order everywhere: pool, process, request. Raises
-    UnknownPool.
+    Safety is a property of the whole state, so two decisions must never overlap, and the pool has
+    one lock. The processes are read in the *next* statement, since a statement that locks and joins
+    would return them as they were before the wait. The order of locks is always pool, process,
+    request. Raises UnknownPool.
     """
     row = lock_pool(pool)
     if row is None:
@@ -339,7 +343,7 @@ def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
 
 @contextmanager
 def locked_bank_of(process: int) -> Iterator[tuple[Bank, Process]]:
-    """Lock the pool of a process, and read it with the process. Raises UnknownProcess."""
+    """Lock the pool of a process. Read the pool and the process. Raises UnknownProcess."""
     row = lock_pool_of(process)
     if row is None:
         raise UnknownProcess(process=process)

@@ -1,5 +1,5 @@
-"""Conditions that must hold before limits change. Each raises the refusal that says what is
-wrong.
+"""Conditions that must hold before limits change. Each check raises the refusal that names the
+fault.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def check_claim_fits(bank: Bank, claim: Vector) -> None:
 def check_share_covers(
     bank: Bank, share: int | None, claim: Vector, holder: Process | None = None
 ) -> None:
-    """Raise ClaimExceedsShare if no process of the share could start with the claim; for one that
-    holds something, if the claims of the others leave no room for it.
+    """Raise ClaimExceedsShare if no process of the share could start with the claim. For a process
+    that holds something, raise it if the claims of the share's other processes leave no space for
+    the claim.
     """
     if share is None:
         return
@@ -59,7 +60,7 @@ def check_share_covers(
 
 
 def check_claim_covers(bank: Bank, process: Process, claim: Vector) -> None:
-    """The process's units and requests together must stay within its claim."""
+    """Raise an error if the process's units and requests together exceed its claim."""
     waiting = process.requests.filter(state=RequestState.WAITING).first()
     bound = (
         banker.plus(tuple(process.allocated), tuple(waiting.amounts))
@@ -72,7 +73,9 @@ def check_claim_covers(bank: Bank, process: Process, claim: Vector) -> None:
 
 
 def check_claims_within(bank: Bank, new: Vector, old: Vector) -> None:
-    """Only a class that shrinks can fall below a claim, so nothing is read unless one does."""
+    """Raise an error if a claim exceeds the new capacity. Only a class with less capacity can be
+    exceeded, so nothing is read unless there is one.
+    """
     if banker.fits(old, new):
         return
     active = Process.objects.filter(pool=bank.pool, state=ProcessState.ACTIVE).order_by("pk")
@@ -90,8 +93,8 @@ def check_safe(
     refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],
     override: Override | None,
 ) -> tuple[str, ...]:
-    """The full check, on the claims in memory. Return the processes that could not be sure to
-    finish, if that is overridden.
+    """Make the full check, with the claims in memory. Return the processes that could not be sure
+    to finish, if that is overridden.
 
     A naive pool promises nothing.
     """

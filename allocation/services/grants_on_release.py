@@ -1,9 +1,8 @@
-"""Hand units that came back straight to those who wait, under the same lock: no wake-up can be
-lost.
+"""Grant released units directly to waiting processes, under the same lock, so that no wake-up can
+be lost.
 
-Of ten thousand starts that wait most ask for the same amounts, and where a worker is lacking none
-of them fits. So the different amounts are read first, and then the first process among those that
-fit.
+Of ten thousand waiting starts most ask for the same amounts, and if no worker is free, none of them
+fits. So the distinct amounts are read first, and then the first process with amounts that fit.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from allocation.services.turns import (
     settle_turn,
 )
 
-#: each different amounts once: as many steps in an index as there are of them
+#: the distinct amounts, each once: the number of steps in the index is their number
 AMOUNTS = """
 WITH RECURSIVE line (amounts) AS (
     (SELECT amounts FROM allocation_request WHERE pool_id = %(pool)s AND state = 'waiting'
@@ -44,13 +43,15 @@ WITH RECURSIVE line (amounts) AS (
 )
 SELECT amounts FROM line WHERE allocation_within(amounts, %(available)s)
 """
-#: requests that are read at once: of a line often only the first is served
+#: the number of requests that are read at once, since often only the first of a line is served
 SOME = 8
 GRANTS_PER_TRANSACTION = 256
 
 
 class WaitQueue:
-    """The requests that wait for the same amounts, in turn, without those that would be refused."""
+    """The requests that wait for the same amounts, in turn, without requests that would be
+    refused.
+    """
 
     def __init__(self, bank: Bank, amounts: Vector) -> None:
         self.amounts = amounts
@@ -73,8 +74,8 @@ class WaitQueue:
     def note_refused(self, process: Process, verdict: AnyVerdict) -> None:
         """Leave out requests that would be refused for the same reason.
 
-        They stay refused, since a grant lowers what is available. It is no reason against one that
-        holds something: what it holds makes its case another.
+        They stay refused, since a grant lowers Available. Processes that hold something are not
+        left out, since their units make their case different.
         """
         if any(process.allocated):
             return
@@ -94,7 +95,7 @@ class WaitQueue:
 
 
 def grantable_requests(bank: Bank) -> Iterator[tuple[WaitQueue, Request]]:
-    """The waiting requests whose amounts are available when their turn comes, in turn."""
+    """The waiting requests whose amounts are available at their turn, in the order of turns."""
     with connection.cursor() as cursor:
         cursor.execute(AMOUNTS, {"pool": bank.pool.pk, "available": list(bank.available)})
         lines = [WaitQueue(bank, tuple(amounts)) for (amounts,) in cursor.fetchall()]
@@ -116,13 +117,14 @@ def _push(heads: list[tuple[object, int, int, Request]], place: int, line: WaitQ
 
 
 def pump(bank: Bank) -> int:
-    """Grant what can be granted, in turn, and return how many were; a message requests the rest.
+    """Grant all requests that can be granted, in turn. Return the number of granted ones. A message
+    asks for the rest.
 
-    One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe
-    before it. A process that holds nothing passes the first that could not be served only as often
-    as the pool's bypass limit allows. But a grant may use up the limit of a share, and a
-    start that this keeps back no longer keeps others from their turn; so where there are shares,
-    another pass follows.
+    One pass is enough, since a grant only lowers Available, and any request that is safe after a
+    grant was safe before it. A process that holds nothing bypasses the first process that could not
+    be served only as often as the pool's bypass limit allows. But a grant may use up the limit of a
+    share, and a start that waits because of this limit no longer keeps others from their turn. So
+    if there are shares, another pass follows.
     """
     granted = 0
     while bank.has_waiters and granted < GRANTS_PER_TRANSACTION:
@@ -155,6 +157,8 @@ def _serve_in_turn(bank: Bank, most: int) -> int:
 
 @bank_transaction
 def pump_pool(*, pool: int) -> int:
-    """Serve the waiters of a pool as a release would, and return how many were granted."""
+    """Serve the waiting processes of a pool as after a release. Return the number of granted
+    requests.
+    """
     with locked_bank(pool) as bank:
         return pump(bank)

@@ -1,8 +1,8 @@
-"""Leases: the pick-up of a shift, its renewal, and the end of a lost one.
+"""Leases of shifts: taking up a shift, renewing its lease, and ending a lost shift.
 
-Times are the database's. Taking up and renewing are single conditional updates without the pool's
-lock; the reaper locks the pool, then each expired process, and looks again: a renewal that came
-first wins, a later one finds a new epoch.
+Times are those of the database. Taking up and renewing are single conditional updates without the
+pool's lock. The reaper locks the pool, then each expired process, and checks again: an earlier
+renewal is kept, and a later one finds a new epoch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IS_LATE = Q(state=RequestState.WAITING, deadline__lt=ClockTimestamp())
 def take_lease(*, process: int, epoch: int, worker: str) -> bool:
     """Take up a granted shift.
 
-    True for the first to do so in time; anyone else must not work on it.
+    True for the first worker that does so in time. No other worker may work on it.
     """
     untaken = Process.objects.filter(
         pk=process, epoch=epoch, worker="", lease_until__gte=ClockTimestamp()
@@ -37,10 +37,9 @@ def take_lease(*, process: int, epoch: int, worker: str) -> bool:
 
 
 def renew_lease(*, process: int, epoch: int, worker: str | None = None) -> bool:
-    """Keep the shift's lease for another while. Return False if the shift is over: stop its work
-    now.
+    """Extend the shift's lease. Return False if the shift is over, so that its work must stop now.
 
-    worker: the one that took it up, to be compared as well (`is_holder`).
+    worker: the worker that took up the shift, which is compared, too (`is_holder`).
     """
     alive = Process.objects.filter(pk=process, epoch=epoch, lease_until__isnull=False)
     if worker is not None:
@@ -51,15 +50,15 @@ def renew_lease(*, process: int, epoch: int, worker: str | None = None) -> bool:
 def is_holder(*, process: int, epoch: int, worker: str) -> bool:
     """Whether this worker has the shift.
 
-    The epoch alone is not enough after a failover to a server that lacks the last commits: it gives
-    the same number to another shift.
+    After a failover to a server that lacks the last commits the epoch alone is not enough, since
+    that server gives the same number to another shift.
     """
     return Process.objects.filter(pk=process, epoch=epoch, worker=worker).exists()
 
 
 def reap_expired() -> list[ReapedShift]:
-    """Take back units of lost shifts and expired reservations, end late waits; return the lost
-    shifts.
+    """Take back the units of lost shifts and expired reservations, and end requests past their
+    deadlines. Return the lost shifts.
     """
     pools = set(
         Process.objects.filter(IS_EXPIRED | IS_KEPT_TOO_LONG).values_list("pool_id", flat=True)

@@ -1,7 +1,8 @@
-"""The rows of a grant and of a release, each written by one call of the server; nothing else does.
+"""The rows of a grant and of a release. One call of a server function writes each, and no other
+code does.
 
-The functions are in `allocation/sql`. They go by the rows of the pool and of the process, so what
-was changed before must have been written. The caller holds the pool's lock.
+The functions are in `allocation/sql`. They read the rows of the pool and of the process, so earlier
+changes must have been written. The caller holds the pool's lock.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def write_grant(
     others_wait: bool,
     deadline_seconds: float | None,
 ) -> WrittenGrant:
-    """Grant a request that is new or waits; processes can finish in the order of `sequence`."""
+    """Grant a request that is new or waits. Processes can finish in the order of `sequence`."""
     asked = str(request.pk), request.kind, list(request.amounts)
     row = call_within(
         GRANT,
@@ -70,7 +71,7 @@ def write_release(
     release_id: UUID | None,
     ends_shift: bool,
 ) -> tuple[Vector, Vector]:
-    """Take units back, and return what is available and held after it. Raises LedgerBroken."""
+    """Take units back. Return the available and the held units after that. Raises LedgerBroken."""
     number = None if release_id is None else str(release_id)
     given = list(amounts), kind.value, reason, number, ends_shift
     try:
@@ -85,9 +86,9 @@ def write_release(
 
 
 def write_shift(process: Process) -> int:
-    """Begin a shift with what the process holds, and return its epoch.
+    """Begin a shift with the units that the process holds. Return its epoch.
 
-    It has a lease that leaves time to be picked up, and its owner gets a message.
+    Its lease leaves time for a worker to take it up, and the process's owner gets a message.
     """
     [epoch] = call_within(SHIFT, process.pk, list(process.allocated), settings.BANK_PICKUP_SECONDS)
     return int(epoch)

@@ -1,6 +1,6 @@
 """Limits, edited while crawls run: capacity, claims, reserves, turns.
 
-Refused where that would be unsafe, unless overridden.
+Unsafe changes are refused unless they are overridden.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ MOST_BYPASSES = 10_000
 
 @dataclass(frozen=True)
 class ChangedLimits:
-    """The pool as a change of limits left it, and the processes that could not be sure to finish
-    under it: none, unless it was overridden.
+    """The pool after a change of limits, and the processes that could not be sure to finish under
+    the new limits. There are none unless the change was overridden.
     """
 
     bank: Bank
@@ -46,13 +46,13 @@ class ChangedLimits:
 
 @bank_transaction
 def change_limits(*, pool: int, limits: PoolLimits, override: Override | None = None) -> Pool:
-    """Change a pool's capacity, reserves and bypass limit, all or nothing, and serve those who wait
-    and now may be.
+    """Change a pool's capacity, reserves and bypass limit, all or nothing. Serve waiting processes
+    that the new limits allow.
 
-    With an override an unsafe state is put up with and the pool is flagged: until the state is safe
-    again only requests that make it so, or that let their process finish, are granted.
-    Raises CapacityBelowUse, CapacityBelowClaim, CapacityWouldBeUnsafe, BadBypassLimit,
-    OverrideNeedsReason and what `vector` raises: then nothing has changed.
+    With an override an unsafe state is accepted and the pool is flagged. Until the state is safe
+    again, only requests that make it safe, or that let their process finish, are granted. Raises
+    CapacityBelowUse, CapacityBelowClaim, CapacityWouldBeUnsafe, BadBypassLimit, OverrideNeedsReason
+    and the errors of `vector`; then nothing has changed.
     """
     return put_limits(pool, limits, override).bank.pool
 
@@ -60,7 +60,7 @@ def change_limits(*, pool: int, limits: PoolLimits, override: Override | None = 
 def set_capacity(
     *, pool: int, capacity: Mapping[str, int], override: Override | None = None
 ) -> Pool:
-    """`change_limits` of nothing but the capacity of the classes named."""
+    """`change_limits` for the capacity of the named classes only."""
     return change_limits(pool=pool, limits=PoolLimits(capacity=capacity), override=override)
 
 
@@ -68,11 +68,11 @@ def set_capacity(
 def change_process(
     *, process: int, limits: ProcessLimits, override: Override | None = None
 ) -> Process:
-    """Change a process's claim (the classes named; the others stay) and priority, all or nothing.
+    """Change a process's claim (of the named classes; others stay) and priority, all or nothing.
 
-    Serves those who had to wait for safety. A start that waits takes the turn of its new priority.
+    Serves processes that had to wait for safety. A waiting start gets the turn of its new priority.
     Raises ClaimBelowHoldings, ClaimExceedsCapacity, ClaimWouldBeUnsafe, BadPriority,
-    ProcessFinished, OverrideNeedsReason and what `vector` raises: then nothing has changed.
+    ProcessFinished, OverrideNeedsReason and the errors of `vector`; then nothing has changed.
     """
     return put_process(process, limits, override).bank.processes[process]
 
@@ -80,7 +80,7 @@ def change_process(
 def change_claim(
     *, process: int, maximum: Mapping[str, int], override: Override | None = None
 ) -> Process:
-    """`change_process` of nothing but the claim."""
+    """`change_process` for the claim only."""
     return change_process(process=process, limits=ProcessLimits(maximum=maximum), override=override)
 
 

@@ -13,10 +13,10 @@ from allocation.values import OutboxMessage
 def unsent_outbox(
     *, limit: int = 100, kinds: Collection[OutboxKind] = tuple(OutboxKind)
 ) -> list[OutboxMessage]:
-    """Return the oldest messages of these kinds not yet marked as sent.
+    """Return the oldest messages of these kinds that are not marked as sent.
 
-    Act on them, then call `mark_sent`: a crash between repeats them. Each kind has one drainer at a
-    time.
+    The caller acts on them, then calls `mark_sent`; a crash in between repeats them. One process at
+    a time delivers each kind.
     """
     rows = (
         Outbox.objects.filter(sent_at=None, kind__in=kinds)
@@ -38,13 +38,16 @@ def unsent_outbox(
 
 
 def mark_sent(*, ids: Iterable[int]) -> int:
-    """Mark messages as delivered, and return how many had not been."""
+    """Mark messages as delivered. Return the number of those that were not marked before."""
     return Outbox.objects.filter(pk__in=list(ids), sent_at=None).update(sent_at=ClockTimestamp())
 
 
 def forget_sent(*, older_than: timedelta, limit: int) -> int:
-    """Delete messages that were delivered long ago, some at a time. Return how many."""
-    # The first are the oldest, near enough: however many there are, only a bounded number is read.
+    """Delete messages that were delivered long ago, a bounded number at a time. Return their
+    number.
+    """
+    # the first rows are roughly the oldest, and only a bounded number is read, however many there
+    # are
     first = Outbox.objects.exclude(sent_at=None).order_by("pk").values("pk")[:limit]
     old = Outbox.objects.filter(pk__in=first, sent_at__lt=ClockTimestamp() - older_than)
     return old.delete()[0]

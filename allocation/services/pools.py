@@ -1,5 +1,5 @@
-"""Open a pool, let processes into it, and add a resource class to a pool at work: every array of it
-grows by one place then.
+"""Create a pool, register processes in it, and add a resource class to an active pool, which
+extends each of its arrays by one place.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from allocation.services.checks import check_claim_fits, check_priority, check_s
 from allocation.services.transaction import bank_transaction
 from allocation.values import NewClass
 
-#: the arrays by table, and the column that leads to the pool; the ledger is never rewritten, so its
-#: readers fill up with 0
+#: the arrays by table, with the column that leads to the pool; the ledger is never rewritten, so
+#: its readers fill up with 0
 ARRAYS = (
     (Process, ("max_claim", "allocated"), "pool_id = %s"),
     (Request, ("amounts",), "pool_id = %s"),
@@ -47,7 +47,7 @@ ARRAYS = (
     ),
     (Release, ("amounts",), "process_id IN (SELECT id FROM allocation_process WHERE pool_id = %s)"),
 )
-#: a pool with a long past takes longer than a decision may
+#: the time limit; a pool with a long past takes longer than a decision may
 GROWING_SECONDS = 120
 
 
@@ -59,9 +59,10 @@ def create_pool(
     policy: str = Policy.BANKER,
     is_experiment: bool = False,
 ) -> Pool:
-    """Open a pool with these classes, in this order. Raises BadClasses, BadPolicy, PoolNameTaken.
+    """Create a pool with these classes, in this order. Raises BadClasses, BadPolicy or
+    PoolNameTaken.
 
-    is_experiment: lists of pools leave it out; its own page shows it.
+    is_experiment: whether lists of pools leave it out. Its own page shows it.
     """
     _check_classes(classes)
     if policy not in Policy.values:
@@ -90,9 +91,9 @@ def create_pool(
 
 
 def create_pool_like(*, name: str, capacity: Mapping[str, int]) -> Pool:
-    """Open a pool with the classes of the oldest one; `capacity` names the units of each.
+    """Create a pool with the classes of the oldest one. capacity: the units of each class.
 
-    Raises UnknownPool where there is none yet, UnknownResource, and what `create_pool` raises.
+    Raises UnknownPool if there is no pool yet, UnknownResource, and the errors of `create_pool`.
     """
     oldest = Pool.objects.order_by("pk").first()
     if oldest is None or not name.strip():
@@ -111,7 +112,7 @@ def create_pool_like(*, name: str, capacity: Mapping[str, int]) -> Pool:
 
 
 def _check_classes(classes: Sequence[NewClass]) -> None:
-    """Raise BadClasses for none at all, and for keys and capacities that cannot be."""
+    """Raise BadClasses for an empty list, and for invalid keys and capacities."""
     keys = [new.key for new in classes]
     bad = [
         new.key
@@ -136,13 +137,13 @@ def register_process(
     after_epoch: int = 0,
     share: int | None = None,
 ) -> Process:
-    """Let a process into the pool with its claim by class; a class not named is claimed 0.
+    """Register a process in the pool with its claim by class. The claim on a missing class is 0.
 
-    A `run_ref` that is not empty names one process that may still ask: registered again, by two at
-    once even, that one is returned as it stands.
+    A `run_ref` that is not empty identifies one process that may still make requests. If this is
+    registered again, even by two callers at once, the existing process is returned unchanged.
 
-    after_epoch: the latest epoch of a finished process in whose place it comes, so that no epoch is
-    used twice. share: whose reserve and limit it has (`ensure_share`). Raises UnknownPool,
+    after_epoch: the latest epoch of a finished process that it replaces, so that no epoch is used
+    twice. share: the share to which it belongs (`ensure_share`). Raises UnknownPool,
     UnknownResource, BadAmount, BadPriority, ClaimExceedsCapacity, UnknownShare, ClaimExceedsShare.
     A claim within capacity is always safe.
     """
@@ -177,7 +178,7 @@ def register_process(
 def add_class(*, pool: int, new: NewClass) -> Pool:
     """Add a resource class at the next place.
 
-    No process claims or holds any of it yet, so it is always safe.
+    No process claims or holds units of it yet, so this is always safe.
 
     Raises UnknownPool, BadClasses, ClassKeyTaken.
     """
@@ -219,5 +220,5 @@ def _grow(pool: Pool, capacity: int) -> None:
         )
         for model, columns, of_pool in ARRAYS:
             grown = ", ".join(f"{column} = {column} || 0" for column in columns)
-            # names of our own
+            # the query contains only our own names
             cursor.execute(f"UPDATE {model._meta.db_table} SET {grown} WHERE {of_pool}", [pool.pk])  # noqa: S608

@@ -1,6 +1,6 @@
-"""The effects of a change of limits that is not made.
+"""Previews of the effects of a change of limits.
 
-The change is made by the same code as in earnest, and rolled back.
+The change is made by the same code as a real one, and rolled back.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from allocation.services.transaction import bank_transaction
 from allocation.services.turns import rules_of
 from allocation.values import LimitsPreview, Override, PoolLimits, ProcessLimits, ShareLimits
 
-#: lets a preview look behind the refusal of an unsafe change; it is rolled back in any case
+#: lets a preview continue after the refusal of an unsafe change; it is rolled back anyway
 DRY = Override(by="preview", reason="to see who would be stuck")
 
 
 @bank_transaction
 def preview_limits(*, pool: int, limits: PoolLimits) -> LimitsPreview:
-    """The effect of `change_limits` if it were called now. Nothing changes."""
+    """The effects that `change_limits` would have now. Nothing changes."""
     return _tried(
         pool, lambda: put_limits(pool, limits, DRY), CapacityWouldBeUnsafe, limits.capacity
     )
@@ -51,7 +51,7 @@ def preview_limits(*, pool: int, limits: PoolLimits) -> LimitsPreview:
 
 @bank_transaction
 def preview_process(*, process: int, limits: ProcessLimits) -> LimitsPreview:
-    """The effect of `change_process` if it were called now. Nothing changes."""
+    """The effects that `change_process` would have now. Nothing changes."""
     pool = Process.objects.filter(pk=process).values_list("pool_id", flat=True).first()
     if pool is None:
         raise UnknownProcess(process=process)
@@ -60,7 +60,7 @@ def preview_process(*, process: int, limits: ProcessLimits) -> LimitsPreview:
 
 @bank_transaction
 def preview_share(*, share: int, limits: ShareLimits) -> LimitsPreview:
-    """The effect of `change_share` if it were called now. Nothing changes."""
+    """The effects that `change_share` would have now. Nothing changes."""
     pool = Share.objects.filter(pk=share).values_list("pool_id", flat=True).first()
     if pool is None:
         raise UnknownShare(share=share)
@@ -119,7 +119,7 @@ class _PoolLimits:
         return cls(row.version, keys, capacity, available, rules_of(row), claims, use)
 
     def misfits(self, capacity: Mapping[str, int]) -> tuple[str, ...]:
-        """The labels of the claims that are more than there would be."""
+        """The labels of the claims that would exceed the capacity."""
         most = {self.keys.index(key): units for key, units in capacity.items() if key in self.keys}
         return tuple(
             claim.label
@@ -128,7 +128,7 @@ class _PoolLimits:
         )
 
     def at_once(self, available: Vector) -> set[int]:
-        """The processes that could get their whole Need without a wait."""
+        """The processes that could get their whole Need without waiting."""
         return {pk for pk, claim in self.claims.items() if self._gets_all_at_once(claim, available)}
 
     def _gets_all_at_once(self, claim: _Claim, available: Vector) -> bool:
@@ -150,7 +150,7 @@ def _tried(
     refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],
     capacity: Mapping[str, int] | None = None,
 ) -> LimitsPreview:
-    # The change itself reports an unknown pool.
+    # the change itself reports an unknown pool
     before = _PoolLimits.of(pool) if Pool.objects.filter(pk=pool).exists() else None
     try:
         changed = change()
@@ -171,7 +171,8 @@ def _describe_change(
     pool = changed.bank.pool
     after = _PoolLimits.of(pool.pk)
     in_use = banker.minus(before.capacity, before.available)
-    # Before any process was served by it: a served process takes units that others then wait for.
+    # before the change serves any process, since a served process takes units for which others then
+    # wait
     then_available = banker.minus(after.capacity, in_use)
     late = before.at_once(before.available) - after.at_once(then_available)
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")

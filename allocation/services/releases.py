@@ -27,13 +27,13 @@ def release_resources(
     amounts: Mapping[str, int] | None,
     reason: str = "",
 ) -> Released:
-    """Give units back and hand them straight to those who wait; `amounts=None` gives back all and
-    ends the shift.
+    """Give units back, and grant them directly to waiting processes. `amounts=None` gives back all
+    and ends the shift.
 
-    Ending the shift also cancels a growth or stage that still waits; a reservation is ended
-    likewise. The same `release_id` again changes nothing, nor does a release by a shift that is
-    over (STALE). Part of what is held comes out of the newest grants first.
-    Raises ReleaseExceedsAllocation: nothing is ever clamped.
+    Ending the shift also cancels a waiting growth or stage. A reservation is ended in the same way.
+    Repeating a `release_id` changes nothing, nor does a release by a shift that is over (STALE). A
+    part of the held units is taken from the newest grants first. Raises ReleaseExceedsAllocation if
+    the process does not hold so many.
     """
     quick = quick_release(
         process=process, epoch=epoch, release_id=release_id, amounts=amounts, reason=reason
@@ -75,12 +75,12 @@ def _release(
 
 @bank_transaction
 def finish_process(*, process: int, epoch: int | None = None) -> bool:
-    """Release all, cancel what waits, and let the process ask no more.
+    """Release all units, cancel waiting requests, and accept no more requests of the process.
 
     Finishing again changes nothing.
 
-    With an `epoch`, only if that is its latest shift: returns False, and changes nothing, if a
-    later one took its place.
+    With an `epoch`, this is done only if it is the process's latest shift; otherwise nothing
+    changes, and False is returned.
     """
     with locked_bank_of(process) as (bank, finishing):
         if finishing.state == ProcessState.FINISHED:
@@ -106,21 +106,21 @@ def give_back(
     release_id: UUID | None = None,
     ends_shift: bool = False,
 ) -> None:
-    """Return units, and serve those who wait."""
+    """Return units, and serve waiting processes."""
     bank.take_back(process, amounts, kind, reason, release_id=release_id, ends_shift=ends_shift)
     pump(bank)
 
 
 def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = ()) -> None:
-    """Cancel what a shift that ends still waits for."""
+    """Cancel the requests for which an ending shift still waits."""
     kinds = [RequestKind.GROWTH, RequestKind.STAGE, *also]
     for request in process.requests.filter(state=RequestState.WAITING, kind__in=kinds):
         bank.withdraw(request, RequestState.CANCELLED, "The work session ended.")
 
 
 def is_over(process: Process, epoch: int) -> bool:
-    """Whether the shift or the reservation of that epoch has ended, or a later one has taken its
-    place.
+    """Whether the shift or the reservation of this epoch has ended, or a later one has replaced
+    it.
     """
     return epoch != process.epoch or (process.lease_until is None and process.kept_until is None)
 

@@ -1,4 +1,4 @@
-"""Requests: ask for units, or stop asking."""
+"""Requests for units, and their cancellation."""
 
 from __future__ import annotations
 
@@ -52,11 +52,10 @@ def request_resources(
 ) -> RequestOutcome:
     """Grant the amounts, or record that the process waits for them and why (SEEDS A3-A6).
 
-    The same `request_id` again returns where that request stands, whatever became of the first
-    reply. A start is asked by a process that holds nothing; growth and stage by a live shift, named
-    by `epoch`. A stage takes the place of a growth that waits. After `deadline_seconds` a wait
-    expires.
-    Raises RequestExceedsNeed (which the ledger keeps), StaleEpoch, AlreadyStarted, AlreadyWaiting,
+    Repeating a `request_id` returns the state of that request, even if the first reply was lost. A
+    start is requested by a process that holds nothing; growth and stage by a live shift, named by
+    `epoch`. A stage replaces a waiting growth. After `deadline_seconds` a wait expires. Raises
+    RequestExceedsNeed (which the ledger keeps), StaleEpoch, AlreadyStarted, AlreadyWaiting,
     ProcessFinished, UnknownResource, BadAmount, EmptyRequest, RequestIdReused, ClaimNotWhole.
     """
     if deadline_seconds is not None and not deadline_seconds > 0:
@@ -86,7 +85,9 @@ def _request(
     epoch: int | None,
     deadline_seconds: float | None,
 ) -> RequestOutcome | RequestExceedsNeed:
-    """Answer, rather than raise, RequestExceedsNeed: the rejection is to be committed."""
+    """Decide on a request. RequestExceedsNeed is returned and not raised, since the rejection has
+    to be committed.
+    """
     with locked_bank_of(process_id) as (bank, process):
         wanted = bank.vector(amounts)
         if not any(wanted):
@@ -121,7 +122,7 @@ def _settle(
     growth: Request | None,
     deadline_seconds: float | None,
 ) -> RequestOutcome | RequestExceedsNeed:
-    """Error, wait or grant, in the order of SEEDS A3."""
+    """Refuse, let wait, or grant, in the order of SEEDS A3."""
     wanted, need = (
         tuple(request.amounts),
         banker.minus(tuple(process.max_claim), tuple(process.allocated)),
@@ -184,7 +185,9 @@ def _check_entitled(process: Process, kind: RequestKind, epoch: int | None) -> N
 
 
 def _check_whole(bank: Bank, process: Process, wanted: Vector, kind: RequestKind) -> None:
-    """Where all is requested at once, no process ever requests more while it holds something."""
+    """Raise an error if, in a pool where everything is requested at once, a request is not for the
+    whole claim.
+    """
     if (
         bank.pool.policy == Policy.ALL_AT_ONCE
         and kind == RequestKind.START
@@ -201,10 +204,10 @@ def check_epoch(process: Process, epoch: int | None) -> None:
 
 @bank_transaction
 def cancel_request(*, request_id: UUID) -> RequestOutcome:
-    """Stop waiting, and return where the request stands: one that was granted meanwhile stays
+    """Stop waiting. Return the state of the request: a request that was granted meanwhile stays
     granted.
 
-    Raises UnknownRequest, also for one that was rejected.
+    Raises UnknownRequest, also for a rejected request.
     """
     found = Request.objects.filter(pk=request_id).exclude(state=RequestState.REJECTED).first()
     if found is None:

@@ -1,4 +1,4 @@
-"""Reservations: an operator's pause may keep what a shift holds, for a time, as long as the state
+"""Reservations: an operator's pause may keep the units of a shift for a time, as long as the state
 stays safe.
 """
 
@@ -24,18 +24,18 @@ from allocation.services.requests import check_epoch
 from allocation.services.transaction import bank_transaction
 from allocation.values import Reservation
 
-#: a reservation ends after a day at the latest
+#: the longest reservation: a day
 LONGEST_SECONDS = 24 * 60 * 60
 
 
 @bank_transaction
 def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservation:
-    """End the shift of that epoch, but leave its units reserved until the time is over.
+    """End the shift of this epoch, but keep its units reserved until the time is over.
 
-    The process then counts as one that does not finish: the safety of others may not rest on its
-    units. A new epoch begins, so that nothing the old shift still sends can touch them.
-    `resume_kept`, `finish_process`, a release, or the reaper ends it. Raises KeepWouldBeUnsafe,
-    StaleEpoch, NothingToKeep, BadKeepTime: then nothing has changed.
+    The process then counts as one that does not finish, so the safety of others must not depend on
+    its units. A new epoch begins, so that later messages of the old shift cannot change them.
+    `resume_kept`, `finish_process`, a release, or the reaper ends the reservation. Raises
+    KeepWouldBeUnsafe, StaleEpoch, NothingToKeep, BadKeepTime; then nothing has changed.
     """
     check_keep_seconds(keep_seconds)
     with locked_bank_of(process) as (bank, holder):
@@ -67,19 +67,20 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservat
 
 @bank_transaction
 def resume_kept(*, process: int) -> int:
-    """Begin a shift with the units that were kept, and return its epoch; the outbox gets a message
-    as for a granted start.
+    """Begin a shift with the reserved units. Return its epoch. The outbox gets a message as for a
+    granted start.
 
-    Now that the process can finish again, some who waited for safety may be served. Raises NotKept
-    if the reservation has ended, ResumeWouldBeUnsafe if it could not be sure to get all it claims
-    while others keep theirs.
+    Since the process can finish again, processes that waited for safety may be served. Raises
+    NotKept if the reservation has ended, and ResumeWouldBeUnsafe if the process could not be sure
+    to get its whole claim while others keep theirs.
     """
     with locked_bank_of(process) as (bank, resuming):
         if resuming.kept_until is None:
             raise NotKept(process=resuming.label)
         bank.begin_shift(resuming)
         _refuse_if_unsafe(bank, ResumeWouldBeUnsafe)
-        # The grants pass to the new shift, or the scheduler could not find the start to send again.
+        # the grants pass to the new shift, since the scheduler could otherwise not find the start
+        # to send it again
         resuming.grants.filter(released_at=None).update(epoch=resuming.epoch)
         bank.log(
             EventKind.RESUMED,
@@ -92,13 +93,13 @@ def resume_kept(*, process: int) -> int:
 
 
 def check_keep_seconds(keep_seconds: float) -> None:
-    """Raise BadKeepTime if nothing may be reserved for this time."""
+    """Raise BadKeepTime if this is no valid time for a reservation."""
     if not 0 < keep_seconds <= LONGEST_SECONDS:
         raise BadKeepTime(keep_seconds=keep_seconds)
 
 
 def _refuse_if_unsafe(bank: Bank, refusal: type[AllocationError]) -> None:
-    """The full check over the processes that still finish. A naive pool promises nothing."""
+    """Make the full check over the processes that still finish. A naive pool promises nothing."""
     state, rows = bank.state()
     finish = banker.finishable(state)
     stuck = [process.label for i, process in enumerate(rows) if i not in finish]

@@ -1,8 +1,8 @@
-"""Reads what a decision needs, the pool being locked all that time: few statements, and most of
-them sent together.
+"""Reads the rows that a decision needs, while the pool is locked: with few statements, most of
+which are sent together.
 
-Django's queries take longer to build than these take to run, and a hundred holders as model
-instances longer than the search for a safe sequence.
+Building Django's queries would take longer than these statements, and making model instances of a
+hundred holders longer than the search for a safe sequence.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PoolSurroundings:
     #: the unit of each class, by its key
     units: dict[str, str]
     has_waiters: bool
-    #: whole rows, for those that may change
+    #: complete rows of the processes that may change
     named: dict[int, Process]
     #: the processes that hold units, by id
     holders: dict[int, UnitHolder]
@@ -48,12 +48,12 @@ class PoolSurroundings:
 
 
 def lock_pool(pool: int) -> Pool | None:
-    """Lock a pool's row until the transaction ends, and read it; None if there is none."""
+    """Lock a pool's row until the transaction ends, and read it. None if it does not exist."""
     return _one(Pool, "WHERE id = %s FOR NO KEY UPDATE", pool)
 
 
 def lock_pool_of(process: int) -> Pool | None:
-    """Lock the pool of a process, which never changes; None if there is no such process."""
+    """Lock the pool of a process, which never changes. None if there is no such process."""
     return _one(
         Pool,
         "WHERE id = (SELECT pool_id FROM allocation_process WHERE id = %s) FOR NO KEY UPDATE",
@@ -62,9 +62,9 @@ def lock_pool_of(process: int) -> Pool | None:
 
 
 def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
-    """Read what belongs to a pool.
+    """Read the rows that belong to a pool.
 
-    Call it after `lock_pool`, in statements that begin once the lock is there.
+    To be called after `lock_pool`, so that the statements begin once the lock is held.
     """
     with planned_cursor() as classes, planned_cursor() as holding, planned_cursor() as others:
         with in_one_go():
@@ -104,7 +104,7 @@ def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
 
 
 def numbers_taken(request_id: UUID, process: int) -> bool:
-    """Whether there is a request of that number, or one of that process that waits."""
+    """Whether there is a request with this id, or a waiting request of this process."""
     with planned_cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT FROM allocation_request WHERE id = %s)"
@@ -116,7 +116,7 @@ def numbers_taken(request_id: UUID, process: int) -> bool:
 
 
 def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
-    """Write what decisions change of a pool, and notify `channel`."""
+    """Write those columns of a pool that decisions change, and notify `channel`."""
     with planned_cursor() as cursor:
         cursor.execute(
             "UPDATE allocation_pool SET capacity = %s, available = %s, version = %s, is_safe = "
@@ -151,8 +151,8 @@ def _read(cursor: CursorWrapper, model: type[M]) -> Iterator[M]:
 
 @cache
 def _reading(model: type[Model]) -> tuple[list[str], str]:
-    """The fields of a model and the query for them, put together once."""
+    """The fields of a model and the query for them, built once."""
     fields = model._meta.concrete_fields
     columns = ", ".join(f'"{field.column}"' for field in fields)
-    # names of ours
+    # the query contains only our own names
     return [field.attname for field in fields], f'SELECT {columns} FROM "{model._meta.db_table}"'  # noqa: S608

@@ -1,6 +1,7 @@
-"""Shares of a pool: made for a group when it first has a process there, edited while crawls run.
+"""Shares of a pool. A share is created when its group first has a process in the pool, and edited
+while crawls run.
 
-`allocation.rules.shares` says what a reserve and a limit mean.
+`allocation.rules.shares` defines reserve and limit.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from allocation.values import ShareLimits
 
 @bank_transaction
 def ensure_share(*, pool: int, ref: str, name: str) -> Share:
-    """The share of the group that its owner knows by `ref`; a new one has neither reserve nor
-    limit. The name follows the owner's. Raises UnknownPool.
+    """The share of the group that its owner knows by `ref`. A new share has neither reserve nor
+    limit. The share's name follows the name that the owner uses. Raises UnknownPool.
     """
     known = Share.objects.filter(pool=pool, ref=ref, name=name).first()
     if known is not None:
@@ -48,12 +49,12 @@ def ensure_share(*, pool: int, ref: str, name: str) -> Share:
 
 @bank_transaction
 def change_share(*, share: int, limits: ShareLimits) -> Share:
-    """Change the reserve and the limit of a share, all or nothing, and serve those who wait and now
-    may be.
+    """Change the reserve and the limit of a share, all or nothing. Serve waiting processes that the
+    new limits allow.
 
-    A limit may be lowered beneath what is claimed: nothing is taken back, and no process
-    starts until enough has come back. Raises UnknownShare, ShareLimitBelowClaim,
-    ReserveExceedsLimit, ReservesExceedCapacity and what `vector` raises: then nothing has changed.
+    A limit may be lowered below the claims: nothing is taken back, but no process starts until
+    enough units are released. Raises UnknownShare, ShareLimitBelowClaim, ReserveExceedsLimit,
+    ReservesExceedCapacity and the errors of `vector`; then nothing has changed.
     """
     put_share(share, limits)
     return Share.objects.get(pk=share)

@@ -1,5 +1,5 @@
-"""The frame of every transaction of a pool: its isolation, its time limits, and when it is tried
-again.
+"""The frame of every transaction of a pool: its isolation, its time limits, and the conditions for
+trying it again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ LIMITS = {
 
 
 def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
-    """Run `work` in a transaction of its own, again (three times in all) if others were in the way.
+    """Run `work` in its own transaction, up to three times if other transactions conflict with it.
 
-    The transaction is durable: no caller can hold the pool's lock longer than the work takes, or
-    mix the pool's rows with others in one transaction. Raises BankBusy when the last attempt failed
-    too.
+    The transaction is durable, so no caller can hold the pool's lock longer than the work takes, or
+    change the pool's rows together with others in one transaction. Raises BankBusy when the last
+    attempt failed too.
     """
 
     @wraps(work)
@@ -48,16 +48,16 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
 
 
 def call_server(call: str, *arguments: Any) -> Sequence[Any]:
-    """Let a function of the server decide and write, in a transaction of its own and one round
-    trip. Return its row.
+    """Let a function of the server decide and write, in its own transaction and one round trip.
+    Return its row.
 
-    `call` is what follows `SELECT * FROM`; its first argument, how long it may wait for a lock, is
-    put before the others. It waits for nothing else, so the other limits have no use.
+    call: the text after `SELECT * FROM`. The function's first argument, the longest wait for a
+    lock, is added here. It waits for nothing else, so the other limits are not needed.
     """
 
     def attempt() -> Sequence[Any]:
-        # A statement by itself is a transaction. A caller's own would hold the lock: it is refused
-        # as by `bank_transaction`.
+        # a single statement is a transaction. A caller's own transaction would hold the lock, so it
+        # is refused as in `bank_transaction`
         with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
             return call_within(call, LIMITS["lock_timeout"], *arguments)
 
@@ -74,12 +74,12 @@ def call_within(call: str, *arguments: Any) -> Sequence[Any]:
 
 def planned_cursor() -> CursorWrapper:
     """A cursor that binds its values in the server, which then parses and plans each statement once
-    a connection.
+    for each connection.
 
-    Django's own puts them into the text, so that every statement is a new one: a sixth of a grant,
-    a third of a search.
+    Django's own cursor puts the values into the text, so that every statement is new: this takes a
+    sixth of the time of a grant, and a third of a search.
     """
-    server = connections[DEFAULT_DB_ALIAS]  # `connection` would look for it at each mention
+    server = connections[DEFAULT_DB_ALIAS]  # `connection` would look this up at each use
     server.ensure_connection()
     wrapped = server.make_debug_cursor if server.queries_logged else server.make_cursor
     return wrapped(Cursor(server.connection))  # type: ignore[arg-type]  # the stubs know no others
@@ -87,10 +87,11 @@ def planned_cursor() -> CursorWrapper:
 
 @contextmanager
 def in_one_go() -> Iterator[None]:
-    """Send the statements of the block together; what they found can be fetched behind it.
+    """Send the statements of the block together. Their results can be fetched after the block.
 
-    Each one waits for the one before it, and sees what was committed when it begins, as ever. An
-    idle machine takes longer to wake than to run any of them."""
+    As always, each statement waits for the previous one, and sees everything that was committed
+    when it begins. An idle machine takes longer to wake up than to run any of them.
+    """
     server = connections[DEFAULT_DB_ALIAS]
     server.ensure_connection()
     with server.wrap_database_errors, server.connection.pipeline():
@@ -107,12 +108,12 @@ def _insist(attempt: Callable[[], T]) -> T:
 
 
 def _set_limits() -> None:
-    """Set the time limits for this transaction, and check that it reads what was committed before
-    each statement.
+    """Set the time limits for this transaction, and check that each statement in it sees everything
+    committed before it.
     """
     settings = ", ".join("set_config(%s, %s, true)" for _ in LIMITS)
     with planned_cursor() as cursor:
-        with in_one_go():  # with the transaction's BEGIN
+        with in_one_go():  # together with the transaction's BEGIN
             cursor.execute(
                 f"SELECT current_setting('transaction_isolation'), {settings}",
                 [value for pair in LIMITS.items() for value in pair],

@@ -1,4 +1,4 @@
-"""Turns in the rows: the order of waiters, and how often each was passed.
+"""Turns as stored in rows: the order of waiting requests, and how often each was bypassed.
 
 The rules are in `allocation.rules.fairness`.
 """
@@ -24,9 +24,7 @@ IN_TIME = Q(deadline=None) | Q(deadline__gt=ClockTimestamp())
 
 
 def in_turn(pool: Pool) -> QuerySet[Request]:
-    """The requests that wait in a pool, the first in turn first; without those whose deadline has
-    passed.
-    """
+    """The waiting requests of a pool, in turn. Requests past their deadline are left out."""
     waiting = Request.objects.filter(IN_TIME, pool=pool, state=RequestState.WAITING)
     return waiting.order_by("turn", "seq").select_related("process")
 
@@ -47,8 +45,8 @@ def rules_of(pool: Pool) -> TurnRules:
 
 
 def first_ahead(bank: Bank, process: Process, asker: QueuedRequest) -> Request | None:
-    """The first in turn, if its turn is before that of a process that asks now; without those that
-    reservations hold off, or the limits of other shares.
+    """The first request in turn, if its turn precedes that of a process that asks now. Requests
+    that reservations or the limits of other shares prevent are left out.
     """
     if not bank.has_waiters:
         return None
@@ -62,8 +60,8 @@ def first_ahead(bank: Bank, process: Process, asker: QueuedRequest) -> Request |
 
 
 def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
-    """The first in turn that a grant would pass; without those whom reservations hold off, or the
-    limits of other shares.
+    """The first request in turn that a grant would bypass. Requests that reservations or the limits
+    of other shares prevent are left out.
     """
     most = Value(list(reach), output_field=MAX_CLAIM)
     others = in_turn(bank.pool).exclude(pk=request.pk)
@@ -74,8 +72,8 @@ def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
 
 
 def _may_be_first(bank: Bank, asker: Process) -> Q:
-    """Leaves out whom the limit of another share keeps back: a grant to `asker` takes nothing from
-    it.
+    """The condition that leaves out requests that the limit of another share prevents, since a
+    grant to `asker` takes nothing from these.
     """
     use, others = bank.share_use, Q()
     for share, terms in bank.shares.items():
@@ -93,7 +91,8 @@ def _may_be_first(bank: Bank, asker: Process) -> Q:
 def reach_of(bank: Bank) -> Vector:
     """The capacity without the reservations.
 
-    A process that claims more can't be served before one ends, so none waits behind it.
+    A process that claims more cannot be served before a reservation ends, so no process waits
+    behind it.
     """
     kept = (tuple(process.allocated) for process in bank.matter if process.kept_until is not None)
     return reduce(banker.minus, kept, tuple(bank.pool.capacity))
@@ -102,7 +101,7 @@ def reach_of(bank: Bank) -> Vector:
 def settle_turn(
     bank: Bank, asker: QueuedRequest, decision: Decision, ahead: Request | None
 ) -> AnyVerdict:
-    """The decision's verdict, unless it is a grant that fairness does not allow yet."""
+    """The decision's verdict, unless it is a grant that the rules of turns do not allow yet."""
     if decision.verdict is not BankVerdict.GRANT:
         return decision.verdict
     passed = ahead.bypassed if ahead else None
@@ -119,7 +118,9 @@ def queue_reason(
     verdict: QueueVerdict,
     ahead: Request | None,
 ) -> str:
-    """Say in a sentence whose turn it is, what is kept back, or which limit is reached."""
+    """A sentence that says whose turn it is, which units are reserved, or which limit is
+    reached.
+    """
     first = FirstInTurn(ahead.process.label, ahead.created_at, ahead.bypassed) if ahead else None
     measures = tuple(UnitWords(key, unit) for key, unit in bank.units.items())
     shares = OwnShare(bank.share_use, process.share_id)

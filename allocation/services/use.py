@@ -1,4 +1,4 @@
-"""The use of a pool: samples that the owner of its processes takes, kept as sums by minute."""
+"""The use of a pool: samples that the owner of its processes takes, stored as sums by minute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import connection
 from allocation.fields import ClockTimestamp
 from allocation.models import ResourceClass, UseMinute
 
-#: how long the rows are kept: each pool has at most 44,640
+#: the time for which rows are kept: each pool has at most 44,640
 KEPT = timedelta(days=31)
 
 ADD_SAMPLE = """
@@ -26,9 +26,9 @@ SET samples = minute.samples + 1, used = ARRAY(
 
 
 def note_use(used: Mapping[int, Mapping[str, int]]) -> None:
-    """Add a sample of each pool: units by class; a class that is left out is not measured.
+    """Add a sample of each pool: used units by class. A missing class is not measured.
 
-    Decides nothing and changes no pool, so it does not lock the pool.
+    This decides nothing and changes no pool, so it locks none.
     """
     keys: dict[int, list[str]] = {}
     classes = ResourceClass.objects.filter(pool__in=used).order_by("pool", "ordinal")
@@ -40,5 +40,5 @@ def note_use(used: Mapping[int, Mapping[str, int]]) -> None:
 
 
 def forget_use() -> int:
-    """Delete rows that are older than `KEPT`. Return how many."""
+    """Delete rows that are older than `KEPT`. Return their number."""
     return UseMinute.objects.filter(minute__lt=ClockTimestamp() - KEPT).delete()[0]

@@ -1,4 +1,4 @@
-"""Numbers and times on the pages of resources."""
+"""Numbers and times on the pages about resources."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ class Measured(Protocol):
 
 @register.filter
 def grouped(number: int | None) -> str:
-    """`61,440`; None stands for a limit that is not set."""
+    """`61,440`; None means that no limit is set."""
     return "no limit" if number is None else f"{number:,}"
 
 
 @register.filter
 def units_of(number: int | None, measure: UnitWords) -> str:
-    """`60 MB/s`, `8`; None stands for a limit that is not set."""
+    """`60 MB/s`, `8`; None means that no limit is set."""
     return "no limit" if number is None else measure.number(number)
 
 
 @register.filter
 def moment(at: datetime) -> SafeString:
-    """A relative time, exact on hover and for programs: `3 min ago`, `in 4 min`."""
+    """A relative time, with the exact time on hover and for programs: `3 min ago`, `in 4 min`."""
     seconds = (timezone.now() - at).total_seconds()
     text = f"{_span(seconds)} ago" if seconds >= 0 else f"in {_span(-seconds)}"
     local = timezone.localtime(at)
     clock = f"{local.isoformat(' ')[:19]} {escape(local.tzname() or '')}"
-    # no more than letters, digits and signs of a time zone
+    # contains only letters, digits and signs of a time zone
     written = f'<time datetime="{at.isoformat()}" title="{clock}">{text}</time>'
     return mark_safe(written)  # noqa: S308
 
@@ -53,8 +53,9 @@ def moment(at: datetime) -> SafeString:
 def matrix_cells(
     cells: Iterable[tuple[int, int, int]], resources: Iterable[Measured]
 ) -> SafeString:
-    """The cells of a process in a table of a pool: the units held of each class, Max, and Need.
-    Only numbers and units; for hundreds of cells, a template's loop takes a tenth of a second.
+    """The cells of a process in a table of a pool: for each class the held units, Max, and Need.
+    They contain only numbers and units. For hundreds of cells, a template's loop would take a tenth
+    of a second.
     """
     pairs = zip(cells, resources, strict=False)
     return mark_safe("".join(_matrix_cell(*cell, row.measure) for cell, row in pairs))  # noqa: S308
@@ -71,7 +72,7 @@ def _matrix_cell(allocation: int, maximum: int, need: int, measure: UnitWords) -
 
 @register.simple_tag
 def class_cells(amounts: Iterable[int | None], resources: Iterable[Measured]) -> SafeString:
-    """A cell for each class with an amount of it; None for no limit."""
+    """A cell for each class with the amount of it; None for no limit."""
     return format_html_join(
         "",
         '<td class="number{}">{}</td>',
@@ -84,7 +85,9 @@ def class_cells(amounts: Iterable[int | None], resources: Iterable[Measured]) ->
 
 @register.simple_tag
 def sequence_cells(cells: Iterable[tuple[int, int]], resources: Iterable[Measured]) -> SafeString:
-    """The cells of a step of a safe sequence: Need ≤ Work of each class; likewise."""
+    """The cells of a step of a safe sequence: Need ≤ Work for each class. Rendered in Python for
+    the same reason.
+    """
     pairs = zip(cells, resources, strict=False)
     shown = "".join(_sequence_cell(*cell, row.measure) for cell, row in pairs)
     return mark_safe(shown)  # noqa: S308
@@ -99,7 +102,9 @@ def _sequence_cell(need: int, work: int, measure: UnitWords) -> str:
 
 @register.simple_tag
 def options(choices: Iterable[tuple[object, str]], chosen: object) -> SafeString:
-    """The options of a `select`: values and names. Written in Python for the same reason."""
+    """The options of a `select` element: values and names. Rendered in Python for the same
+    reason.
+    """
     return mark_safe(  # noqa: S308  # names are escaped
         "".join(
             f'<option value="{escape(value)}"{" selected" * (value == chosen)}>{escape(name)}'
@@ -111,7 +116,9 @@ def options(choices: Iterable[tuple[object, str]], chosen: object) -> SafeString
 
 @register.simple_tag
 def utilisation_rows(rows: Iterable[tuple[datetime, Iterable[int | None]]]) -> SafeString:
-    """Moments and their numbers as rows of a table, with times of UTC; likewise."""
+    """Moments and their numbers as rows of a table, with times in UTC. Rendered in Python for the
+    same reason.
+    """
     return mark_safe("".join(starmap(_utilisation_row, rows)))  # noqa: S308  # numbers and times
 
 
@@ -130,7 +137,9 @@ def _data_cell(number: int | None) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Coarse on purpose: a page that refreshes itself shall change only when something has."""
+    """A span of time, deliberately coarse, so that a page that refreshes itself changes only when
+    something has changed.
+    """
     if seconds < 60:
         return "under 1 min"
     if seconds < 3600:
@@ -142,8 +151,8 @@ def _span(seconds: float) -> str:
 
 @register.inclusion_tag("allocation/_tabs.html")
 def resource_tabs(here: str, pool: int | None = None) -> dict[str, object]:
-    """The tabs of the resources; a page about no pool has those of the only pool, or leads to the
-    list of pools.
+    """The tabs of the pages about resources. A page about no pool has the tabs of the only pool, or
+    a link to the list of pools.
     """
     if pool is None:
         some = Pool.objects.filter(is_experiment=False).values_list("pk", flat=True)[:2]

@@ -1,1 +1,1 @@
-"""The pages of resources."""
+"""The pages about resources."""

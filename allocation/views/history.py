@@ -1,6 +1,6 @@
-"""A pool's past: one event at a time, with the matrices as they were then.
+"""A pool's past: one event at a time, with the matrices at that time.
 
-Everything chosen stands in the address.
+All choices are in the address.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from allocation.wording import UnitWords, whole_number
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import cell_file, send
 
-#: kinds that have a way of their own to the next of them
+#: kinds of events with a separate link to the next one of the kind
 SHORT_CUTS = {
     "granted": "grant",
     "waiting": "wait",
@@ -34,7 +34,7 @@ DEFAULT_SPAN = "all"
 
 @dataclass(frozen=True)
 class EventLink:
-    """A link to another event; without a target it is shown, but leads nowhere."""
+    """A link to another event. Without a target it is shown, but leads nowhere."""
 
     text: str
     href: str = ""
@@ -43,8 +43,8 @@ class EventLink:
 
 @authenticated(needs="allocation.view_pool")
 def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    """Show the pool as of an event (`event`), the way to others of a `process` and `kind`, and how
-    full it was over time (`span`).
+    """Show the pool as of an event (`event`), links to other events of a `process` and `kind`, and
+    the fullness of the pool over time (`span`).
     """
     filters = EventFilter(
         whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind"))
@@ -79,7 +79,7 @@ def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
 
 @authenticated(needs="allocation.view_pool")
 def numbers(request: AuthenticatedRequest, pool: int) -> StreamingHttpResponse:
-    """The numbers behind the charts of a `span`, as CSV."""
+    """Send the numbers behind the charts of a `span`, as CSV."""
     if not Pool.objects.filter(pk=pool).exists():
         raise Http404(f"There is no pool {pool}.")
     span = request.GET.get("span", "")

@@ -21,8 +21,8 @@ def limits(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="allocation.change_pool", methods=("GET", "HEAD", "POST"))
 def edit_limits(request: AuthenticatedRequest, pool: int, page: str) -> HttpResponse:
-    """Show a form for limits of a pool, then the effect of the change; change them once
-    confirmed.
+    """Show a form for the limits of a pool, then the effect of the change. Make the change once it
+    is confirmed.
     """
     row = get_object_or_404(Pool, pk=pool)
     wanted = next((one for one in POOL_PAGES if one.name == page), None)
@@ -33,8 +33,8 @@ def edit_limits(request: AuthenticatedRequest, pool: int, page: str) -> HttpResp
 
 @authenticated(needs="allocation.change_pool", methods=("GET", "HEAD", "POST"))
 def edit_share(request: AuthenticatedRequest, pool: int, share: int) -> HttpResponse:
-    """Show a form for the reserve and the limit of a team, then its effect; change them once
-    confirmed.
+    """Show a form for the reserve and the limit of a team, then the effect of the change. Make the
+    change once it is confirmed.
     """
     row = get_object_or_404(Share.objects.select_related("pool"), pk=share, pool=pool)
     return _edited(request, row.pool, SHARE_PAGES[0], row)

@@ -1,4 +1,4 @@
-"""The pages of pools: look, don't touch, and the page on which a pool is made."""
+"""The pages about pools, which change nothing, and the page on which a pool is created."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
 EVENTS = 50
-#: processes a page of a table
+#: the number of processes on a page of a table
 ROWS = 50
-#: waits that are shown with their holders; those behind them in the line get a sentence each
+#: the number of waits that are shown with their holders; each further wait gets a sentence
 WAITS = 10
 
 
 @authenticated(needs="allocation.view_pool")
 def pools(request: AuthenticatedRequest) -> HttpResponse:
-    """List the pools with how full they are, or show the only one."""
+    """List the pools with their fullness, or show the only one."""
     cards = pool_cards()
     if len(cards) == 1:
         return redirect("allocation:pool", cards[0].id)
@@ -67,7 +67,7 @@ def sequence(request: AuthenticatedRequest, pool: int) -> HttpResponse:
 
 @authenticated(needs="allocation.view_pool")
 def events(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    """Show what happened recently, to all or to `?process=`."""
+    """Show recent events, of all processes or of `?process=`."""
     process = whole_number(request.GET.get("process", ""))
     found = recent_events(pool, process=process, most=EVENTS)
     here = {
@@ -79,7 +79,7 @@ def events(request: AuthenticatedRequest, pool: int) -> HttpResponse:
 
 
 def _view(pool: int) -> BankView:
-    """The pool as it is now. Raises Http404 where there is none."""
+    """The current state of the pool. Raises Http404 if there is no such pool."""
     try:
         return selectors.bank_view(pool)
     except UnknownPool as error:
@@ -87,8 +87,8 @@ def _view(pool: int) -> BankView:
 
 
 def _named(view: BankView, text: str) -> list[ProcessRow]:
-    """The processes whose label or run contains the text, ignoring case; processes that hold
-    something first.
+    """The processes with the text in their label or run, ignoring case. Processes that hold
+    something come first.
     """
     piece = text.casefold()
     return [
@@ -101,13 +101,13 @@ def _named(view: BankView, text: str) -> list[ProcessRow]:
 @dataclass(frozen=True)
 class StepLine:
     process: ProcessRow
-    #: for each class what the process may still need, and the Work it finds
+    #: for each class, the units that the process may still need, and the Work available to it
     cells: list[tuple[int, int]]
 
 
 def _steps(view: BankView) -> list[StepLine]:
-    """One line for each process that holds something; the others find the same Work, all of it, in
-    any order.
+    """A line for each process that holds something. For the others, all Work is available, in any
+    order.
     """
     return [
         StepLine(step.process, list(zip(step.process.need, step.work, strict=True)))

@@ -1,5 +1,5 @@
-"""The what-if page: make up a state or copy a live one, check it, request, and let it move on
-(SEEDS P1). Nothing is kept.
+"""The what-if page: invent a state or copy a live one, check it, make requests, and let it change
+(SEEDS P1). Nothing is stored.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BLANK = Draft().add_classes(3).add_processes(2)
 @dataclass(frozen=True)
 class WhatIfView:
     draft: Draft
-    #: None while the draft is no state
+    #: None while the draft is not a valid state
     sandbox: Sandbox | None = None
     faults: tuple[FieldFault, ...] = ()
     #: whether the draft's request is to be answered
@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def of(self) -> str:
-        """How other fields say that they belong to the thing named here."""
+        """The words by which other fields show that they belong to the thing named here."""
         return f"of {self.text}"
 
 
@@ -103,7 +103,7 @@ def _classes(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell]]
 
 
 def _rows(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell, Cell, str]]:
-    """Name, Max and Allocation of each process as typed, and Need as it follows."""
+    """Name, Max and Allocation of each process as typed, and the resulting Need."""
     return [
         (
             _cell(f"process-{i}-name", row.name, faults),
@@ -120,7 +120,7 @@ def _cell(field: str, text: str, faults: Mapping[str, str]) -> Cell:
 
 
 def _need(maximum: str, allocation: str) -> str:
-    """Max - Allocation, where both are numbers; else empty."""
+    """Max - Allocation if both are numbers; otherwise empty."""
     most, held = tokens(maximum), tokens(allocation)
     if len(most) != len(held) or any(
         whole_number(text, most_digits=10) is None for text in (*most, *held)
@@ -132,8 +132,8 @@ def _need(maximum: str, allocation: str) -> str:
 
 @authenticated(needs="allocation.view_pool", methods=("GET", "HEAD", "POST"))
 def what_if(request: AuthenticatedRequest) -> HttpResponse:
-    """Show an empty state, that of a pool, or an example; or make the move that a button stands
-    for, on what was sent.
+    """Show an empty state, the state of a pool, or an example. On a POST, make the move of a button
+    on the sent state.
     """
     return _move(request) if request.method == "POST" else _open(request)
 
@@ -179,7 +179,7 @@ def _move(request: HttpRequest) -> HttpResponse:
 
 
 def _readable(draft: Draft) -> Sandbox | None:
-    """The state, if only the request is at fault."""
+    """The state, if only the request has mistakes."""
     try:
         return read_draft(draft)
     except BadDraft:
@@ -192,7 +192,7 @@ def _page(move: WhatIfMove, *, by_total: bool = False, note: str = "") -> WhatIf
 
 
 def _number(text: str) -> int:
-    """A number in a button or next to it; anything else counts as 1, and larger numbers as the
+    """The number in a button or next to it. Any other text counts as 1, and a larger number as the
     maximum.
     """
     number = whole_number(text, most_digits=9)

@@ -1,4 +1,4 @@
 """Invented states for what-if questions.
 
-Pure: no access to the pool's tables, and nothing is stored.
+Pure: has no access to the pool's tables, and stores nothing.
 """

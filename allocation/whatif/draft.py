@@ -1,4 +1,4 @@
-"""A state as typed: text, right or wrong, and every change to its shape that keeps the text.
+"""A state as typed, which is text, right or wrong, and all changes of its shape that keep the text.
 Pure.
 """
 
@@ -19,16 +19,16 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class ClassText:
     name: str
-    #: how many are available, or how many there are; see `Draft.by_total`
+    #: the number of available units, or the capacity; see `Draft.by_total`
     units: str
 
 
 @dataclass(frozen=True)
 class ProcessText:
     name: str
-    #: numbers in class order, with blanks or commas between them
+    #: numbers in the order of classes, separated by blanks or commas
     maximum: str
-    #: as the maximum
+    #: numbers, as for the maximum
     allocation: str
 
 
@@ -37,13 +37,13 @@ class Draft:
     classes: tuple[ClassText, ...] = ()
     rows: tuple[ProcessText, ...] = ()
     by_total: bool = False
-    #: the name of the process that requests
+    #: the name of the requesting process
     process: str = ""
-    #: the units, as typed
+    #: the requested units, as typed
     request: str = ""
 
     def add_classes(self, count: int) -> Draft:
-        """Append classes; no process claims or holds any of them yet."""
+        """Append classes. No process claims or holds units of them yet."""
         count = min(count, MOST_CLASSES - len(self.classes))
         names = _free_names("R", [one.name for one in self.classes], count)
         zeros = " 0" * max(count, 0)
@@ -64,7 +64,7 @@ class Draft:
         )
 
     def add_processes(self, count: int) -> Draft:
-        """Put processes below the others, with empty hands and no claim."""
+        """Append processes that hold and claim nothing."""
         count = min(count, MOST_PROCESSES - len(self.rows))
         zeros = " ".join("0" for _ in self.classes)
         names = _free_names("process", [row.name for row in self.rows], count)
@@ -73,7 +73,7 @@ class Draft:
         )
 
     def without_class(self, place: int) -> Draft:
-        """Take a class away, and its number out of every row that has one there."""
+        """Remove a class, with its number in every row that has one at this place."""
         rows = tuple(
             replace(row, maximum=_drop(row.maximum, place), allocation=_drop(row.allocation, place))
             for row in self.rows
@@ -149,7 +149,7 @@ def _without(things: tuple[T, ...], place: int) -> tuple[T, ...]:
 
 
 def _free_names(stem: str, taken: Sequence[str], count: int) -> list[str]:
-    """`process0`, `process1`, … as the paper counts, without those that are taken."""
+    """`process0`, `process1`, … as in the paper, without names that are taken."""
     names: list[str] = []
     number = 0
     while len(names) < count:
@@ -161,13 +161,13 @@ def _free_names(stem: str, taken: Sequence[str], count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class FieldFault:
-    #: the field's id; empty if the whole is wrong
+    #: the field's id; empty if the mistake is in the whole
     field: str
     sentence: str
 
 
 class BadDraft(ValueError):
-    """The typed text is no state.
+    """The typed text is no valid state.
 
     `faults` has the reasons, field by field; `draft` is the draft to show, if it differs from the
     input.
@@ -179,7 +179,7 @@ class BadDraft(ValueError):
 
 
 def read_draft(draft: Draft) -> Sandbox:
-    """The state that was typed. Raises BadDraft."""
+    """The typed state. Raises BadDraft."""
     reader = _Reader()
     classes = tuple(
         reader.name(f"class-{j}-name", "class", one.name) for j, one in enumerate(draft.classes)
@@ -221,7 +221,7 @@ def read_draft(draft: Draft) -> Sandbox:
 
 
 def read_request(draft: Draft, sandbox: Sandbox) -> tuple[int, Vector]:
-    """The process that requests, as a row of the state, and the amounts. Raises BadDraft."""
+    """The requesting process, as a row of the state, and the amounts. Raises BadDraft."""
     reader = _Reader()
     if draft.process not in sandbox.processes:
         reader.faults.append(FieldFault("process", "Who requests? Choose a process."))
@@ -238,7 +238,7 @@ def read_request(draft: Draft, sandbox: Sandbox) -> tuple[int, Vector]:
 
 
 def read_units(text: str) -> int:
-    """A number of units. Raises ValueError with what is wrong and the remedy."""
+    """A number of units. Raises ValueError with the mistake and the remedy."""
     text = text.strip()
     if not text:
         raise ValueError("nothing is entered. Enter a whole number from 0 up.")
@@ -270,7 +270,7 @@ def _available(
 
 
 class _Reader:
-    """Reads field after field and remembers what was wrong."""
+    """Reads field after field, and collects the mistakes."""
 
     def __init__(self) -> None:
         self.faults: list[FieldFault] = []

@@ -1,4 +1,4 @@
-"""States from the paper and the textbooks, to begin with. Pure."""
+"""Example states from the paper and the textbooks. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class WhatIfExample:
     title: str
     sentence: str
     sandbox: Sandbox
-    #: the name of the process that requests
+    #: the name of the requesting process
     process: str
     request: Vector
 

@@ -1,4 +1,4 @@
-"""The moves of the page's buttons, each from one typed state to the next. Pure."""
+"""The moves of the page's buttons. Each leads from one typed state to the next. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from allocation.wording import listed
 
 @dataclass(frozen=True)
 class WhatIfMove:
-    """The result of a move: the state after it, with the process and amounts of a request, an empty
-    name and None without one.
+    """The result of a move: the state after it, with the process and amounts of a request. Without
+    a request, an empty name and None.
     """
 
     sandbox: Sandbox
@@ -22,9 +22,9 @@ class WhatIfMove:
     request: Vector | None = None
     #: whether the request is to be answered
     asks: bool = False
-    #: the move, in words
+    #: the move in words
     told: str = ""
-    #: the id of what to look at
+    #: the id of the element to show
     at: str = ""
 
 
@@ -107,9 +107,9 @@ def _units(sandbox: Sandbox, amounts: Vector) -> str:
 
 
 def _kept(draft: Draft, *, at: str) -> WhatIfMove:
-    """The state and the request as typed, if there is one.
+    """The state, and the request as typed, if there is one.
 
-    BadDraft carries the draft, as it may have changed.
+    BadDraft contains the draft, since it may have changed.
     """
     try:
         sandbox = read_draft(draft)

@@ -1,5 +1,5 @@
-"""Show the safety check at work: each comparison, every safe order of a small state, and the check
-of reduced scope. Pure.
+"""Show the steps of the safety check: each comparison, every safe order of a small state, and the
+check of reduced scope. Pure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from allocation.rules import banker
 from allocation.rules.banker import State, Vector
 
-#: the most processes whose orders are all counted: at most 720
+#: the most processes of a state all of whose orders are counted, which are 720 at most
 FEW_PROCESSES = 6
 MOST_ORDERS = 5
 MOST_LOOKS = 150
@@ -18,7 +18,7 @@ MOST_LOOKS = 150
 
 @dataclass(frozen=True)
 class SearchComparison:
-    """One comparison of the search (SEEDS A5): does the Need of a process fit into Work?
+    """One comparison of the search (SEEDS A5): whether the Need of a process fits into Work.
 
     If so, it finishes and Work grows.
     """
@@ -32,24 +32,24 @@ class SearchComparison:
 
 @dataclass(frozen=True)
 class Search:
-    #: each process once, as first met
+    #: each examined process once, in the order of the first comparison
     looked_at: tuple[int, ...]
     #: the processes that can finish
     order: tuple[int, ...]
     #: the first MOST_LOOKS comparisons
     looks: tuple[SearchComparison, ...]
-    #: how many there were
+    #: the number of all comparisons
     comparisons: int
-    #: the free units when the processes of the order have finished
+    #: the free units when the processes in `order` have finished
     work: Vector
 
 
 @dataclass(frozen=True)
 class Scopes:
-    """The full check beside the reduced one (SEEDS P6), both about the state `after` a request, or
-    about a state alone.
+    """The full check and the reduced one (SEEDS P6), both of the state `after` a request, or of a
+    state alone.
 
-    The reduced one is valid only if the state before was safe, and no claim exceeds the capacity.
+    The reduced check is valid only if the state before was safe, and no claim exceeds the capacity.
     """
 
     full: Search
@@ -69,8 +69,8 @@ class Scopes:
 
 
 def search(state: State, rows: Sequence[int] | None = None, *, until: int | None = None) -> Search:
-    """Search a safe order among `rows` (all of them if None) in passes, as `banker.finishable`
-    does, and keep what was compared.
+    """Search a safe order among `rows` (all if None) in passes, as `banker.finishable` does, and
+    keep the comparisons.
     """
     rows = range(len(state.maximum)) if rows is None else rows
     order: list[int] = []
@@ -91,7 +91,7 @@ def search(state: State, rows: Sequence[int] | None = None, *, until: int | None
 
 
 def safe_orders(state: State) -> tuple[int, list[tuple[int, ...]]]:
-    """How many safe orders there are, and the first MOST_ORDERS of them.
+    """The number of safe orders, and the first MOST_ORDERS of them.
 
     For states of at most FEW_PROCESSES.
     """

@@ -1,5 +1,5 @@
-"""A state with names for its classes and processes, and the moves that lead from one state to the
-next. Pure.
+"""A state with names for its classes and processes, and the moves from one state to the next.
+Pure.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Sandbox:
 
     @property
     def total(self) -> Vector:
-        """The capacity of each class: Available and all that is held."""
+        """The capacity of each class: Available and all held units."""
         return tuple(
             free + sum(column)
             for free, column in zip(self.state.available, self._columns(), strict=True)
@@ -64,7 +64,7 @@ class Sandbox:
 
     @property
     def overclaims(self) -> list[str]:
-        """A sentence for each process that claims more of a class than there is."""
+        """A sentence for each process that claims more units of a class than its capacity."""
         total = self.total
         return [
             f"{name} claims {most:,} of {key}, of which there {'is' if all_ == 1 else 'are'} "
@@ -75,9 +75,9 @@ class Sandbox:
         ]
 
     def grant(self, process: int, request: Vector) -> Sandbox:
-        """The state after the request was handed out.
+        """The state after the request was granted.
 
-        The caller checks whether that is safe.
+        The caller checks whether this is safe.
         """
         return replace(self, state=banker.granted(self.state, process, request))
 
@@ -107,7 +107,7 @@ class Sandbox:
         )
 
     def finish(self, process: int) -> Sandbox:
-        """The state after a process gave back all that it holds and left."""
+        """The state after a process has given back all its units and left."""
         after = self.release(process, self.state.allocation[process]).state
         rest = [i for i in range(len(self.processes)) if i != process]
         left = State(
@@ -122,7 +122,7 @@ class Sandbox:
 
 
 def clean_name(what: str, name: str) -> str:
-    """A name in its stored form: without blanks around it.
+    """A name in the form in which it is stored: without blanks around it.
 
     Raises ValueError if a page could not show it.
     """

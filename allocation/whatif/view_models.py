@@ -21,7 +21,7 @@ from allocation.whatif.sandbox import Sandbox
 from allocation.wording import some
 
 MOST_LINES = 100
-#: the sentences of the paper's screen, and in its style those that it lacks
+#: the sentences on the paper's screen, and further ones in the same style
 HEADLINES = {
     BankVerdict.GRANT.value: "Safe after allocation, can be granted",
     BankVerdict.WAIT_UNAVAILABLE.value: "Must wait: not enough is available",
@@ -40,7 +40,7 @@ KINDS = {
 class ComparisonLine:
     number: int
     name: str
-    #: Need and Work of each class, and whether the one fits into the other
+    #: Need and Work for each class, and whether Need fits into Work
     cells: list[tuple[int, int, bool]]
     fits: bool
     work_after: Vector
@@ -48,7 +48,7 @@ class ComparisonLine:
 
 @dataclass(frozen=True)
 class CheckView:
-    """The answer to a safety check, or to a request if the answer has a verdict."""
+    """The answer to a safety check or, if it has a verdict, to a request."""
 
     sandbox: Sandbox
     answer: StateCheck
@@ -115,8 +115,8 @@ class CheckView:
 
     @cached_property
     def orders(self) -> tuple[int, list[list[str]]] | None:
-        """How many safe sequences there are and the first of them; None if the state is too large
-        to count.
+        """The number of safe sequences, and the first of them; None if the state is too large to
+        count them.
         """
         if len(self.sandbox.processes) > FEW_PROCESSES:
             return None
@@ -129,7 +129,9 @@ class CheckView:
 
     @property
     def scope_rows(self) -> list[tuple[str, str, int, bool]]:
-        """The two checks: name, whom it looked at, how many comparisons, whether it says safe."""
+        """The two checks: the name, the examined processes, the number of comparisons, and whether
+        the check finds the state safe.
+        """
         return [
             (
                 "Full",
@@ -170,12 +172,12 @@ def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) ->
 @dataclass(frozen=True)
 class MatrixLine:
     name: str
-    #: Allocation, Max and Need of each class
+    #: Allocation, Max and Need for each class
     cells: list[tuple[int, int, int]]
 
 
 def matrix(sandbox: Sandbox) -> list[MatrixLine]:
-    """The first MOST_LINES processes: a browser would be slow to show more."""
+    """The first MOST_LINES processes, since a browser would be slow to show more."""
     state = sandbox.state
     rows: Sequence[tuple[str, Vector, Vector, Vector]] = list(
         zip(sandbox.processes, state.allocation, state.maximum, state.need, strict=True)

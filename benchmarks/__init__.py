@@ -1,4 +1,4 @@
-"""Measures of the product, on scenes that are made for them."""
+"""Measurements of the product, in scenes that are made for them."""
 
 import django
 from django.conf import settings

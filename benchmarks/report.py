@@ -1,4 +1,4 @@
-"""The options of benchmarks, and the output of their figures."""
+"""The options of benchmarks, and the output of figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHARES = (0.5, 0.95, 0.99)
 
 
 def options(about: str | None, *words: str, **usual: Any) -> argparse.Namespace:
-    """The command line: words, and an option for each of the default values."""
+    """The parsed command line: words, and an option for each default value."""
     reader = argparse.ArgumentParser(description=about)
     for name in words:
         reader.add_argument(name, nargs="*")
@@ -27,7 +27,7 @@ def options(about: str | None, *words: str, **usual: Any) -> argparse.Namespace:
 
 
 def in_words(seconds: Sequence[float]) -> str:
-    """The number of values, and the time in which half, nearly all and all of them ended."""
+    """The number of values, and the times in which half, nearly all and all of them ended."""
     if not seconds:
         return "none"
     ordered = [1000 * each for each in sorted(seconds)]
@@ -39,14 +39,14 @@ def in_words(seconds: Sequence[float]) -> str:
 
 
 def figure(value: object) -> str:
-    """A number for a table, with at least three digits."""
+    """A number for a table, with three digits at least."""
     if isinstance(value, float) and value and math.isfinite(value):
         return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
     return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
 class Table:
-    """Prints a head of names, and each row once it is known. What has words comes last."""
+    """Prints a head of names, and each row once it is known. Columns with words come last."""
 
     def __init__(self, *names: str) -> None:
         self._widths = [max(8, len(name)) for name in names[:-1]]
@@ -58,7 +58,7 @@ class Table:
         print(*cells, f" {words}", flush=True)
 
     def rows(self, found: Mapping[str, float], *, scale: float = 1.0, least: float = 0.0) -> None:
-        """A figure for each name, the greatest first, without those below the least."""
+        """Print a figure for each name, the greatest first, leaving out those below the least."""
         for name, value in sorted(found.items(), key=lambda item: -item[1]):
             if value >= least:
                 self.row(scale * value, name)

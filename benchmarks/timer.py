@@ -1,4 +1,4 @@
-"""What something takes, by the clock, of processors and of memory."""
+"""Measurements of time by the clock, processor time and memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from django.db import connection
 
 MIB = 2**20
 LOOK_SECONDS = 0.2
-#: additions whose time says how quick the machine is: figures of two machines compare by it
+#: the additions whose time shows the speed of the machine, so that figures of two machines can be
+#: compared
 ADDITIONS = 10_000_000
 
 _within: list[Taken] = []
@@ -30,17 +31,17 @@ Way = TypeVar("Way")
 
 @dataclass
 class Taken:
-    """The time of a block; complete at its end."""
+    """The time of a block. Complete at the end of the block."""
 
     #: seconds
     clock: float = 0.0
-    #: seconds of a processor here, those of children that have ended included
+    #: processor seconds of this process, including those of ended children
     here: float = 0.0
-    #: the seconds of children alone
+    #: processor seconds of children alone
     children: float = 0.0
-    #: seconds of a processor in PostgreSQL's process for this one, if it is on this machine
+    #: processor seconds of the PostgreSQL process for this one, if it is on this machine
     there: float = 0.0
-    #: bytes beyond what this process had; 0 of a block within another
+    #: bytes beyond the memory that this process had; 0 for a block within another
     memory: float = 0.0
     statements: float = 0
 
@@ -64,12 +65,12 @@ def timed() -> Iterator[Taken]:
 
 
 def chosen(choose: Callable[[list[float]], float], rounds: Iterable[Taken]) -> Taken:
-    """The least, the median or the most of each figure by itself."""
+    """The least, the median or the greatest of each figure separately."""
     return Taken(*map(choose, map(list, zip(*map(astuple, rounds), strict=True))))
 
 
 def rounds_of(steps: Iterable[Step]) -> Iterator[Taken]:
-    """What each step takes. One that the iterable prepares is prepared before its round."""
+    """The times of each step. A step that the iterable prepares is prepared before its round."""
     for step in steps:
         with timed() as taken:
             step()
@@ -77,12 +78,14 @@ def rounds_of(steps: Iterable[Step]) -> Iterator[Taken]:
 
 
 def least(step: Step, times: int = 3) -> Taken:
-    """The figure of some rounds, since a busy machine only ever adds time."""
+    """The least figures of some rounds, since a busy machine only adds time."""
     return chosen(min, rounds_of([step] * times))
 
 
 def in_turn(ways: Iterable[Way], rounds: int) -> Iterator[tuple[int, Way]]:
-    """Each way in each round, in another order each time, so that what else runs hits all."""
+    """Each way in each round, in a different order each time, so that other programs affect all
+    ways alike.
+    """
     every = list(ways)
     for number in range(rounds):
         at = number % len(every)
@@ -90,12 +93,12 @@ def in_turn(ways: Iterable[Way], rounds: int) -> Iterator[tuple[int, Way]]:
 
 
 def command(words: Sequence[str], out: IO[bytes], env: Mapping[str, str]) -> tuple[int, Taken]:
-    """Run it to its end; its exit status, and what it and all that it started took, with the whole
-    of PostgreSQL. What it prints goes to a file.
+    """Run a command to its end. Return its exit status, and the time and memory of it and all
+    processes that it started, with the whole of PostgreSQL. Its output goes to a file.
 
-    Memory is that of all its processes together at one of the looks, which counts what they share
-    more than once. (What the kernel says of a process that ended includes its parent's memory
-    before `exec`.)
+    Memory is that of all its processes together at one of the looks, in which shared memory counts
+    more than once. (The kernel's figure for an ended process includes its parent's memory before
+    `exec`.)
     """
     server, began = server_seconds(), time.monotonic()
     program = subprocess.Popen(words, stdout=out, stderr=out, env=env)  # noqa: S603  # ours
@@ -105,8 +108,8 @@ def command(words: Sequence[str], out: IO[bytes], env: Mapping[str, str]) -> tup
         if pid:
             break
         most = max(most, resident(program.pid))
-        # the memory of all its processes together is known at looks only: the kernel keeps the most
-        # of each one, and no event tells of their sum
+        # the memory of all its processes together is known only at looks: the kernel keeps the
+        # maximum of each, and no event tells the maximum of their sum
         time.sleep(LOOK_SECONDS)
     program.returncode = os.waitstatus_to_exitcode(status)
     clock, used = time.monotonic() - began, usage.ru_utime + usage.ru_stime
@@ -124,14 +127,14 @@ def await_change(
     while not condition():
         if time.monotonic() > began + seconds:
             raise SystemExit(f"{failure} ({seconds:.0f} s)")
-        # rows, locks, ports and registries that other processes write: none of them notifies, and a
-        # closer look would take from what is measured
+        # rows, locks, ports and registries that other processes write: none of them sends a notice,
+        # and a shorter interval would take time from the measured process
         time.sleep(every)
     return time.monotonic() - began
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """A process and all that it started and that live."""
+    """A process, and all living processes that it started."""
     with suppress(psutil.NoSuchProcess):
         first = psutil.Process(pid)
         return [first, *first.children(recursive=True)]
@@ -143,31 +146,32 @@ def total_by(
     processes: Iterable[psutil.Process],
     of: Callable[[psutil.Process], float],
 ) -> Counter[str]:
-    """What processes have of something, added up by titles."""
+    """A figure of processes, added up by titles."""
     found: Counter[str] = Counter()
     for process in processes:
-        with suppress(psutil.NoSuchProcess):  # it ended just now, and its parent counts it
+        # the process ended just now, and its parent counts its time
+        with suppress(psutil.NoSuchProcess):
             found[title(process)] += of(process)  # type: ignore[assignment]
     return found
 
 
 def seconds_of(process: psutil.Process) -> float:
-    """The seconds of processor time, including those of ended children."""
+    """The processor seconds, including those of ended children."""
     return float(sum(process.cpu_times()[:4]))
 
 
 def resident_of(process: psutil.Process) -> float:
-    """Bytes of memory."""
+    """Bytes of memory of a process."""
     return float(process.memory_info().rss)
 
 
 def resident(pid: int) -> float:
-    """Bytes of memory of a process and of what it started."""
+    """Bytes of memory of a process and of the processes that it started."""
     return float(total_by(lambda _: "", family(pid), resident_of).total())
 
 
 def server_seconds() -> float:
-    """The processor's time of PostgreSQL's processes that live: those of connections that ended are
+    """The processor seconds of PostgreSQL's living processes. Those of ended connections are
     counted by their parent.
     """
     connection.ensure_connection()
@@ -177,7 +181,7 @@ def server_seconds() -> float:
 
 
 def machine_speed() -> str:
-    """The processor's time of many additions, the least of three."""
+    """The processor time of many additions, the least of three."""
     times = timeit.repeat(
         "total += 1", "total = 0", number=ADDITIONS, timer=time.process_time, repeat=3
     )
@@ -185,27 +189,27 @@ def machine_speed() -> str:
 
 
 def _children_seconds() -> float:
-    """Of those that have ended."""
+    """The processor seconds of ended children."""
     used = getrusage(RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _server_process() -> Path | None:
-    """What tells the time of PostgreSQL's process for this one, if it is connected."""
+    """The file with the times of the PostgreSQL process for this one, if it is connected."""
     if not settings.configured or connection.connection is None:
         return None
     return Path(f"/proc/{connection.connection.info.backend_pid}/schedstat")
 
 
 def _processor_seconds(server: Path | None) -> float:
-    """0 if it is on another machine, or has ended."""
+    """The processor seconds; 0 if the server is on another machine, or the process has ended."""
     with suppress(OSError):
         return int(server.read_text().split()[0]) / 1e9 if server else 0.0
     return 0.0
 
 
 def _memory(name: str) -> int:
-    """The bytes of this process; 0 if the kernel does not tell."""
+    """The bytes of this process; 0 if the kernel does not report them."""
     with suppress(OSError):
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
@@ -214,12 +218,14 @@ def _memory(name: str) -> int:
 
 @contextmanager
 def _peak(taken: Taken) -> Iterator[None]:
-    """The outermost block alone tells of memory: its peak is to include those within."""
+    """Measure the peak of memory, but only for the outermost block, since its peak includes those
+    of blocks within it.
+    """
     is_outermost = not _within
     _within.append(taken)
     had = _memory("VmRSS") if is_outermost else 0
     if is_outermost:
-        with suppress(OSError):  # Linux alone can forget the peak
+        with suppress(OSError):  # only Linux can reset the peak
             Path("/proc/self/clear_refs").write_text("5")
     try:
         yield
@@ -230,7 +236,7 @@ def _peak(taken: Taken) -> Iterator[None]:
 
 @contextmanager
 def _counting(counted: list[int]) -> Iterator[None]:
-    """The statements of this process's connection."""
+    """Count the statements of this process's connection."""
 
     def count(execute: Callable[..., Any], *given: Any) -> Any:
         counted[0] += 1

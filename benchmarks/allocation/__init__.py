@@ -1,1 +1,1 @@
-"""Decisions of the pool and their ledger."""
+"""Measurements of the pool's decisions and its ledger."""

@@ -1,7 +1,6 @@
-"""How long decisions take, on states that are built already: median and 99th percentile in
-milliseconds.
+"""The time of decisions on states that already exist: median and 99th percentile in milliseconds.
 
-It is processor time, so what else runs on the machine does not count.
+This is processor time, so other programs on the machine do not count.
 
 python -m benchmarks.allocation.core
 """
@@ -28,8 +27,8 @@ Figures = tuple[float, float]
 
 
 def random_state(n: int, m: int, seed: int = 1) -> State:
-    """Random claims of 1 to 10 and holdings within them, and just as much available as makes one
-    hidden order safe.
+    """Random claims of 1 to 10 and holdings within them, with just enough available units to make
+    one hidden order safe.
     """
     random = Random(seed)  # noqa: S311 - a seed makes the state the same again
     maximum = [tuple(random.randint(1, 10) for _ in range(m)) for _ in range(n)]
@@ -45,8 +44,8 @@ def random_state(n: int, m: int, seed: int = 1) -> State:
 
 
 def chain(n: int, m: int) -> State:
-    """The worst case: each process frees only the next, they are listed backwards, and differ in
-    the last class alone.
+    """The worst case: each process releases enough only for the next, they are listed in reverse
+    order, and differ only in the last class.
     """
     rest = (0,) * (m - 1)
     return State(
@@ -55,11 +54,12 @@ def chain(n: int, m: int) -> State:
 
 
 def reduced(state: State) -> State:
-    """The paper's reduced scope, as a variant to measure by itself (SEEDS P6): the state of those
-    that hold something. Safe exactly if `state` is, as long as every claim fits the capacity.
+    """The paper's reduced scope, as a variant to be measured separately (SEEDS P6): the state of
+    those processes that hold something. It is safe exactly if `state` is, as long as every claim
+    fits into the capacity.
 
-    A process that holds nothing gives nothing back, so it helps no other, and can finish once all
-    others have: its claim fits the capacity.
+    A process that holds nothing releases nothing, so it helps no other. It can finish once all
+    others have, since its claim fits into the capacity.
     """
     rows = [i for i, held in enumerate(state.allocation) if any(held)]
     return State(
@@ -76,7 +76,7 @@ def with_idle(state: State, idle: int) -> State:
 
 
 def measured(work: Step) -> Figures:
-    """Median and 99th percentile of repeated runs, after one that does not count."""
+    """Median and 99th percentile of repeated runs, after a first run that does not count."""
     work()
     gc.collect()
     end = time.perf_counter() + BUDGET_SECONDS
@@ -92,7 +92,7 @@ def full_check(state: State) -> Figures:
 
 
 def early_exit(state: State) -> Figures:
-    """Until the process in the middle of the order has finished."""
+    """A check that stops when the process in the middle of the order has finished."""
     order = finishable(state)
     return measured(lambda: finishable(state, until=order[len(order) // 2]))
 

@@ -1,5 +1,5 @@
-"""How long it takes to audit a long ledger, to follow it, to keep its checkpoints, to find the pool
-as of an event, and to draw it.
+"""The time to audit a long ledger, to replay it, to store its checkpoints, to find the pool as of
+an event, and to draw its chart.
 
 python -m benchmarks.allocation.history [--events 100000]
 """
@@ -38,7 +38,7 @@ def main() -> None:
         tell("audit", [partial(audit_pool, pool)])
         tell("follow, without checkpoints", [partial(replayed, pool, events)])
         tell("keep its checkpoints", [keep_checkpoints])
-        # a choice of events, no secret
+        # a random choice of events, without cryptographic use
         versions = random.Random(1).sample(range(1, events), LOOKS)  # noqa: S311
         looks = [partial(bank_as_of, pool, at) for at in versions]
         tell(f"bank as of an event, median of {LOOKS}", looks)

@@ -49,8 +49,8 @@ Pair = Callable[[], None]
 
 
 class Scale(NamedTuple):
-    """Where units are scarce a grant rests on what the holders give back, so that the services must
-    look at all of them.
+    """The size of a scene. If units are scarce, a grant depends on the releases of holders, so the
+    services must examine all holders.
     """
 
     commits: str
@@ -61,7 +61,7 @@ class Scale(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """The milliseconds of a pair, and the transactions a second, two for each pair."""
+    """The milliseconds of a pair, and the transactions a second, of which each pair has two."""
 
     p50: float
     p99: float
@@ -69,7 +69,7 @@ class Figures(NamedTuple):
 
 
 def counter() -> Pair:
-    """A table of one row; its pair takes a unit and gives it back."""
+    """A table with one row. A pair takes a unit and gives it back."""
     tell(*COUNTER)
 
     def change(units: int) -> None:
@@ -85,7 +85,7 @@ def counter() -> Pair:
 
 
 def shifts(process: int, keys: Sequence[str]) -> Pair:
-    """A start and the release that ends its shift."""
+    """A start, and the release that ends its shift."""
     units = dict.fromkeys(keys, 1)
 
     def pair() -> None:
@@ -128,7 +128,7 @@ def client(
     barrier: Barrier,
     found: Queue[list[float]],
 ) -> None:
-    """One client: a process with a connection of its own."""
+    """One client: a process with its own connection."""
     tell(f"SET synchronous_commit = {'on' if commits == 'real' else 'off'}")
     pair, taken = make(), []
     for _ in range(20):
@@ -142,7 +142,7 @@ def client(
 
 
 def run(commits: str, makes: Sequence[Callable[[], Pair]], seconds: float) -> Figures:
-    """Of all clients together."""
+    """Run all clients together."""
     fork = multiprocessing.get_context("fork")
     barrier, found = fork.Barrier(len(makes)), fork.Queue()
     connection.close()
@@ -158,8 +158,8 @@ def run(commits: str, makes: Sequence[Callable[[], Pair]], seconds: float) -> Fi
 
 
 def measured(scale: Scale, rounds: int, seconds: float) -> dict[str, Figures]:
-    """The bare counter and the pool in alternating runs; of each the run in the middle: a neighbour
-    that came and went spoils only some.
+    """The bare counter and the pool, measured in alternating runs. The median run of each counts,
+    since a neighbour that works for a while spoils only some runs.
     """
     askers, keys = fill(scale)
     sides: dict[str, list[Callable[[], Pair]]] = {

@@ -1,11 +1,11 @@
-"""What each way to serve a queue does to jobs that hold and wait: a simulation with the pool's own
-rules.
+"""The effects of each policy for serving a queue on jobs that hold units and wait, in a simulation
+with the pool's own rules.
 
     python -m benchmarks.allocation.simulation [--seeds 100]
 
 Twenty jobs at a time, each asking three times for a part of its claim in four classes and holding
 all of it until it ends. `ratio` is the capacity over what twenty average jobs claim together. A run
-is stuck when all wait.
+is stuck when all jobs wait.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ CLASSES, AT_ONCE, PARTS, LIMIT, LARGEST = 4, 20, 3, 10, 10
 
 @dataclass
 class Job:
-    """A job, and where it stands.
+    """A job and its state.
 
-    `asked_at` is when its present request arrived, `bypassed` how often that was passed.
+    `asked_at` is the time when its current request arrived, and `bypassed` how often that request
+    was bypassed.
     """
 
     claim: Vector
@@ -44,8 +45,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Load:
-    """A set of jobs to draw: how scarce the units are, how many jobs, and how many of them are
-    three times larger.
+    """A set of jobs to be drawn: the scarcity of units, the number of jobs, and the number of jobs
+    that are three times larger.
     """
 
     ratio: float
@@ -77,12 +78,13 @@ class Run:
     most_bypassed: int = 0
 
 
-#: Whether a job may be granted what is free and safe, given the first that waits ahead of it.
+#: returns whether a job may be granted free and safe units, given the first job that waits ahead of
+#: it
 MayPass = Callable[["Simulation", Job, Job | None], bool]
 
 
 def exempt(simulation: Simulation, job: Job, first: Job | None) -> bool:
-    """The pool's rule: holders are exempt from turns."""
+    """The rule of the pool: holders are exempt from turns."""
     asker = fairness.QueuedRequest(job.wanted, any(job.held))
     return (
         fairness.refusal(
@@ -92,8 +94,8 @@ def exempt(simulation: Simulation, job: Job, first: Job | None) -> bool:
     )
 
 
-#: The ways to serve the queue, and whether the banker decides. Strict FIFO and freeze are controls
-#: that must hang.
+#: the policies for serving the queue, and whether the banker decides. Strict FIFO and freeze are
+#: controls that must deadlock
 POLICIES: dict[str, tuple[bool, MayPass]] = {
     "naive": (False, lambda simulation, job, first: True),
     "greedy": (True, lambda simulation, job, first: True),
@@ -104,11 +106,13 @@ POLICIES: dict[str, tuple[bool, MayPass]] = {
 
 
 class Simulation:
-    """One run: events in order of time, and the queue served as the pool serves its own."""
+    """One run: events in the order of time, and a queue that is served as the pool serves its
+    own.
+    """
 
     def __init__(self, policy: str, load: Load, seed: int) -> None:
         self.is_checked, self.may_pass = POLICIES[policy]
-        # a seed makes the run the same again
+        # the same seed gives the same run
         self.available, self.coming = load.draw(Random(seed))  # noqa: S311
         self.rules = fairness.TurnRules(LIMIT, self.available, (0,) * CLASSES)
         self.holders: list[Job] = []
@@ -117,7 +121,7 @@ class Simulation:
         self.now, self.count, self.result = 0.0, 0, Run()
 
     def run(self) -> Run:
-        """Let all jobs come, ask and end, or get stuck."""
+        """Let all jobs arrive, make requests and end, or get stuck."""
         for _ in range(min(AT_ONCE, len(self.coming))):
             self._later(0.0, self.coming.pop())
         while self.events:
@@ -198,7 +202,7 @@ def main() -> None:
 
 
 def _figures(free: list[Run]) -> tuple[object, object, object]:
-    """The mean over runs that did not get stuck, if any."""
+    """The means over the runs that did not get stuck, if any."""
     if not free:
         return "-", "-", "-"
     span, wait = mean(run.makespan for run in free), max(max(run.waits) for run in free)

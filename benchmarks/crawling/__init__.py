@@ -1,1 +1,1 @@
-"""Crawls, and what is made of their pages."""
+"""Measurements of crawls, and of the uses of their pages."""

@@ -50,10 +50,10 @@ SCENES = {
 SITE_PORT = 8917
 SAMPLES_A_SECOND = 400
 LOOK_SECONDS, LONGEST_SECONDS = 0.5, 600.0
-#: functions, statements and processes below this part of the whole are left out
+#: functions, statements and processes with less than this part of the whole are left out
 LEAST_FUNCTION, LEAST_STATEMENT, LEAST_PROCESS = 0.01, 0.02, 0.001
 SHOWN_LENGTH = 90
-#: a frame of py-spy that is our own: `function (crawling/module.py:12)`
+#: a frame of py-spy in our own code: `function (crawling/module.py:12)`
 OURS = re.compile(r"([^;()]+) \(((?:crawling|allocation|dnscache|crawlsite)/[\w/]+\.py):\d+\)")
 THREADS = ("run_shift (", "FetchThreadPool._work (", "ArchiveWriter._work (")
 PAGES = re.compile(r"([\d,]+) pages in .* (\d+) a second")
@@ -106,7 +106,7 @@ def measure_scene(name: str, folder: Path) -> None:
 
 
 def run_step(state: str, *command: str, may_fail: bool = False) -> str:
-    """Run a command on servers and tables of its own. Return its output."""
+    """Run a command with its own servers and tables. Return its output."""
     ended = on_own_servers(state, *command)
     if ended.returncode and not may_fail:
         sys.exit(f"{' '.join(command)} has failed:\n{ended.stdout}{ended.stderr}")
@@ -114,13 +114,13 @@ def run_step(state: str, *command: str, may_fail: bool = False) -> str:
 
 
 def prepare() -> None:
-    """Let the server count statements from its next start on."""
+    """Let the server count statements from its next start."""
     if rows("SELECT FROM pg_available_extensions WHERE name = %s", given=[COUNTED]):
         tell(f"ALTER SYSTEM SET shared_preload_libraries = '{COUNTED}'")
 
 
 def crawl(seed: str) -> None:
-    """Threads, stages and statements of a crawl by one worker."""
+    """Measure threads, stages and statements of a crawl by one worker."""
     make_ready()
     is_counted = COUNTED in rows("SHOW shared_preload_libraries")[0][0]
     if is_counted:
@@ -139,7 +139,9 @@ def crawl(seed: str) -> None:
 
 
 def print_functions(file: Path, seed: str, state: str) -> None:
-    """What our functions take of the interpreter, each with the libraries that it calls."""
+    """Print the shares of our functions in the interpreter's time, each including the libraries
+    that it calls.
+    """
     given = ["--gil", "--nonblocking", "--subprocesses", "-f", "raw", "-o", str(file)]
     sampler = [str(Path(sys.executable).with_name("py-spy")), "record", *given]
     crawl = [sys.executable, "-m", "benchmarks.crawling.speed", seed]
@@ -153,8 +155,8 @@ def print_functions(file: Path, seed: str, state: str) -> None:
 
 
 def shares_of(stacks: Sequence[str]) -> Mapping[str, float]:
-    """The share of each of our functions in the samples of a work process: of each stack the
-    innermost that is ours. A line has a stack, outermost first, and how often it was met.
+    """The share of each of our functions in the samples of a work process: each stack counts for
+    its innermost function of ours. A line has a stack, outermost first, and its number of samples.
     """
     counts: Counter[str] = Counter()
     for line in stacks:
@@ -167,8 +169,8 @@ def shares_of(stacks: Sequence[str]) -> Mapping[str, float]:
 
 
 def read() -> None:
-    """The second readings of the last crawl's pages: by function, of this process; and of the
-    program that reads microformats.
+    """Measure the second readings of the last crawl's pages: by function, for this process, and for
+    the program that reads microformats.
     """
     spending.install(READING)
     run = Run.objects.latest("pk")
@@ -191,7 +193,9 @@ def read() -> None:
 
 
 def print_processes(state: str, seed: str) -> None:
-    """What each process of the whole product takes while it crawls, with all that it starts."""
+    """Print the processor time of each process of the whole product during a crawl, including the
+    processes that it starts.
+    """
     environment = environment_in(state)
     used: Counter[str] = Counter()
     with running_product(environment) as product:
@@ -209,8 +213,8 @@ def print_processes(state: str, seed: str) -> None:
 
 
 def crawl_in_product(environment: Mapping[str, str], seeds: Sequence[str]) -> tuple[int, float]:
-    """Crawl each seed's site in the product that runs in this environment: how many pages it has
-    fetched, and how many a second from the first start to the last end.
+    """Crawl each seed's site in the product that runs in this environment. Return the number of
+    fetched pages, and the pages a second between the first start and the last end.
     """
     ended = subprocess.run(  # noqa: S603  # ours
         [*AGAIN, "watch", *seeds],
@@ -226,7 +230,7 @@ def crawl_in_product(environment: Mapping[str, str], seeds: Sequence[str]) -> tu
 
 
 def watch(*seeds: str) -> None:
-    """Crawl each seed's site by a crawl of its own, all at once, by the product that runs."""
+    """Crawl each seed's site by a separate crawl, all at the same time, in the running product."""
     allow_loopback()
     keys = [begin("budget", [seed]).pk for seed in seeds]
     failure = "The crawl does not end."

@@ -1,5 +1,5 @@
-"""A site whose pages change at known rates, appear and disappear, so that what is to be found of it
-is known. It changes only when it is told that days pass.
+"""A site whose pages change at known rates, appear and disappear, so that the expected findings are
+known. It changes only when it is told that days pass.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 
 from tests.servers import Request, Site, serve_site
 
-#: changes a day; a fifth of the pages has each
+#: changes a day; a fifth of the pages has each rate
 RATES = (0.01, 0.05, 0.2, 1.0, 3.0)
-#: the share of pages at the beginning that come later, and of those that are there the share that
-#: goes in a day
+#: the share of the pages that appear later, and the share of the existing pages that disappears in
+#: a day
 SPARE, GONE_A_DAY = 0.05, 0.002
-#: One page in this many counts its visitors.
+#: one page in this many counts its visitors
 COUNTER = 40
 PAGES_OF_A_SECTION = 100
-#: the links of a page to others
+#: the number of links from a page to others
 LINKS = 4
 WORDS = 80
 HOME = "/"
 
 
 class SiteState(NamedTuple):
-    """What the site is at a moment: of each page that is there what its text depends on, and the
+    """The site at a moment: for each existing page, everything that its text depends on, and the
     paths that it links to.
     """
 
@@ -38,7 +38,7 @@ class SiteState(NamedTuple):
 
 
 def differences(old: SiteState, new: SiteState) -> set[tuple[str, str]]:
-    """Pages with what became of them, in the words of watches."""
+    """Pages with their changes, in the words of watches."""
     both = old.texts.keys() & new.texts.keys()
     return {
         *(("changed", path) for path in both if old.texts[path] != new.texts[path]),
@@ -58,7 +58,7 @@ def link_differences(old: SiteState, new: SiteState) -> set[tuple[str, str, str]
 
 
 class ChangingSite:
-    """Pages have numbers from 0 on; all arrays have an element a page."""
+    """The site. Pages have numbers from 0, and all arrays have an element for each page."""
 
     def __init__(self, pages: int, seed: int) -> None:
         self._chance = np.random.default_rng(seed)
@@ -66,17 +66,17 @@ class ChangingSite:
         self._chance.shuffle(self.rates)
         self.version = np.zeros(pages, np.int64)
         self.is_there = self._chance.random(pages) >= SPARE
-        #: the pages whose link stays on the first page, which has one of each page that is there
+        #: the pages with a link on the first page, which links to each existing page
         self._is_listed = self.is_there.copy()
         self._was_there = self.is_there.copy()
         self.paths = [_path(number, seed) for number in range(pages)]
         self._numbers = {path: number for number, path in enumerate(self.paths)}
-        #: the version of each path that was served last
+        #: for each path, the version that was served last
         self.served: dict[str, int] = {}
         self._visitors = 0
 
     def pass_days(self, days: float) -> None:
-        """Let pages change, appear and disappear; of those that disappear half stay listed."""
+        """Let pages change, appear and disappear. Half of the disappearing pages stay listed."""
         self.version += self._chance.poisson(self.rates * days)
         chance = self._chance.random(len(self.version))
         goes = self.is_there & (chance < GONE_A_DAY * days)
@@ -97,18 +97,20 @@ class ChangingSite:
         return SiteState(texts, links)
 
     def counts_visitors(self, path: str) -> bool:
-        """Whether a number on the page is another one at each visit."""
+        """Whether the page shows a number that differs at each visit."""
         return path != HOME and self._numbers[path] % COUNTER == 0
 
     def stale(self) -> NDArray[np.bool_]:
-        """Whether the next visitor of each existing page sees another text than the last."""
+        """For each existing page, whether its next visitor sees a different text than the last
+        one.
+        """
         there = [(self.paths[n], self.version[n]) for n in np.flatnonzero(self.is_there)]
         return np.array(
             [self.counts_visitors(path) or self.served.get(path) != its for path, its in there]
         )
 
     def _links(self, number: int) -> Iterator[str]:
-        """The last one is another with each version."""
+        """The links of a page. The last one is different in each version."""
         for step in range(1, LINKS):
             yield self.paths[(number * 7 + step * step) % len(self.paths)]
         yield self.paths[(number * 11 + int(self.version[number])) % len(self.paths)]
@@ -133,7 +135,7 @@ class ChangingSite:
 
 @contextmanager
 def served_site(site: ChangingSite) -> Iterator[Site]:
-    """Serve it on loopback until the block ends."""
+    """Serve the site on loopback until the block ends."""
     with serve_site({}) as server:
         server.pages |= dict.fromkeys((HOME, *site.paths), site.answer)
         yield server
@@ -145,12 +147,14 @@ def _document(title: str, text: str, links: list[str]) -> str:
 
 
 def _path(number: int, seed: int) -> str:
-    """Letters only: numbers would make patterns, which are judged as traps are."""
+    """A path of letters only, since numbers would make patterns, which are judged as possible
+    traps.
+    """
     section = _word(seed, number // PAGES_OF_A_SECTION, -1)
     return f"/{section}/{_word(seed, number, -2)}"
 
 
 def _word(*numbers: int) -> str:
-    """Ten letters that follow from numbers."""
+    """Ten letters that are derived from numbers."""
     digest = blake2b(repr(numbers).encode(), digest_size=10).digest()
     return "".join(chr(ord("a") + byte % 26) for byte in digest)

@@ -131,8 +131,8 @@ def main() -> None:
 
 
 def fill(waiting: int, ended: int) -> None:
-    """Make the rows of a number of runs. Others hold all of the pool's workers, so none is
-    served.
+    """Create the rows of a number of runs. Other processes hold all workers of the pool, so no run
+    is served.
     """
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))
@@ -160,8 +160,8 @@ def fill(waiting: int, ended: int) -> None:
 
 
 def measure() -> None:
-    """Each duty once to warm up, then thrice; the longest counts. Then what the DNS resolver asks
-    each second, what pages and programs ask, and how shifts begin and end.
+    """Run each duty once to warm up, then three times; the longest counts. Then measure the queries
+    of the DNS resolver, of pages and of programs, and the beginning and end of shifts.
     """
     table = Table("ms", "statements", "what")
     for duty in duties():
@@ -178,7 +178,9 @@ def measure() -> None:
 
 
 def _time_shifts(table: Table) -> None:
-    """A shift that ends serves the queue; a stage that is granted passes all who wait."""
+    """Measure a shift that ends and so serves the queue, and a granted stage that bypasses all
+    waiting processes.
+    """
     stage = partial(request_resources, amounts={"archive_writers": 1}, kind=RequestKind.STAGE)
     for process in Process.objects.filter(holding=True)[:2]:
         key, epoch = process.pk, process.epoch

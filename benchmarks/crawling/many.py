@@ -60,7 +60,7 @@ async def answer(asked: Asked) -> bytes:
 
 
 def new_token() -> str:
-    """Of an administrator."""
+    """A token of an administrator."""
     rights = {"is_superuser": True, "is_staff": True}
     user, _ = User.objects.get_or_create(username="many", defaults=rights)
     user.api_tokens.all().delete()
@@ -83,7 +83,7 @@ def order_crawls(token: str, seeds: Sequence[str]) -> None:
             raise SystemExit(f"{path}: {answer.status} {text[:500].decode()}")
         return json.loads(text)
 
-    series = f"{time.time():.0f}"  # no crawl has the name of an earlier run's
+    series = f"{time.time():.0f}"  # so that no crawl has the name of one from an earlier run
     crawls = [
         call(
             "create",
@@ -99,32 +99,35 @@ def order_crawls(token: str, seeds: Sequence[str]) -> None:
 
 
 def spending(product: Product) -> dict[str, float]:
-    """Seconds of the processor so far, by kind of program."""
+    """Processor seconds so far, by kind of program."""
     return {**product.totals(), "PostgreSQL": server_seconds()}
 
 
 def report_spending(before: dict[str, float], after: dict[str, float], crawls: int) -> None:
-    """What each crawl cost, since a machine that others use too says little by its clock."""
+    """Print the cost of each crawl in processor time, since the clock of a shared machine says
+    little.
+    """
     each = {kind: 1000 * (after[kind] - before.get(kind, 0.0)) / crawls for kind in after}
     Table("CPU ms", "a crawl").rows({"all": sum(each.values()), **each})
 
 
 def ended_since(before: int) -> Any:
-    """Runs after that one which have ended."""
+    """Runs later than that one which have ended."""
     return Run.objects.filter(pk__gt=before, state__in=ENDED_STATES)
 
 
 def follow(crawls: int, before: int, began: float, seconds: float) -> int:
-    """Print how many crawls have ended, until all have, and return how many.
+    """Print the number of ended crawls repeatedly, until all have ended. Return their number.
 
     before: the latest run of earlier times.
     """
     count, then = 0, began
     while count < crawls and time.monotonic() - began < seconds:
-        # The last 50 crawls end within seconds: a look that comes late would count idle time and
-        # lower the last rate.
+        # the last 50 crawls end within seconds, and a late look would count idle time and lower the
+        # last rate
         pause = REPORT_SECONDS if count < crawls - 50 else 0.5
-        # a curve over time has its points at times; each look costs the database that is measured
+        # a curve over time needs points at set times, and each look costs the measured database
+        # some time
         time.sleep(pause)
         ended, now = ended_since(before).count(), time.monotonic()
         rate = (ended - count) / (now - then)
@@ -145,7 +148,7 @@ def scheduler_log() -> str:
 
 
 def report_duties(log: str) -> None:
-    """What the scheduler's log says of duties that took longer than they may."""
+    """Print the lines of the scheduler's log about duties that took too long."""
     slow: dict[str, list[int]] = defaultdict(list)
     for name, milliseconds in SLOW_DUTY.findall(log):
         slow[name].append(int(milliseconds))

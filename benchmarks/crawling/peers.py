@@ -25,7 +25,7 @@ from benchmarks.scene.product import environment_in, running_product
 from benchmarks.timer import timed
 
 OURS = "crawlsite"
-#: other exit statuses say that pages were missing
+#: other exit statuses mean that pages were missing
 FAILED = (1, 2, 126, 127)
 RATE = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def crawl_ourselves(seeds: Sequence[str], workers: int) -> tuple[int, float]:
-    """Pages, and pages a second from the first start to the last end."""
+    """The number of pages, and the pages a second between the first start and the last end."""
     with TemporaryDirectory(prefix="crawlsite-bench-") as state:
         environment = environment_in(state, WORKERS=str(workers))
         with running_product(environment):
@@ -55,7 +55,7 @@ def crawl_ourselves(seeds: Sequence[str], workers: int) -> tuple[int, float]:
 
 
 def rate_of(command: str, seeds: Sequence[str], pages: int) -> float:
-    """Pages a second of another crawler, in an empty folder of its own."""
+    """Pages a second of another crawler, which runs in an empty folder."""
     whole = command.replace("{seeds}", ",".join(seeds)).replace("{seed}", seeds[0])
     words = shlex.split(whole)
     with TemporaryDirectory(prefix="crawlsite-bench-") as folder, timed() as taken:

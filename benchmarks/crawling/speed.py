@@ -44,18 +44,18 @@ from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
-#: how often shifts are looked for while one of them is wanted, and afterwards: a scheduler looks as
-#: seldom, and each look costs the crawl some of the processor
+#: the intervals at which shifts are looked for, while one is wanted and afterwards: a scheduler
+#: looks as rarely, and each look takes processor time from the crawl
 START_SECONDS, SCHEDULER_SECONDS = 0.02, 0.5
-#: a run that has no shift for this long waits for its host or for units: there is nothing to
+#: a run without a shift for this long waits for its host or for units, so that there is nothing to
 #: measure
 PATIENCE_SECONDS = 30.0
-#: by how many seconds a page of the last crawls may be old
+#: the greatest age in seconds that pages of the last crawl may have
 AGAIN = {"first": 0, "second, without the cache": 0, "second, with the cache": 600}
 AGAIN_WEB = SyntheticWeb(3, hosts=4, width=40, error_percent=0, redirect_percent=0, slow_percent=10)
 #: the latencies of slow hosts
 LATENCIES = (0.02, 0.05, 0.1, 0.2, 0.3)
-#: the text of a slow page beside its links: 14 KB, as PostgreSQL's manual has
+#: the text of a slow page besides its links: 14 KB, as in PostgreSQL's manual
 TEXT = "<p>" + "Some words that a page of usual length may have in a paragraph of it. " * 20
 PARAGRAPHS, MEBIBYTES = 10, 4096
 
@@ -88,8 +88,8 @@ def main() -> None:
 def measure(
     seeds: Sequence[str], workers: int, *, with_stages: bool = False, **fields: object
 ) -> None:
-    """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by
-    what it was spent on; with_stages: also by the stages of a page.
+    """Crawl, and print pages a second, queries a page, memory, and processor time a page by its
+    purpose. with_stages: also by the stages of a page.
     """
     run = begin("speed", seeds, **{"processes": workers, **fields})
     began, server = time.monotonic(), server_seconds()
@@ -117,7 +117,7 @@ def measure(
 
 
 def spending_of(run: Run, workers: int, *, with_stages: bool = False) -> Spending:
-    """Do the run's shifts by several processes, and report what they spent."""
+    """Let several processes do the run's shifts. Return what they spent."""
     total, shifts, worked_at = Spending(), set[Future[Spending]](), time.monotonic()
     prepare = partial(set_up_worker, with_stages=with_stages)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare) as pool:
@@ -135,8 +135,8 @@ def spending_of(run: Run, workers: int, *, with_stages: bool = False) -> Spendin
                     f"No shift for {PATIENCE_SECONDS:.0f} s: {run.state}. {run.reason}"
                 )
             else:
-                # This process is the scheduler: it makes the rows of grants itself when a look
-                # finds something due by the clock, and there is no shift to be waited for.
+                # this process is the scheduler: it creates the rows of grants itself when a look
+                # finds a due host and no shift is running
                 time.sleep(START_SECONDS)
             run.refresh_from_db()
         for shift in shifts:
@@ -145,7 +145,7 @@ def spending_of(run: Run, workers: int, *, with_stages: bool = False) -> Spendin
 
 
 def set_up_worker(*, with_stages: bool) -> None:
-    """As a worker is when it forks a shift."""
+    """Prepare this process as a worker is prepared when it forks a shift."""
     if with_stages:
         spending.install(spending.STAGES)
     prepare_to_fork()
@@ -163,7 +163,7 @@ def measure_again() -> None:
 
 
 def measure_slow_hosts(asked: argparse.Namespace) -> None:
-    """In a pool that has enough of what is varied."""
+    """Measure in a pool that has enough units of the varied class."""
     if Pool.objects.exists():
         raise SystemExit("There is a pool already: begin with an empty state directory.")
     enough = {"fetch_slots": max(asked.slots) * asked.workers, "memory": MEBIBYTES}
@@ -188,7 +188,7 @@ def measure_slow_hosts(asked: argparse.Namespace) -> None:
 
 
 async def answer_slowly(pages: int, asked: Asked) -> bytes:
-    """A page leads to the next two."""
+    """A page with links to the next two."""
     place = sum(map(int, asked.address.split(".")[2:]))
     await asyncio.sleep(LATENCIES[place % len(LATENCIES)])
     if not asked.target[1:].isdigit():

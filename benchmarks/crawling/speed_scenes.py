@@ -27,15 +27,15 @@ from tests.webs.synthetic import SyntheticWeb
 
 RUST = Path("/usr/share/doc/rust-doc/html")
 RUST_PORT = 8914
-#: after the first few thousand, which are long, most pages of the manual are short
+#: most pages of the manual are short, except the first few thousand
 RUST_PAGES = 8_000
 LIGHT_HOSTS = 10
-#: pages a level and host: some 6,000 in all
+#: pages a level and host, some 6,000 in total
 LIGHT_WIDTH = 120
 WEB = SyntheticWeb(
     1, hosts=LIGHT_HOSTS, width=LIGHT_WIDTH, error_percent=0, slow_percent=0, first_host=111
 )
-#: a run below this part of the median is a mistake of ours, not the machine's mood
+#: a run below this part of the median is a fault of ours, and not of the machine
 LEAST_OF_MEDIAN = 0.9
 SAID = re.compile(r"^ *([0-9.,]+) +(pages a second|ms a page in all)$", re.MULTILINE)
 Speeds = dict[Path, list[tuple[float, float]]]
@@ -58,12 +58,12 @@ def main() -> None:
 
 
 def tell(scene: str, checkouts: Sequence[Path], runs: int, words: Sequence[str]) -> None:
-    """Measure a scene, the checkouts taking turns, and print each one's speeds."""
+    """Measure a scene with alternating checkouts, and print the speeds of each."""
     speeds: Speeds = {checkout: [] for checkout in checkouts}
     with TemporaryDirectory() as folder:
         for number, checkout in in_turn(checkouts, runs + 1):
             speed = one_run(checkout, Path(folder, str(checkouts.index(checkout))), words)
-            if number:  # the first makes the tables and fills the caches
+            if number:  # the first run creates the tables and fills the caches
                 speeds[checkout].append(speed)
     for checkout, found in speeds.items():
         print(f"{scene}, {checkout.name}: {summary(found)}", flush=True)
@@ -73,7 +73,7 @@ def tell(scene: str, checkouts: Sequence[Path], runs: int, words: Sequence[str])
 
 
 def summary(speeds: Sequence[tuple[float, float]]) -> str:
-    """Least and median, and whether they are too far from each other."""
+    """The least and the median speed, and whether they are too far apart."""
     pages, spent = zip(*speeds, strict=True)
     middle, least = median(pages), min(pages)
     told = (
@@ -86,7 +86,7 @@ def summary(speeds: Sequence[tuple[float, float]]) -> str:
 
 
 def one_run(checkout: Path, state: Path, words: Sequence[str]) -> tuple[float, float]:
-    """Pages a second, and milliseconds of the processor a page."""
+    """Pages a second, and milliseconds of a processor a page."""
     python = str(checkout / ".venv/bin/python")
     command = [python, "-m", "benchmarks.crawling.speed", *words]
     ended = on_own_servers(state, *command, checkout=checkout)

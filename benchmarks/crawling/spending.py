@@ -1,7 +1,9 @@
-"""What a shift spends: of a processor, by threads and stages of a page; statements, waits, memory.
+"""The resources that a shift spends: processor time by threads and by stages of a page, statements,
+waits and memory.
 
-A stage is without the stages within it. Each is a function that is replaced by one that takes the
-time of its thread: 0.7 µs a call, which is in the stage around it.
+The time of a stage excludes the stages within it. Each stage is a function that is replaced by one
+that measures the time of its thread. This takes 0.7 µs a call, which counts for the surrounding
+stage.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from django.db import connection
 from crawling.fetching.worker.jobs import run_shift
 
 LOOK_SECONDS = 0.1
-#: a thread's name, up to its number -> what it does
+#: a thread's name without its number -> its purpose
 DOES = {
     "MainThread": "claims and records (the shift's thread)",
     "fetch": "fetches and extracts (fetch threads)",
@@ -31,8 +33,7 @@ DOES = {
     "queries": "asks for fetch threads",
     "lease": "renews leases",
 }
-#: the functions that are replaced: a module, and a function, or a class and its method, that is
-#: looked up there
+#: the functions to be replaced: a module, and a function in it, or a class with its method
 STAGES = {
     "begins and ends a step of a fetch thread": [
         "crawling.fetching.shift.fetch_threads:FetchThreadPool._step"
@@ -71,7 +72,7 @@ STAGES = {
 
 
 class _OfThread(threading.local):
-    """Seconds by stage of one thread, and of the stages within the one that it is in."""
+    """The seconds of one thread by stage, and those of the stages within its current stage."""
 
     def __init__(self) -> None:
         self.within = 0.0
@@ -84,7 +85,7 @@ _own = _OfThread()
 
 
 def spent() -> Counter[str]:
-    """Seconds by stage, of all threads since the last call."""
+    """The seconds of all threads by stage since the last call."""
     total: Counter[str] = Counter()
     for each in _all:
         total.update(each)
@@ -93,7 +94,7 @@ def spent() -> Counter[str]:
 
 
 def install(stages: Mapping[str, Sequence[str]]) -> None:
-    """Replace all of them in this process."""
+    """Replace all these functions in this process."""
     for stage, places in stages.items():
         for place in places:
             module_name, _, path = place.partition(":")
@@ -121,15 +122,16 @@ def _timed(do: Callable[..., Any], stage: str) -> Callable[..., Any]:
 
 @dataclass
 class Spending:
-    #: seconds of the processor, by threads
+    #: seconds of a processor, by threads
     seconds: Counter[str] = field(default_factory=Counter)
-    #: seconds of the processor, by stages where these are measured
+    #: seconds of a processor, by stages, if these are measured
     stages: Counter[str] = field(default_factory=Counter)
-    #: statements of the shift's own thread
+    #: the number of statements of the shift's own thread
     queries: int = 0
-    #: how often threads waited, for each other or for the world (voluntary context switches)
+    #: the number of times that threads waited, for each other or for others (voluntary context
+    #: switches)
     waits: int = 0
-    #: the most memory that the process had
+    #: the most memory of the process
     most_bytes: int = 0
 
     def add(self, other: Spending) -> None:
@@ -141,9 +143,9 @@ class Spending:
 
 
 def shift_spending(process_id: int, epoch: int) -> Spending:
-    """Do a shift, and say what that cost."""
+    """Do a shift, and return what it spent."""
     spending, ended = Spending(), threading.Event()
-    spent()  # what was before it does not count
+    spent()  # earlier times do not count
     watcher = threading.Thread(target=_watch, args=(spending, ended), name="watcher")
     watcher.start()
     waited = getrusage(RUSAGE_SELF).ru_nvcsw
@@ -162,7 +164,7 @@ def shift_spending(process_id: int, epoch: int) -> Spending:
 
 
 def _watch(spending: Spending, ended: threading.Event) -> None:
-    """Threads come and go; what each has had is read again and again, and what it had before the
+    """Read the time of each thread again and again, since threads come and go. Time from before the
     shift does not count.
     """
     process = psutil.Process()

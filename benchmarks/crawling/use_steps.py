@@ -1,5 +1,5 @@
-"""Uses of a crawl that have no command of their own, each as `benchmarks.crawling.uses` starts it:
-`python -m benchmarks.crawling.use_steps STEP CRAWL`. Prints the result.
+"""Uses of a crawl that have no command. `benchmarks.crawling.uses` starts each of them by `python
+-m benchmarks.crawling.use_steps STEP CRAWL`. Prints the result.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from crawling.uses.watches.models import Watch
 from crawling.uses.watches.watching import WatchFields, create_watch, remove_watch
 from crawling.web.addresses import read_address
 
-#: One page in this many is read again for the share of microformats.
+#: one page in this many is read again, for the share of microformats
 EVERY = 10
 SEARCHES = 300
 ITEMS = "crawling.datasets.microformats:MicroformatsReader.items"
 
 
 def tabs(crawl: CrawlJob) -> str:
-    """The page of the link check with each kind of problem, as a browser gets it."""
+    """Get the page of the link check for each kind of problem, as a browser does."""
     client, times, broken_off, run = administrator(), {}, [], latest_reread_run(crawl).number
     for kind in ProblemKind:
         with timed() as taken:
@@ -59,7 +59,7 @@ def file(kind: str, crawl: CrawlJob) -> str:
 
 
 def lines(path: str) -> str:
-    """What a browser gets in pieces."""
+    """Get a page that is sent in pieces, as a browser does."""
     answer: Any = administrator().get(path)
     assert answer.status_code == 200, path
     pieces = [(piece.count(b"\n"), len(piece)) for piece in answer.streaming_content]
@@ -68,7 +68,7 @@ def lines(path: str) -> str:
 
 
 def plan(crawl: CrawlJob) -> str:
-    """Plan revisits, a tenth of the pages a day."""
+    """Plan revisits of a tenth of the pages a day."""
     pages = Page.objects.filter(run=_latest(crawl)).count()
     edit_crawl(crawl, {"visits_a_day": max(1, pages // 10)})
     plan_crawl(crawl.pk)
@@ -76,7 +76,7 @@ def plan(crawl: CrawlJob) -> str:
 
 
 def microformats(crawl: CrawlJob) -> str:
-    """A tenth of the second reading, and the share of microformats in it."""
+    """Make a tenth of the second reading, and measure the share of microformats in it."""
     spending.install({"items": [ITEMS]})
     run, pages, items = latest_reread_run(crawl), 0, 0
     with timed() as taken, MicroformatsReader() as reader:
@@ -93,7 +93,7 @@ def microformats(crawl: CrawlJob) -> str:
 
 
 def searches(crawl: CrawlJob) -> str:
-    """For words of titles: one, two, both as a phrase, one of two."""
+    """Search for words of titles: one, two, both as a phrase, and one of two."""
     dice, times = Random(1), list[float]()  # noqa: S311  # no secret
     titles = Page.objects.filter(run=latest_reread_run(crawl)).values_list("title", flat=True)
     texts = [words for title in titles if len(words := re.findall(r"\w{3,}", title)) > 1]
@@ -107,8 +107,9 @@ def searches(crawl: CrawlJob) -> str:
 
 
 def watch(crawl: CrawlJob, *, ignore_numbers: bool = False) -> str:
-    """Watch all pages of the seed's host, as if since before the latest run. Where numbers are
-    ignored, each page whose content differs is compared: what differs is no change to this watch.
+    """Watch all pages of the seed's host, as if the watch were older than the latest run. If
+    numbers are ignored, each page with different content is compared, although the differences are
+    no changes to this watch.
     """
     host = read_address(crawl.seeds[0]).host_key
     fields = WatchFields("host", host, ignore_numbers=ignore_numbers)
@@ -140,7 +141,7 @@ def _latest(crawl: CrawlJob) -> Run:
 
 
 def latest_reread_run(crawl: CrawlJob) -> Run:
-    """The latest run whose pages have been read a second time, all of them."""
+    """The latest run all of whose pages have been read a second time."""
     return next(run for run in crawl.runs.order_by("-number") if not unread_parts(run))
 
 

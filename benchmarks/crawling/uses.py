@@ -34,24 +34,24 @@ from crawling.models import CrawlJob, Run
 from crawlsite.env import BASE_DIR, for_child
 
 NAME = "uses"
-#: a port of loopback: the run that is used again has it in its addresses
+#: a port on loopback, fixed, since a run that is used again has it in its addresses
 PORT = 8913
 LOOK_SECONDS = 1.0
-#: workers are up before
+#: the time by which workers have started
 START_SECONDS = 60.0
-#: for the datasets and the index of the largest crawl to be complete
+#: the time limit for the datasets and the index of the largest crawl
 DATASETS_SECONDS = 1800.0
-#: the most that is printed of a use that failed
+#: the most characters of a failed use's output that are printed
 MOST_TOLD = 2_000
 RULES = ("title=h1", "code=pre > code")
 MANAGE = [sys.executable, "manage.py"]
 
 
 class Room(NamedTuple):
-    """Bytes on the disk, of all crawls of this installation."""
+    """Numbers of bytes on the disk, for all crawls of this installation."""
 
     warc: int
-    #: the bytes beside the WARC files
+    #: the bytes of files other than WARC files
     beside: int
     database: int
 
@@ -71,7 +71,7 @@ def room() -> Room:
 
 
 def uses(number: int) -> dict[str, list[str]]:
-    """The command of each use, by name. number: of the run whose pages are read."""
+    """The command of each use, by name. number: the run whose pages are read."""
     step = [sys.executable, "-m", "benchmarks.crawling.use_steps"]
     extract = [*MANAGE, "crawl", "extract", NAME, *RULES, "--run", str(number)]
     of_run = [NAME, "--run", str(number)]
@@ -102,7 +102,7 @@ def new_table() -> Table:
 
 
 def tell(table: Table, name: str, words: Sequence[str], statuses: Sequence[int] = (0,)) -> None:
-    """Measure a command, and print what it took, and the last line of what it says."""
+    """Measure a command. Print the result, and the last line of its output."""
     before = room()
     with TemporaryFile() as out:
         status, taken = command(words, out, for_child({}))
@@ -144,8 +144,8 @@ def crawl_twice(folder: Path, workers: int) -> None:
 
 @contextmanager
 def spending(product: Product) -> Iterator[None]:
-    """Print what the product's programs took meanwhile, and the most memory that each had with all
-    that it started.
+    """Print the processor time of the product's programs during the block, and the most memory of
+    each with all processes that it started.
     """
     most: Counter[str] = Counter()
     before, stored, ended = product.totals(), room(), threading.Event()
@@ -175,7 +175,7 @@ def spending(product: Product) -> Iterator[None]:
 
 
 def await_datasets() -> None:
-    """Until all pages of the latest run are in each dataset and the index."""
+    """Wait until all pages of the latest run are in each dataset and the index."""
     run = latest_run()
     seconds = await_change(
         lambda: not any(one.behind for one in lags_of(run)),

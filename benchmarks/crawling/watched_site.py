@@ -48,9 +48,11 @@ from crawling.uses.watches.models import WatchEvent
 from crawling.uses.watches.watching import WatchFields, create_watch
 from tests.servers import Site, serve_site
 
-#: the share of the pages visited a day, once there is a budget; runs and looks at freshness a day
+#: the share of the pages visited a day once there is a budget, the runs a day, and the looks at
+#: freshness a day
 VISITED_A_DAY, RUNS_A_DAY, LOOKS = 0.1, 2, 5
-#: a plan counts visits before it for up to a day, and a policy takes time to show
+#: the days that do not count: a plan counts earlier visits of up to a day, and a policy takes time
+#: to show its effect
 SETTLING_DAYS = 2
 HOOK = "/hook"
 LISTENER = "the watched site"
@@ -58,7 +60,9 @@ LISTENER = "the watched site"
 
 @dataclass
 class Judged:
-    """The counts of expected reports that came, of those that did not, and of unexpected ones."""
+    """The numbers of expected reports that were made, of expected ones that were not, and of
+    unexpected ones.
+    """
 
     found: int = 0
     missing: int = 0
@@ -72,11 +76,11 @@ class Judged:
 
 @dataclass
 class Judgement:
-    """Of all runs."""
+    """The judgement of all runs."""
 
-    #: by what tells
+    #: the results, by the source of reports
     told: defaultdict[str, Judged] = field(default_factory=lambda: defaultdict(Judged))
-    #: by what takes it
+    #: the times, by what takes them
     taken: defaultdict[str, list[Taken]] = field(default_factory=lambda: defaultdict(list))
 
     @contextmanager
@@ -95,15 +99,18 @@ class Judgement:
 
 
 class FollowedPlan(NamedTuple):
-    #: mean share of the pages that are as they were stored, as it was and as the last plan has it
+    #: the mean share of the pages that are the same as stored, as measured and as the last plan
+    #: expects
     fresh: float
     expected: float
-    #: a day, of pages that were there
+    #: requests a day for pages that exist
     requests: float
 
 
 class WatchedCrawl:
-    """A crawl of the site with a watch for each section; a server on loopback gets the notices."""
+    """A crawl of the site with a watch for each section. A server on loopback receives the
+    notices.
+    """
 
     def __init__(self, site: ChangingSite, server: Site, hooks: Site) -> None:
         self.site, self._server, self._hooks = site, server, hooks
@@ -146,7 +153,7 @@ class WatchedCrawl:
             {(kind, self._path(url)) for kind, url in events}, changed
         )
         self.judgement.told["notices by webhook"].judge(self._notices(), changed)
-        # a number that changes is no change to these watches, and one to a comparison of content
+        # a number that changes is no change to these watches, but one to a comparison of content
         both = {path for path in self._before_paths if self.site.counts_visitors(path)}
         counted = {("changed", path) for path in both if path in self._now_paths}
         self.judgement.told["pages of two runs compared"].judge(
@@ -166,7 +173,7 @@ class WatchedCrawl:
         return self.site.state().texts.keys()
 
     def _notices(self) -> set[tuple[str, str]]:
-        """The notices that the server got since the last call."""
+        """The notices that the server has received since the last call."""
         at = len(self._hooks.log)
         with self.judgement.timed("notices"):
             while send_due():
@@ -182,7 +189,8 @@ class WatchedCrawl:
         found = set()
         for row in rows:
             was, is_ = row.old_status == 200, row.new_status == 200
-            if was or is_:  # else it is missing in both, and another page links to it, or does not
+            # otherwise it is missing in both, and another page links to it or does not
+            if was or is_:
                 kind = "changed" if was and is_ else "gone" if was else "new"
                 found.add((kind, self._path(row.url)))
         return found
@@ -191,7 +199,7 @@ class WatchedCrawl:
         return url.removeprefix(self._server.url)
 
     def plan(self, policy: str) -> None:
-        """Give the crawl its budget, and plan."""
+        """Give the crawl its budget, and make the plan."""
         budget = round(VISITED_A_DAY * len(self.site.paths))
         edit_crawl(self.crawl, {"visits_a_day": budget, "visit_policy": policy})
         self.crawl.refresh_from_db()
@@ -222,7 +230,9 @@ class WatchedCrawl:
         return FollowedPlan(float(np.mean(fresh)), expected, requests / days)
 
     def rates(self) -> Iterator[tuple[float, int, float, str]]:
-        """True rates, their pages, the estimate, and the share of intervals around the truth."""
+        """The true rates, with their number of pages, the estimate, and the share of intervals that
+        contain the truth.
+        """
         rows = {self._path(row.url): row for row in PlannedRevisit.objects.filter(crawl=self.crawl)}
         for rate in RATES:
             mine = [
@@ -257,7 +267,7 @@ def _link_changes(old: Run, new: Run) -> set[tuple[str, str, str]]:
 
 @contextmanager
 def watched_crawl(pages: int, seed: int) -> Iterator[WatchedCrawl]:
-    """A first run of it is over."""
+    """A crawl of the site whose first run is over."""
     make_ready()
     site = ChangingSite(pages, seed)
     with serve_site({HOOK: (204, {}, "")}) as hooks, served_site(site) as server:

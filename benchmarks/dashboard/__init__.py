@@ -1,1 +1,1 @@
-"""Pages of the dashboard."""
+"""Measurements of the dashboard's pages."""

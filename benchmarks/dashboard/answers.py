@@ -1,4 +1,4 @@
-"""What answers of the web server take."""
+"""The time of the web server's answers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from crawling.jobs.running import run_job
 from crawling.models import Inquiry
 from crawlsite.middleware.call_stack import with_room
 
-#: the limits of a page: of a processor here and in the database, and by the clock beside crawls
+#: the limits for a page: processor time here and in the database, and time by the clock while
+#: crawls are working
 MOST_MS, MOST_MS_BESIDE = 150, 300
 TIMES = 3
-#: addresses asked before any is measured: a server at work has imported, compiled and prepared what
-#: its pages need, so the first measured would pay for all
+#: the addresses requested before any is measured: a working server has already imported, compiled
+#: and prepared everything that its pages need, so otherwise the first measured page would pay for
+#: all
 WARM = 20
 
 
 @dataclass(frozen=True)
 class Answered:
-    """An address and what its answer took."""
+    """An address and the time of its answer."""
 
     address: str
     status: int
@@ -35,7 +37,7 @@ class Answered:
 
 
 def administrator() -> Client:
-    """One who has logged in."""
+    """The client of an administrator who has logged in."""
     user, _ = User.objects.get_or_create(username="benchmark", is_superuser=True, is_staff=True)
     client = Client()
     client.force_login(user)
@@ -43,11 +45,11 @@ def administrator() -> Client:
 
 
 def show(addresses: Iterable[str], *, is_beside: bool = False) -> None:
-    """Print the quickest of three answers of each, since a busy machine only ever adds, the slowest
-    first; beside crawls the clock counts, and the median.
+    """Print the fastest of three answers for each address, since a busy machine only adds time; the
+    slowest address comes first. While crawls are working, the median by the clock counts.
 
-    `here` and `db` are the processor's time of this process and of the database's, which others at
-    work do not lengthen.
+    `here` and `db` are the processor times of this process and of the database's, which other
+    programs do not lengthen.
     """
     found = list(dict.fromkeys(addresses))
     client, choose = administrator(), statistics.median_low if is_beside else min
@@ -69,7 +71,7 @@ def show(addresses: Iterable[str], *, is_beside: bool = False) -> None:
 
 
 def show_files(addresses: Iterable[str]) -> None:
-    """Print what each of these downloads takes as a whole, read once."""
+    """Print the time of each of these downloads as a whole, read once."""
     client = administrator()
     _print([_ask(client, address, whole=True) for address in addresses])
 
@@ -86,7 +88,7 @@ def _print(rows: Sequence[Answered]) -> None:
 def _answer(
     client: Client, address: str, choose: Callable[[list[float]], float], note: str = ""
 ) -> list[Answered]:
-    """None if it is no page to read, but an address for posts."""
+    """The answers to an address; none if it is no page, but only accepts POST."""
     asked = [_ask(client, address)]
     if asked[0].status == 405:
         return []
@@ -97,7 +99,7 @@ def _answer(
 
 
 def _jobs_answered() -> int:
-    """Answer what pages have asked background jobs since the last call, and count it."""
+    """Do the background jobs that pages have requested since the last call. Return their number."""
     waiting = Inquiry.objects.filter(began_at=None, ended_at=None)
     keys = list(waiting.values_list("pk", flat=True))
     for inquiry in keys:
@@ -106,8 +108,8 @@ def _jobs_answered() -> int:
 
 
 def _ask(client: Client, address: str, *, whole: bool = False) -> Answered:
-    """The time of a long answer that is made while it is sent, up to its first piece, or of the
-    whole.
+    """The time of an answer. For a long answer that is made while it is sent, the time to its first
+    piece, or of the whole.
     """
     with timed() as taken:
         answer = with_room(client.get)(address)

@@ -1,5 +1,5 @@
-"""Operators' browsers and a program, as a web server sees them: they ask at set times, whether it
-answers or not.
+"""The browsers of operators and a program, as a web server sees them. They send requests at set
+times, whether the server answers or not.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 
 from benchmarks.report import in_words
 
-#: the times of a live page, as `crawlsite.preferences.USUAL_SECONDS` and base.html have them
+#: the times of a live page, as in `crawlsite.preferences.USUAL_SECONDS` and base.html
 EVERY_SECONDS, PATIENCE_SECONDS = 2.0, 10.0
-#: a program's client may wait longer
+#: a program's client waits for longer
 PROGRAM_PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Scene:
     port: int
-    #: the pages that operators look at, in turn; each has his session's cookie
+    #: the pages that operators view, in turn; each operator has a session cookie
     pages: list[str]
     cookies: list[str]
-    #: the program's, and what it asks for, `requests` a second
+    #: the program's token and address, of which it makes `requests` a second
     token: str
     paths: list[str]
     requests: float
@@ -33,8 +33,8 @@ class Scene:
 
 @dataclass
 class Report:
-    """Seconds that answers took, by who asked and how it was answered; `late`: how often no answer
-    came in time.
+    """The seconds of answers, by client and kind of answer. `late`: how often no answer came in
+    time.
     """
 
     taken: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -54,7 +54,7 @@ class Report:
 
 
 def load(scene: Scene, report: Report) -> None:
-    """Play the scene to its end, and note what came of it."""
+    """Play the scene to its end, and note the results."""
     asyncio.run(_play(scene, report))
 
 
@@ -65,8 +65,8 @@ async def _play(scene: Scene, report: Report) -> None:
 
 
 async def _operator(scene: Scene, number: int, end: float, report: Report) -> None:
-    """A browser with a live page: it asks every two seconds, but not while it still waits for an
-    answer.
+    """A browser with a live page. It sends a request every two seconds, but not while it waits for
+    an answer.
     """
     path, etag, connection = scene.pages[number % len(scene.pages)], "", Kept(scene.port)
     due = time.monotonic() + EVERY_SECONDS * number / len(scene.cookies)
@@ -84,7 +84,7 @@ async def _operator(scene: Scene, number: int, end: float, report: Report) -> No
 
 
 async def _program(scene: Scene, end: float, report: Report) -> None:
-    """It sends at its rate, over connections that are free, or new ones."""
+    """A program, which sends requests at its rate, over free connections or new ones."""
     free: list[Kept] = []
     asked: set[asyncio.Task[None]] = set()
 
@@ -126,7 +126,7 @@ async def _timed(
 
 
 class Kept:
-    """A connection that is used again, and opened again when it was closed or an answer was not
+    """A connection that is used again. It is opened anew after it was closed, or an answer was not
     waited for.
     """
 

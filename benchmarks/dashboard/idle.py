@@ -14,7 +14,8 @@ from benchmarks.report import Table, options
 from benchmarks.scene.product import environment_in, running_product, title_of
 from benchmarks.timer import MIB, family, seconds_of
 
-#: the time for the rest of a start: the first round of each duty, the first looks of the workers
+#: the time for the rest of a start, such as the first round of each duty and the first looks of the
+#: workers
 SETTLED_SECONDS = 20.0
 
 
@@ -26,16 +27,17 @@ def main() -> None:
             with running_product(environment_in(state)) as product:
                 print(f"ready {data} after {time.monotonic() - began:.1f} s", flush=True)
                 if data != "without data":
-                    # ready is said before the first rounds and looks, whose end nothing tells
+                    # the product reports that it is ready before the first rounds and looks, and
+                    # nothing tells their end
                     time.sleep(SETTLED_SECONDS)
                     print_use(product.pid, seconds)
 
 
 def print_use(product: int, seconds: float) -> None:
-    """A line for each process, those that have most first."""
+    """Print a line for each process, beginning with those that use most."""
     processes = family(product)
     before = {process.pid: seconds_of(process) for process in processes}
-    # what the processes take while nothing happens for this long is the figure itself
+    # the use of the processes while nothing happens for this long is the figure itself
     time.sleep(seconds)
     rows = [
         (

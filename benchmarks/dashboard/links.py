@@ -1,6 +1,6 @@
-"""How long questions to a run's links take, and the pages, endpoints and files that ask them, in a
-database of its own on the server that DATABASE_URL names. The run before has the same links but
-for one of every tenth page.
+"""The time of queries to a run's links, and of the pages, endpoints and files that make them, in a
+separate database on the server that DATABASE_URL names. The earlier run has the same links, except
+one of every tenth page.
 
 python -m benchmarks.dashboard.links [--links 10000000]
 """
@@ -67,7 +67,7 @@ def _questions(run: Run) -> Iterator[tuple[str, Step]]:
 
 
 def _linked(run: Run) -> tuple[str, str, str]:
-    """A page, and addresses that many and few pages link to."""
+    """A page, an address to which many pages link, and one to which few do."""
     found, _ = reports.list_links(run, most=MENU + 1)
     return found[0].page, found[0].target, found[-1].target
 

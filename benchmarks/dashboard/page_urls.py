@@ -1,5 +1,5 @@
-"""Every address that can be looked at, from the URL map itself, so that no page and no endpoint is
-forgotten.
+"""Every address that can be viewed, from the URL map itself, so that no page and no endpoint is
+missed.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from benchmarks.scene.installation import Filled
 from crawling.models import Host, Page, Url
 from experiments.models import Experiment
 
-#: the pages of numbered rows, of which the first is looked at
+#: the pages of numbered rows, the first of which is viewed
 NUMBERED = (
     *("administration/", "alerts/", "collections/", "crawls/extractors/", "crawls/templates/"),
     "account/tokens/",
 )
-#: pages of Django and other libraries, and ways out
+#: pages of Django and other libraries, and ways to log out
 UNSEEN = ("admin/logout", "admin/password", "admin/r/", "admin/django_rq", "logout/")
-#: The first row of each kind gives the name.
+#: the first row of each kind provides the name
 FIRST = """
 number run_number revision_number test_fetch_id text text_id inquiry_id job_id template_id token_id
 view_id alert_id rule_id entry_id exception_id link_id withdrawal_id watch_id source_id import_id
 item_id team_id user_id delivery delivery_id collection_id member_id extractor_id
 """
 RUNS = re.compile("runs|compare|changes|archive|checkpoints")
-#: by routes, queries that ask more of a page than its address alone
+#: by route, queries that ask more of a page than its address alone
 QUERIES = """
 home: hours=24 hours=168
 crawls/: state=failed state=waiting state=finished state=draft q=crawl+29999 q=crawl q=zz
@@ -79,9 +79,9 @@ resources/<int:pool>/history/: span=hour span=day span=week event=50000 kind=gra
 
 
 def page_urls(filled: Filled) -> list[tuple[str, str]]:
-    """Route and address of each, with its queries.
+    """Route and address of each page, also with its queries.
 
-    Raises KeyError for a route with a name that nothing stands for.
+    Raises KeyError for a route with a name that has no value.
     """
     values, queries, found = _values(filled), _queries(), []
     for route, form in _routes(get_resolver().url_patterns):
@@ -117,13 +117,15 @@ def _routes(patterns: Any, prefix: str = "", path: str = "/") -> Iterator[tuple[
 
 
 def _crawls(route: str, filled: Filled) -> list[dict[str, Any]]:
-    """Facts about runs are also requested from the crawls with two large ones and with many."""
+    """Values for crawls. Facts about runs are also requested from the crawls with two large runs
+    and with many runs.
+    """
     crawls = (filled.crawl, filled.twice, filled.often) if RUNS.search(route) else (filled.crawl,)
     return [dict.fromkeys(("pk", "crawl", "crawl_id"), crawl) for crawl in crawls]
 
 
 def _values(filled: Filled) -> dict[str, Any]:
-    """What stands for each name in routes and queries."""
+    """The value of each name in routes and queries."""
     page = Page.objects.filter(run__crawl=filled.crawl).latest("fetched_at")
     host = Host.objects.filter(name__startswith="www5").earliest("name")
     old, new = (
@@ -163,7 +165,7 @@ def _values(filled: Filled) -> dict[str, Any]:
 
 
 def _others(route: str) -> list[dict[str, Any]]:
-    """What `pk` and `object_id` mean where they are no crawl's."""
+    """The values of `pk` and `object_id` in routes that are not about a crawl."""
     parts = route.split("/")
     if parts[0] in ("hosts", "experiments"):
         model = Host if parts[0] == "hosts" else Experiment

@@ -42,7 +42,7 @@ SNAPSHOT, COPY = "bench_scene", "bench_scene_copy"
 
 
 def main() -> None:
-    """Fill, then ask for each page."""
+    """Fill the database, then request each page."""
     asked = vars(options(__doc__, **vars(SIZE), keep=False, beside_crawls=False, only=[""]))
     keeps, is_beside, only = (asked.pop(name) for name in ("keep", "beside_crawls", "only"))
     print(machine_speed())
@@ -68,7 +68,9 @@ def filled_database(size: Size) -> Iterator[Filled]:
 
 @contextmanager
 def copy_of_snapshot(size: Size) -> Iterator[Filled]:
-    """The database; it is filled first if there is none, and migrated if it is an old one."""
+    """A copy of the database. The database is filled first if it does not exist, and migrated if it
+    is old.
+    """
     serve_pages()
     own = connection.settings_dict["NAME"]
     try:
@@ -84,7 +86,9 @@ def copy_of_snapshot(size: Size) -> Iterator[Filled]:
 
 
 def _snapshot(size: Size) -> Filled:
-    """What is written down last is whole. An old one lacks counts that schedulers keep by now."""
+    """The snapshot. The last thing written is the mark that it is complete. An old snapshot lacks
+    counts that schedulers now store.
+    """
     note = Path(settings.STATE_DIR, f"{SNAPSHOT}.json")
     if not note.exists():
         tell(f"DROP DATABASE IF EXISTS {SNAPSHOT} WITH (FORCE)", f"CREATE DATABASE {SNAPSHOT}")
@@ -104,8 +108,8 @@ def _use(name: str) -> None:
 
 @contextmanager
 def crawls_beside() -> Iterator[list[int]]:
-    """The runs of two crawls at full rate, by a scheduler and two workers on the database at hand.
-    In a pool of their own: that of the scene has nothing free.
+    """The runs of two crawls at full rate, with a scheduler and two workers on the database at
+    hand. They have a separate pool, since that of the scene has no free units.
     """
     _leave_the_scene_alone()
     with ExitStack() as stack:
@@ -118,7 +122,7 @@ def crawls_beside() -> Iterator[list[int]]:
 
 
 def _leave_the_scene_alone() -> None:
-    """What the scene's crawls were granted is held by workers elsewhere, for a day."""
+    """Let workers elsewhere hold the units of the scene's crawls for a day."""
     Process.objects.filter(lease_until__isnull=False).update(
         worker="elsewhere", lease_until=timezone.now() + timedelta(days=1)
     )

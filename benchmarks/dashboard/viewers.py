@@ -32,7 +32,7 @@ from crawling.models import Run
 from crawlsite.tokens import make_token
 
 NO_LIMIT = 1_000_000
-#: parts alone and under load, in turn: a crawl's rate changes while it goes on
+#: the number of parts alone and under load, in turn, since a crawl's rate changes over time
 ROUNDS = 2
 
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measure(asked: argparse.Namespace, limit: int) -> None:
-    """Print pages a second alone and under load, and what the clients saw."""
+    """Print pages a second alone and under load, and the results of the clients."""
     environment = environment_at_hand(API_REQUESTS_A_MINUTE=str(limit))
     with running_product(environment) as product, busy_webs(asked.hosts, asked.width) as webs:
         allow_loopback()
@@ -68,7 +68,7 @@ def play(product: Product, runs: Sequence[Run], scene: Scene) -> None:
     report, rates = Report(), list[float]()
 
     def alone() -> None:
-        # the figure is what the crawls fetch in as long a time as the load beside them takes
+        # the figure is the number of pages fetched in the same time as under load
         time.sleep(scene.seconds)
 
     parts = {"alone": alone, "under load": lambda: load(scene, report)}
@@ -85,7 +85,7 @@ def play(product: Product, runs: Sequence[Run], scene: Scene) -> None:
 
 
 def scene_of(asked: argparse.Namespace, runs: Sequence[Run]) -> Scene:
-    """A session for each operator, and a program's token."""
+    """A session for each operator, and a token for the program."""
     crawls = [run.crawl_id for run in runs]
     pages = ["/", "/crawls/", *(f"/crawls/{crawl}/" for crawl in crawls)]
     pages.append(f"/resources/{Pool.objects.get().pk}/")
@@ -106,14 +106,14 @@ def _operator(name: str) -> User:
 
 
 def pages_a_second(runs: Sequence[int], during: Callable[[], None]) -> float:
-    """What these runs fetch while something goes on."""
+    """The rate at which these runs fetch during a block."""
     before, began = fetched(runs), time.monotonic()
     during()
     return (fetched(runs) - before) / (time.monotonic() - began)
 
 
 def report_cores(name: str, seconds: float, before: Counter[str], after: Counter[str]) -> None:
-    """Print the cores that each kind of program took meanwhile."""
+    """Print the number of cores that each kind of program used meanwhile."""
     cores = {kind: (after[kind] - before[kind]) / seconds for kind in after}
     told = ", ".join(f"{kind} {share:.2f}" for kind, share in sorted(cores.items()))
     print(f"cores {name}: {told}", flush=True)

@@ -1,1 +1,1 @@
-"""The cache of names."""
+"""Measurements of the cache of names."""

@@ -1,5 +1,5 @@
-"""How quick a hit is, how many bytes a name takes, how long a warm start and cold lookups take;
-beside dnspython on the same machine.
+"""The time of a hit, the bytes of a name, and the times of a warm start and of cold look-ups,
+compared with dnspython on the same machine.
 
 python -m benchmarks.dnscache.costs [--names 1000000]
 
@@ -36,11 +36,11 @@ from dnscache.store import WriteBehind
 
 HITS, RUNS, THREADS, ENTRIES, THEIRS = 50_000, 5, 64, 200_000, 20_000
 HOST = "www.host7.com"
-#: names in thirty turns of the workers, so that starting the threads counts little
+#: the names, in thirty turns of the workers, so that starting the threads counts little
 WORKERS, DELAY_MS, NAMES = 64, 100, 1920
-#: resolved one after the other
+#: the hosts that are resolved one after the other
 HOSTS = 500
-#: three names under each registered one, with the mix of TTLs and durations of real answers
+#: three names below each registered one, with the TTLs and durations of real answers
 FILL = """
     INSERT INTO dnscache_dnsentry (name, registrable, status, addresses, address_classes, canonical,
         rcode, ttl, resolve_ms, resolved_at, expires_at, fails, region, cost_seconds, hits,
@@ -66,7 +66,9 @@ def main() -> None:
 
 
 def hits(server: Server) -> None:
-    """Hits a second, one name, one thread, in each region; then table 2 under many threads."""
+    """Measure hits a second for one name and one thread, in each region; then table 2 with many
+    threads.
+    """
     resolver, now = Resolver(servers=(server,)), time.time()
     resolver.resolve(HOST)
     dead = Reply(DnsStatus.TIMEOUT, resolve_ms=8000)
@@ -126,14 +128,14 @@ def cold(server: Server) -> None:
     """Time look-ups of uncached names, A and AAAA, at servers 100 ms away. Then time them one by
     one in processor time, at servers 0 ms away.
 
-    By a process that has begun its work: the list of public suffixes, 30 ms, is read once, and
-    garbage is sought as in `resolve_ahead`.
+    This is done by a process that is already working: the list of public suffixes, which takes 30
+    ms, is read before, and garbage is collected as in `resolve_ahead`.
     """
     levels_of("example.org")
     gc.freeze()
     theirs = dnspython(server)
     far = [f"slow-{DELAY_MS}.{{}}{n}.test" for n in range(NAMES)]
-    writer = WriteBehind()  # as wherever crawls resolve
+    writer = WriteBehind()  # as in all processes that resolve names for crawls
     writer.start()
     resolver = Resolver(servers=(server,), writer=writer)
     with timed() as ours:
@@ -166,14 +168,14 @@ def cold_hosts(server: Server, theirs: DnspythonResolver) -> None:
 
 
 def both(theirs: DnspythonResolver, name: str) -> None:
-    """A and AAAA, as dnspython's `resolve_name` asks for them."""
+    """A and AAAA, as `resolve_name` of dnspython asks for them."""
     theirs.resolve(name, "A")
     theirs.resolve(name, "AAAA", raise_on_no_answer=False)
 
 
 def bytes_of_names(server: Server, names: int) -> None:
-    """The bytes of dnspython's entries, of those that a new process takes over, and of those that
-    it puts.
+    """Measure the bytes of dnspython's entries, of entries that a new process takes over, and of
+    entries that it stores.
     """
     tell(FILL, given=[names])
     tell("ANALYZE dnscache_dnsentry")
@@ -202,7 +204,7 @@ def bytes_of_names(server: Server, names: int) -> None:
 
 
 def own_bytes() -> float:
-    """What this process has now: a peak has what was thrown away, too."""
+    """The memory that this process has now, since the peak includes memory that it has released."""
     return resident_of(psutil.Process())
 
 

@@ -56,19 +56,19 @@ from dnscache.resolution import AnswerSource, Resolution
 from dnscache.resolver import forget
 
 FETCH_SECONDS, SHARE, CORES = 0.02, 0.95, 2
-#: the limits of one crawl, and of the start of the process that resolves ahead; the benchmark ends
-#: with it
+#: the limits of a crawl, and of the start of the process that resolves ahead; the benchmark ends
+#: when one is reached
 LIMIT_SECONDS, START_SECONDS = 900.0, 60.0
 KINDS = ["web-600"] * 7 + ["nx"] * 3 + ["to"] * 2 + [f"web-{20 + n}" for n in range(88)]
 
 
 class Way(NamedTuple):
-    """How names are come by."""
+    """A way to get the addresses of names."""
 
     label: str
     #: the names that are resolved ahead
     ahead: str
-    #: which dnspython the fetch threads ask, if they do
+    #: the resolver of dnspython that the fetch threads use, if they do
     theirs: DnspythonResolver | None = None
 
 
@@ -102,7 +102,7 @@ def ways(server: Server) -> list[Way]:
 
 
 class NobodyAsks:
-    """In the place of the thread that resolves names: hosts go straight to the fetch threads."""
+    """Replaces the thread that resolves names. Hosts go directly to the fetch threads."""
 
     waiting, under_way, is_alive = 0, 0, True
 
@@ -114,13 +114,13 @@ class NobodyAsks:
         self._deliver(visit)
 
     def close(self) -> None:
-        """Nothing is under way."""
+        """Do nothing, since nothing is under way."""
 
 
 def asking_first(
     theirs: DnspythonResolver,
 ) -> Callable[[Visit, FetchContext], UnreadAnswer | UrlOutcome | None]:
-    """A fetch thread that itself looks up the name of each fetch."""
+    """A fetch thread that looks up the name before each fetch."""
 
     def ask_and_step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
         status, found, error = DnsStatus.OK, tuple[str, ...](), ""
@@ -143,12 +143,12 @@ def resolution(
 def measure(
     way: Way, zone: str, port: int, server: Server, hosts: int, pages: int
 ) -> tuple[float, float]:
-    """Crawl once, from the start until enough pages are there: pages a second, and milliseconds of
-    the processor a page.
+    """Crawl once, from the start until enough pages are fetched. Return pages a second, and
+    milliseconds of a processor a page.
     """
     forget()
     settings.DNS_AHEAD = way.ahead
-    # what the shift takes from there
+    # the name under which the shift uses the thread
     setattr(name_thread, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010
     setattr(fetch_threads, "step", asking_first(way.theirs) if way.theirs else step)  # noqa: B010
     zone = f"{zone}{''.join(filter(str.isalpha, way.label)).lower()}"
@@ -172,15 +172,15 @@ def measure(
 
 
 def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None:
-    """Stop the crawl when enough pages are there, and say when that was; or when it takes too
+    """Stop the crawl when enough pages are fetched, and note the time; or when it takes too
     long.
     """
     pages = Url.objects.filter(run__crawl=crawl, state="s")
-    with suppress(SystemExit):  # the caller reports what is missing
-        # the end is known to 50 ms of some ten seconds
+    with suppress(SystemExit):  # the caller reports the missing pages
+        # the end is known to within 50 ms of some ten seconds
         await_change(lambda: pages.count() >= wanted, "Pages are missing.", seconds=LIMIT_SECONDS)
         ended.append(time.perf_counter())
-    with suppress(WrongState):  # it may have finished meanwhile
+    with suppress(WrongState):  # the crawl may have finished meanwhile
         stop(crawl)
     over.set()
     connections.close_all()
@@ -188,28 +188,30 @@ def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None
 
 @contextmanager
 def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]:
-    """Run the product's process beside the crawl; yields what tells its processor time."""
+    """Run the product's process during the crawl. Yields a function that returns its processor
+    time.
+    """
     if ahead == "off":
         yield lambda: 0.0
         return
     with program("resolve_ahead", DNS_SERVERS=f"{server[0]}:{server[1]}") as process:
         await_change(is_seated, "The pre-resolver does not begin.", seconds=START_SECONDS)
-        # by design it asks more and more for this long; what is compared is its full rate
+        # by design its rate rises for this long, and its full rate is compared
         time.sleep(RAMP_SECONDS)
         yield lambda: seconds_of(process)
     assert not live_pre_resolvers().exists()
 
 
 def is_seated() -> bool:
-    """Whether the process that resolves ahead is at work."""
+    """Whether the process that resolves ahead is working."""
     return bool(
         rows("SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", given=[SEAT_LOCK])
     )
 
 
 async def answer(asked: Asked) -> bytes:
-    """`/3` leads to `/2`, and so on; there is no robots.txt."""
-    await asyncio.sleep(FETCH_SECONDS)  # stands for the way to a server on the internet
+    """A page: `/3` leads to `/2`, and so on. There is no robots.txt."""
+    await asyncio.sleep(FETCH_SECONDS)  # stands for the time to a server on the internet
     number = asked.target[1:]
     if not number.isdigit():
         return reply(number, "404 Not Found")

@@ -1,9 +1,9 @@
-"""A name server that is never what a benchmark waits for: one thread, packets put together by hand,
-delays kept in a heap.
+"""A name server fast enough that no benchmark waits for it: one thread, packets assembled by hand,
+and delays in a heap.
 
-The first label says what becomes of a name: `slow-N` and `web-N` are there after N milliseconds,
-`nx` is not, `to` is silent, anything else is there at once. Names of `web-N` are on loopback. There
-are no IPv6 addresses.
+The first label of a name decides the answer: `slow-N` and `web-N` are answered after N
+milliseconds, `nx` does not exist, `to` is not answered, and any other name is answered at once.
+Names of `web-N` are on loopback. No name has an IPv6 address.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dnscache.lookup import Server
 
 TTL = 300
 _RECORD = struct.Struct("!HHHLH")
-_OWNER = 0xC00C  # points at the name asked for
+_OWNER = 0xC00C  # points to the name in the question
 _SOA = (
     b"\xc0\x0c"
     + struct.pack("!HHLH", 6, 1, TTL, 22)
@@ -33,7 +33,7 @@ _SOA = (
 
 @contextmanager
 def name_server() -> Iterator[Server]:
-    """Run one in a process of its own."""
+    """Run a server in a separate process."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,))
@@ -54,8 +54,8 @@ def _serve(pipe: Connection) -> None:
         later: list[tuple[float, int, bytes, Server]] = []
         count = 0
         heard_from: list[Connection | socket.socket] = [pipe, sock]
-        # select() waits to the microsecond; poll() would round every delay up to the next
-        # millisecond.
+        # select() waits to the microsecond, while poll() would round every delay up to the next
+        # millisecond
         while pipe not in (
             ready := select(
                 heard_from, [], [], max(0.0, later[0][0] - time.monotonic()) if later else None

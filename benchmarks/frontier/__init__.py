@@ -1,1 +1,1 @@
-"""What the frontier costs, link by link."""
+"""Measurements of the frontier."""

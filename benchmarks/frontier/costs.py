@@ -49,12 +49,13 @@ from crawling.orders.ranking import Order
 from crawling.web.addresses import fingerprint, read_address
 
 ROUNDS, LINKS = 15, 2_000
-#: URLs that are copied in at a time
+#: the number of URLs that are copied in at a time
 COPIED = 20_000
-#: payloads that are asked for at a time, as many as a shift with eight threads has in a moment
+#: the number of payloads that are looked up at a time, which a shift with eight threads has in a
+#: moment, and their size
 BATCH, SIZE = 40, 20_000
-#: the hosts that a shift of eight fetch threads leases when it begins, and when hosts leave it one
-#: by one
+#: the number of hosts that a shift of eight fetch threads leases when it begins, and when hosts
+#: leave it one by one
 AT_A_TIME, A_HANDFUL = 160, 8
 URLS = """
 INSERT INTO crawling_url (run_id, queue_id, url, fingerprint, state, depth, rank)
@@ -69,7 +70,7 @@ SELECT id, run_id, 200, url, '', '', '', %(size)s, hashint8extended(id, 7), '127
     %(file)s, 0, 1, sha256(int8send(id))
 FROM crawling_url WHERE run_id = %(run)s
 """
-#: name of a step, of how many things, and what prepares a round of it
+#: the name of a step, the number of items in it, and a function that prepares a round of it
 Part = tuple[str, int, Callable[[], Step]]
 
 
@@ -108,17 +109,17 @@ def new_run(name: str, *, delay: float = 0, state: str = "queued") -> Run:
 
 
 def best_hashes(bits_per_item: float) -> int:
-    """How many hashes make the fewest false positives, rounded up as in B7's table."""
+    """The number of hashes with the fewest false positives, rounded up as in B7's table."""
     return max(1, ceil(bits_per_item * log(2)))
 
 
 def false_positives(bits_per_item: float, hashes: int) -> float:
-    """The share of new items that a full filter calls seen."""
+    """The share of new items that a full filter reports as seen."""
     return float((1 - exp(-hashes / bits_per_item)) ** hashes)
 
 
 class Bloom:
-    """A filter with room for a number of items, with a number of bits for each (SEEDS B7). It may
+    """A filter with space for a number of items, with a number of bits for each (SEEDS B7). It may
     report an item as seen that was never added, so a page's fate must never depend on it alone.
     """
 
@@ -135,14 +136,16 @@ class Bloom:
             self._bits[place >> 3] |= 1 << (place & 7)
 
     def _places(self, item: str) -> Iterator[int]:
-        """Two hashes make all the others (Kirsch and Mitzenmacher)."""
+        """The places of an item's bits. Two hashes give all the others (Kirsch and
+        Mitzenmacher).
+        """
         second, first = divmod(xxh3_128_intdigest(item.encode()), 1 << 64)
         size = self._size
         return ((first + number * second) % size for number in range(self._hashes))
 
 
 class KnownUrls:
-    """A run that knows URLs, and what is done with links to them and to new ones."""
+    """A run that knows URLs, with operations on links to known and to new URLs."""
 
     def __init__(self, urls: int) -> None:
         self._urls, self._seen, self._bloom = urls, SeenUrls(), Bloom(urls, 16)
@@ -175,7 +178,7 @@ class KnownUrls:
         yield "a Bloom filter, new", LINKS, lambda: self._filter(self._new())
 
     def _add(self, numbers: range) -> None:
-        """Copy known URLs in, and tell the Bloom filter of them."""
+        """Copy known URLs in, and add them to the Bloom filter."""
         common = {
             **{"run_id": self._run.pk, "queue_id": self._run.queues.get().pk},
             **{"depth": 1, "rank": 1.0, "state": UrlState.QUEUED.value},
@@ -205,7 +208,7 @@ def page(directory: str, number: int) -> Candidate:
 
 
 def payloads(pages: int, runs: int) -> Iterator[Part]:
-    """Half of the payloads that are asked for are known."""
+    """Look up payloads, half of which are known."""
     facts = {"state": "finished", "is_latest": False}
     first = new_run("benchmark of payloads", state="finished")
     host = Host.objects.create(name="bench.test")
@@ -236,7 +239,7 @@ def payloads(pages: int, runs: int) -> Iterator[Part]:
 
 
 def turns(hosts: int) -> Iterator[Part]:
-    """What it costs a shift to lease hosts, and a fetch thread to take a turn at an address."""
+    """Measure the leasing of hosts by a shift, and turns at an address taken by a fetch thread."""
     run, numbers = new_run("benchmark of turns", delay=1), count()
     process = RunProcess.objects.create(run=run, number=0)
     shift = Shift.objects.create(process=process, epoch=1, worker="benchmark")

@@ -45,16 +45,17 @@ from crawling.web.addresses import fingerprint, read_address
 from crawling.web.content.text_facts import TextFacts
 
 FIRST, ROUNDS = 10_000, 15
-#: URLs of a host
+#: the number of a host's URLs
 PER_HOST = 100
 COPIED = 50_000
-#: in a round: hosts, URLs of each, links of each page, of these new ones, links that were seen
+#: in a round, the number of hosts, of URLs of each, of links of each page, of new links among them,
+#: and of links that were seen
 HOSTS, URLS, LINKS, NEW, SEEN = 32, 4, 10, 3, 2_000
-#: a link is as deep as any URL: no known one is found nearer by it, as in a crawl breadth first
+#: a link is as deep as any URL, so no known URL comes nearer by it, as in a breadth-first crawl
 DEEPEST = 9
-#: the URLs in ten that have a page
+#: the number of URLs in ten that have a page
 DONE = 6
-#: a page whose copies all have this text next to their number
+#: the text of all copies of a page, next to their number
 ABSTRACT = "Some words with which a page of usual length begins, as its abstract has them. " * 3
 
 IDS = "SELECT nextval('crawling_url_id_seq') FROM generate_series(1, %s)"
@@ -108,7 +109,7 @@ def measure(most: int, *, is_removed: bool) -> None:
 
 
 class GrownFrontier:
-    """A run whose URLs are numbered from 0; which of them have a page is seen by their numbers."""
+    """A run whose URLs are numbered from 0. The numbers tell which of them have a page."""
 
     def __init__(self) -> None:
         crawl = CrawlJob.objects.create(
@@ -122,8 +123,8 @@ class GrownFrontier:
         self.queues: dict[str, int] = {}
 
     def grow(self, urls: int) -> None:
-        """Copy in what is missing, and do what autovacuum has done in a crawl that took hours to
-        get there.
+        """Copy in missing URLs, and do the work that autovacuum would have done in a crawl of
+        hours.
         """
 
         hosts = urls // PER_HOST
@@ -187,7 +188,7 @@ class GrownFrontier:
         }
 
     def costs(self) -> Iterator[float]:
-        """Seconds of leasing a host, claiming a URL, recording a page, and looking for a link."""
+        """Seconds for leasing a host, claiming a URL, recording a page, and looking up a link."""
         rounds = [self._round(RecordingState()) for _ in range(ROUNDS)]
         yield from map(median, zip(*rounds, strict=True))
 
@@ -236,7 +237,9 @@ class GrownFrontier:
         return UrlOutcome(claimed.id, UrlState.SUCCEEDED, 200, answer=answer, links=found)
 
     def remove(self) -> float:
-        """Seconds until the run's rows are gone; the scheduler spends half of its time on that."""
+        """Seconds until the run's rows are removed. The scheduler spends half of its time on
+        that.
+        """
         self.run.state = RunState.STOPPED
         self.run.save()
         self.shift.ended_at = datetime.now(UTC)
@@ -257,7 +260,7 @@ def candidate(url: str, via: int | None = None) -> Candidate:
 
 
 def print_sizes(urls: int) -> None:
-    """Bytes a URL of each table and index, and how often it was read."""
+    """Print the bytes of each table and index for each URL, and how often it was read."""
     found = rows(SIZES)
     table = Table("MB", "bytes a URL", "read", "table or index")
     for name, is_index, size, reads in found:

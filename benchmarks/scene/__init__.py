@@ -1,1 +1,1 @@
-"""The scenes that are measured: filled databases, sites, crawls, the product at work."""
+"""The scenes for measurements: filled databases, sites, crawls, and the running product."""

@@ -1,4 +1,4 @@
-"""Crawls of loopback: by this process alone, or started for others."""
+"""Crawls of loopback, done by this process alone, or started for others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ WARM_PAGES, PATIENCE_SECONDS = 1_500, 60
 
 
 def make_ready(classes: Sequence[NewClass] = ()) -> None:
-    """Allow loopback, and make a pool if there is none, with the usual classes or with these."""
+    """Allow loopback addresses. If there is no pool, create one with the usual classes or with
+    these.
+    """
     allow_loopback()
     if not Pool.objects.exists():
         create_pool(name="default", classes=classes or default_classes(2))
@@ -38,20 +40,20 @@ def allow_loopback() -> None:
 
 
 def nothing_is_held() -> bool:
-    """Whether no process holds or waits for anything: a benchmark that was killed leaves its own,
-    and the next has fewer workers.
+    """Whether no process holds or waits for units. A killed benchmark leaves its processes behind,
+    so that the next one would have fewer workers.
     """
     return not Process.objects.exclude(state=ProcessState.FINISHED).exists()
 
 
 def begin(name: str, seeds: Sequence[str], **fields: object) -> Run:
-    """Start a crawl of its own, without a delay unless one is given."""
+    """Start a new crawl, without a delay unless one is given."""
     order = {"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0, **fields}
     return start_run(create_crawl(order))
 
 
 def granted_shifts() -> list[tuple[int, int]]:
-    """Request due shifts, and return those of the runs that were granted since, as the scheduler
+    """Request due shifts. Return the shifts of the runs that were granted since, as the scheduler
     would hand them out.
     """
     start_due_crawls()
@@ -67,7 +69,7 @@ def granted_shifts() -> list[tuple[int, int]]:
 
 
 def to_the_end(run: Run) -> Run:
-    """Do the shifts of a run one after the other."""
+    """Do the shifts of a run, one after the other."""
     while run.state not in ENDED_STATES:
         for shift in granted_shifts():
             run_shift(*shift)
@@ -80,13 +82,13 @@ def have_ended(runs: Sequence[int]) -> bool:
 
 
 def fetched(runs: Sequence[int]) -> int:
-    """Pages of these runs."""
+    """The number of these runs' pages."""
     total = RunTotal.objects.filter(run__in=runs).aggregate(pages=Sum("fetched"))["pages"]
     return total or 0
 
 
 def await_full_speed(runs: Sequence[int]) -> None:
-    """A crawl finds its pages in its first seconds, and its rate rises until then."""
+    """Wait until the crawls have found pages, since their rate rises in their first seconds."""
     await_change(
         lambda: all(fetched([run]) >= WARM_PAGES for run in runs),
         f"The crawls do not fetch {WARM_PAGES:,} pages.",
@@ -96,7 +98,9 @@ def await_full_speed(runs: Sequence[int]) -> None:
 
 
 def busy_webs(hosts: int = 8, width: int = 1500) -> AbstractContextManager[list[list[str]]]:
-    """The seeds of two webs that answer at once, with the priority of what crawls them."""
+    """The seeds of two webs that answer at once, with the priority of the processes that crawl
+    them.
+    """
     web = SyntheticWeb(11, hosts=hosts, width=width, error_percent=0, slow_percent=0, first_host=11)
     other = replace(web, seed=11 + hosts, first_host=11 + hosts)
     return served_webs(web, other, gives_way=True)

@@ -1,4 +1,4 @@
-"""Databases of a benchmark's own: an empty one, and one as the web server has it."""
+"""Separate databases for benchmarks: an empty one, and one as the web server uses it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crawlsite.env import BASE_DIR, for_child
 
 @contextmanager
 def empty_database() -> Iterator[None]:
-    """Migrate it first, and drop it at the end."""
+    """Create and migrate an empty database, and drop it at the end."""
     connection.settings_dict["TEST"]["NAME"] = f"bench_{os.getpid()}"
     before = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
@@ -39,11 +39,12 @@ def database_of_pages() -> Iterator[None]:
 
 
 def serve_pages() -> None:
-    """Have views, templates, connections and memory as the web server has them."""
+    """Set up views, templates, connections and memory as in the web server."""
     import_module("crawlsite.wsgi")
     call_command("collectstatic", interactive=False, verbosity=0)
     settings.ALLOWED_HOSTS = ["testserver"]
-    settings.DEMO = False  # its crawls hold units, and wait for more before others may have some
+    # the crawls of the demo hold units, and wait for more before others get some
+    settings.DEMO = False
     # further processes of the server would not be counted
     alone = {"options": "-c max_parallel_workers_per_gather=0"}
     connection.settings_dict.setdefault("OPTIONS", {}).update(alone)
@@ -51,7 +52,9 @@ def serve_pages() -> None:
 
 
 def tell(*statements: str, given: Mapping[str, Any] | Sequence[Any] | None = None) -> None:
-    """given: what `%(name)s` stands for; with it a per cent sign is written twice."""
+    """Run a statement. given: the values for `%(name)s`; with them, a per cent sign is written
+    twice.
+    """
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement, given)
@@ -66,8 +69,8 @@ def rows(statement: str, given: Mapping[str, Any] | Sequence[Any] | None = None)
 def on_own_servers(
     state: Path | str, *command: str, checkout: Path = BASE_DIR, is_told: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of a checkout on servers of its own, whose tables are made first; what it
-    prints is captured, or told.
+    """Run a command of a checkout with its own servers, whose tables are created first. Its output
+    is captured, or printed if `is_told`.
     """
     python = str(checkout / ".venv/bin/python")
     inner = f'"{python}" manage.py migrate -v 0 && exec "$@"'

@@ -1,4 +1,4 @@
-"""The data of a large installation, made by SQL if there are many rows."""
+"""The data of a large installation. If there are many rows, SQL makes them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ SELECT id, 0, date_trunc('minute', started_at), id %% 5000, id %% 4000, id %% 39
     id %% 4000 * 20000::bigint
 FROM crawling_run WHERE state IN ('finished', 'stopped', 'failed') ON CONFLICT DO NOTHING
 """
-#: every host in the first run, and each in one of the others; in the first one URL of each waits
+#: every host is in the first run, and each in one of the others; in the first run one URL of each
+#: waits
 QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, queued, done)
 SELECT (%(runs)s::bigint[])[1], id, id %% 10, 1, 60 FROM crawling_host UNION ALL
@@ -107,7 +108,7 @@ FROM crawling_runcount GROUP BY 1
 ON CONFLICT (run_id) DO UPDATE SET discovered = excluded.discovered, fetched = excluded.fetched,
     bytes = excluded.bytes
 """
-#: the use of every pool, for as long as it is kept
+#: the use of every pool, for the whole time for which it is kept
 USE = """
 INSERT INTO allocation_useminute (pool_id, minute, samples, used)
 SELECT id, date_trunc('minute', now()) - make_interval(mins => n), 6,
@@ -119,34 +120,34 @@ SLICE = 50_000
 
 @dataclass(frozen=True)
 class Size:
-    """How much there is to be."""
+    """The size of the installation."""
 
     crawls: int
-    #: crawls with ten processes each in the pool
+    #: the number of crawls with ten processes each in the pool
     live: int
     pages: int
     hosts: int
-    #: the rows of every other list
+    #: the number of rows of every other list
     rows: int
     links: int
 
 
 @dataclass(frozen=True)
 class Filled:
-    """Crawls and a pool, by their ids."""
+    """The ids of crawls and a pool."""
 
-    #: one that waits, with half of the pages
+    #: a waiting crawl with half of the pages
     crawl: int
-    #: one that has had two runs, with a tenth of the pages each
+    #: a crawl with two runs, each with a tenth of the pages
     twice: int
-    #: one that has had many runs
+    #: a crawl with many runs
     often: int
-    #: one whose ledger is long
+    #: a pool with a long ledger
     pool: int
 
 
 def fill(size: Size) -> Filled:
-    """Make it all."""
+    """Create the installation."""
     live = _live_crawls(size.live)
     keys = [run.pk for run in live]
     runs = {"runs": keys, "run": keys[0]}
@@ -155,7 +156,7 @@ def fill(size: Size) -> Filled:
     add_hosts(size.hosts)
     tell(CRAWLS, given={"crawls": size.crawls})
     for statement in (RUNS, OLD_COUNTS):
-        tell("ANALYZE")  # or each row may be looked for among all those before it
+        tell("ANALYZE")  # otherwise each row might be searched for among all earlier rows
         tell(statement, given={})
     tell(QUEUES, given=runs)
     number_places(keys)
@@ -173,7 +174,7 @@ def fill(size: Size) -> Filled:
 
 
 def run_of_pages(pages: int) -> Run:
-    """A crawl with many pages, on few hosts, and little else."""
+    """A crawl with many pages on few hosts, and few other rows."""
     size = Size(crawls=20, live=2, pages=2 * pages, hosts=500, rows=100, links=0)
     return Run.objects.get(crawl=fill(size).crawl, is_latest=True)
 
@@ -183,7 +184,7 @@ def add_hosts(count: int) -> None:
 
 
 def number_places(runs: Sequence[int]) -> None:
-    """Make the table `place`: the queues of these runs with the names of their hosts."""
+    """Create the table `place`: the queues of these runs with the names of their hosts."""
     tell(*PLACES.split(";"), given={"runs": list(runs)})
 
 
@@ -194,7 +195,9 @@ def slices(count: int) -> Iterator[dict[str, int]]:
 
 
 def _live_crawls(count: int) -> list[Run]:
-    """Crawls as an operator makes and starts them: some hold, and the others wait for resources."""
+    """Crawls that are created and started as an operator does it: some hold units, and the others
+    wait for resources.
+    """
     allow_loopback()
     order = {"delay_seconds": 1, "processes": 10, "max_pages": 20_000}
     for number in range(count):

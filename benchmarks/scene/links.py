@@ -1,4 +1,4 @@
-"""Links of pages, in parts as the product writes them."""
+"""Links of pages, in parts like those that the product writes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from crawling.datasets.parts import new_part
 from crawling.models import LinksPart, Page
 from crawling.web.addresses import fingerprint
 
-#: the links of a page: entries of its host's menu, links to other pages of the run, images
+#: the links of a page: entries in its host's menu, links to other pages of the run, and images
 MENU, OTHERS, IMAGES = 60, 30, 10
 OF_A_PAGE = MENU + OTHERS + IMAGES
 PAGES_OF_A_PART = 1_000
-#: the places of a page that fragments may name; links to other pages name one each, and the last
-#: does not
+#: the number of a page's places that fragments can name; each link to another page names one, and
+#: the last names none
 PLACES = 72
 
 
 def fill_links(run_id: int, links: int, *, earlier: int | None = None) -> None:
-    """Give the run's first pages a number of links, in parts as the product writes them.
+    """Give the run's first pages a number of links, in parts like those that the product writes.
 
-    earlier: the id of the run before, which has those links instead, some of them others.
+    earlier: the id of the earlier run, which gets the same links, except some of them.
     """
     found = Page.objects.filter(run=run_id).order_by("pk").values_list("pk", "final_url")
     pages = list(found[: links // OF_A_PAGE])
@@ -42,7 +42,7 @@ def fill_links(run_id: int, links: int, *, earlier: int | None = None) -> None:
 
 
 def written_part(run_id: int) -> LinksPart:
-    """A part of the run, which is to be saved."""
+    """A part of the run, not saved yet."""
     part = new_part(run_id, None)
     part.collected_at = part.written_at = timezone.now()
     return part
@@ -65,7 +65,9 @@ def _links_of_page(page_id: int, url: str, urls: Sequence[str]) -> Iterator[tupl
 
 
 def _as_before(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A page's last link to another page led elsewhere, if its fingerprint ends in 0."""
+    """The row in the earlier run: the page's last link to another page leads elsewhere if its
+    fingerprint ends in 0.
+    """
     page_id, url, place, *rest = row
     if place != MENU + OTHERS - 1 or fingerprint(url) % 10:
         return row
@@ -83,7 +85,7 @@ def _findings_of_page(page_id: int, url: str) -> Iterator[tuple[Any, ...]]:
 
 
 def forget_links() -> None:
-    """Remove the files; the rows go with the database."""
+    """Remove the files. The rows are removed with the database."""
     for part in LinksPart.objects.all():
         storage().delete(part.name)
         storage().delete(part.findings_name)

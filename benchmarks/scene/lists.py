@@ -8,8 +8,8 @@ from benchmarks.scene.database import tell
 from crawling.archive.files import this_machine
 from crawling.models import CrawlJob, Run
 
-#: a crawl with two runs of the same addresses: of the second a page in twenty is new, one gone and
-#: one changed
+#: a crawl with two runs of the same addresses; in the second, one page in twenty is new, one is
+#: gone and one is changed
 TWICE = (
     """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, queued, done)
@@ -212,9 +212,9 @@ FROM (SELECT max(id) FROM experiments_experiment) last (t), unnest('{naive,banke
 
 
 def fill(*, run: Run, pages: int, rows: int) -> tuple[int, int]:
-    """Fill them: those of a run for this one.
+    """Fill the lists; lists of a run are filled for this run.
 
-    Returns the ids of a crawl with two runs of so many pages, and of one with many runs.
+    Return the ids of a crawl with two runs of `pages` pages, and of one with many runs.
     """
     old = CrawlJob.objects.filter(name__startswith="Old crawl").order_by("pk")
     twice, often = old.values_list("pk", flat=True)[:2]

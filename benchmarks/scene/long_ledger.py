@@ -1,5 +1,5 @@
-"""A long ledger, written straight into the tables as the services would have: decided by the
-banker, in a pool of its own.
+"""A long ledger, written directly into the tables as the services would have written it. The banker
+decides, and the pool is a separate one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BATCH = 2000
 
 
 def long_ledger(events: int) -> int:
-    """The id of a pool with a number of events, as the scheduler keeps it."""
+    """The id of a pool with a number of events, in the state in which the scheduler keeps it."""
     ledger = LongLedger("long")
     ledger.write(events)
     keep_checkpoints()
@@ -36,8 +36,8 @@ def long_ledger(events: int) -> int:
 
 
 class LongLedger:
-    """Starts, growth, waits and releases of 40 processes over 6 classes; the rows are written to
-    match at the end.
+    """Starts, growth, waits and releases of 40 processes over 6 classes. At the end the rows are
+    written to match.
     """
 
     def __init__(self, name: str) -> None:
@@ -122,8 +122,8 @@ class LongLedger:
         self.rows.clear()
 
     def _match_rows(self) -> None:
-        """The pool, its processes, one grant for all that each holds, and the waits, as the last
-        event left them.
+        """Write the pool, its processes, one grant for all units of each, and the waits, as the
+        last event left them.
         """
         bank = self.proof.bank
         available = list(bank.available)

@@ -1,4 +1,4 @@
-"""The product at work, on servers of its own or on those at hand."""
+"""The running product, with its own servers or with those at hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crawlsite.env import BASE_DIR, for_child
 
 PORT = 8790
 TITLE_LENGTH = 66
-#: kinds of programs, by what stands in their command lines
+#: kinds of programs, by a text in their command lines
 KINDS = {
     "postgres": "PostgreSQL",
     "valkey": "Redis",
@@ -43,18 +43,18 @@ WORKER = (
 
 
 def environment_in(state: str, **others: str) -> dict[str, str]:
-    """For a product that has servers of its own and its files in this folder."""
+    """The environment of a product with its own servers, and its files in this folder."""
     return environment_at_hand(STATE_DIR=state, DATABASE_URL="", REDIS_URL="", **others)
 
 
 def environment_at_hand(**others: str) -> dict[str, str]:
-    """For a product on the servers of this process."""
+    """The environment of a product that uses the servers of this process."""
     return for_child({"PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING", **others})
 
 
 class Product:
-    """Its programs are known by what they are called before they work: a worker that has forked is
-    called otherwise.
+    """A running product. Its programs are recognised by the names that they have before they work,
+    since a worker has another name after it forks.
     """
 
     def __init__(self, pid: int) -> None:
@@ -64,8 +64,8 @@ class Product:
     def totals(
         self, of: Callable[[psutil.Process], float] = seconds_of, *, within: int = 0
     ) -> Counter[str]:
-        """Seconds of a processor so far, say, by kinds of programs. within: the process in whose
-        family they are looked for; else the product's.
+        """Processor seconds (or another figure) so far, by kinds of programs. within: the process
+        among whose descendants they are sought; by default the product's.
         """
         return total_by(self._kind, family(within or self.pid), of)
 
@@ -88,7 +88,7 @@ def kind_of(process: psutil.Process) -> str:
 
 @contextmanager
 def running_product(environment: dict[str, str]) -> Iterator[Product]:
-    """The supervisor, with everything it starts; stopped at the end."""
+    """The supervisor with everything that it starts; stopped at the end."""
     command = [sys.executable, "-m", "crawlsite.supervisor"]
     with subprocess.Popen(  # noqa: S603  # ours
         command, env=environment, stdout=subprocess.PIPE, text=True, cwd=BASE_DIR
@@ -104,8 +104,8 @@ def running_product(environment: dict[str, str]) -> Iterator[Product]:
 
 @contextmanager
 def program(*words: str, **others: str) -> Iterator[psutil.Process]:
-    """A command of the product on the database at hand, in a session of its own, as the supervisor
-    starts it; stopped at the end.
+    """A command of the product that uses the database at hand, in a separate session, as the
+    supervisor starts it; stopped at the end.
     """
     url = urlsplit(settings.ENVIRONMENT.database_url)
     here = urlunsplit(url._replace(path=f"/{connection.settings_dict['NAME']}"))

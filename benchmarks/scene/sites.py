@@ -1,4 +1,4 @@
-"""Sites on loopback, served by processes of their own, which take nothing from the interpreter
+"""Sites on loopback, served by separate processes, so that they take no time from the interpreter
 here.
 """
 
@@ -23,14 +23,14 @@ from zlib import crc32
 from crawling.machine.cpu_affinity import lower_session
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
-#: One page in this many has a microformat with a number, which differs in each edition.
+#: one page in this many has a microformat with a number, which differs in each edition
 EVERY = 10
 ENTRY = '<p class="h-entry"><span class="p-name">Edition {}</span></p>'
 
 
 class Asked(NamedTuple):
     target: str
-    #: the address that it was sent to
+    #: the address to which it was sent
     address: str
     #: the value of the field `Host`
     host: str
@@ -55,34 +55,36 @@ NOT_HERE = reply("not here", "404 Not Found", "text/plain")
 def served(
     answer: Answer, addresses: Sequence[str] = ("127.0.0.1",), port: int = 0
 ) -> Iterator[int]:
-    """Serve at all these addresses until the block ends; yields the port, which may be any."""
+    """Serve at all these addresses until the block ends. Yields the port, which is any free one if
+    it is not given.
+    """
     with _process(_serve, answer, addresses, port) as pipe:
         yield pipe.recv()
 
 
 @contextmanager
 def served_webs(*webs: SyntheticWeb, gives_way: bool = False) -> Iterator[list[list[str]]]:
-    """Yields the seeds of each, which has a process of its own.
+    """Serve webs, each by a separate process. Yields the seeds of each.
 
-    gives_way: with the priority of what crawls it. With the usual one it would take nothing from
-    those who look at pages.
+    gives_way: use the priority of the processes that crawl the web. With the usual priority,
+    crawling would take no time from people who view pages.
     """
     with ExitStack() as stack:
-        # all at once: to make the pages of a large one takes long
+        # all at once, since making the pages of a large one takes long
         pipes = [stack.enter_context(_process(_serve_web, web, gives_way)) for web in webs]
         yield [pipe.recv() for pipe in pipes]
 
 
 @contextmanager
 def served_folder(folder: Path, port: int) -> Iterator[Synchronized[int]]:
-    """Serve a folder of HTML; yields the edition, which begins at 1 and may be raised."""
+    """Serve a folder of HTML. Yields the edition, which begins at 1 and may be raised."""
     edition = get_context("spawn").Value("i", 1)
     with served(partial(_answer_from, folder.resolve(), edition), port=port):
         yield edition
 
 
 def page_of(folder: Path, target: str, edition: int) -> bytes:
-    """The answer of a folder: some of its pages are different in each edition."""
+    """The answer for a folder, some of whose pages differ in each edition."""
     path = urlsplit(target).path
     file = (folder / unquote(path).lstrip("/")).resolve()
     if not file.is_relative_to(folder):
@@ -106,14 +108,14 @@ async def _answer_from(folder: Path, edition: Synchronized[int], asked: Asked) -
 
 @contextmanager
 def _process(serve: Callable[..., None], *given: object) -> Iterator[Connection]:
-    """Call `serve` with a pipe and what is given; yields the pipe, by which it sends something when
-    it is ready, and ends it with the block.
+    """Call `serve` in a process, with a pipe and the given arguments. Yields the pipe, by which the
+    process sends something when it is ready. The process ends with the block.
     """
     spawning = get_context("spawn")
     here, there = spawning.Pipe()
     server = spawning.Process(target=serve, args=(there, *given), daemon=True)
     server.start()
-    there.close()  # so that the end of a server that fails is noticed
+    there.close()  # so that the end of a failing server is noticed
     try:
         yield here
     finally:
@@ -149,7 +151,7 @@ async def _answer_all(
 async def _converse(
     answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """All requests of a connection are answered in turn."""
+    """Answer all requests of a connection in turn."""
     address = writer.get_extra_info("sockname")[0]
     try:
         while head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1"):

@@ -1,1 +1,1 @@
-"""The Django project: settings, addresses, the embedded servers and the supervisor."""
+"""The Django project: settings, routes, the embedded servers and the supervisor."""

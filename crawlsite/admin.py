@@ -1,4 +1,4 @@
-"""Users, the record of who did what, and the queues."""
+"""Users, the audit log and the queues in the admin site."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from serving.paging import BoundedPaginator
 
 
 class LogEntryFilter(admin.RelatedFieldListFilter):
-    """Offers what some entry names: each is looked for by an index, and no entry is counted."""
+    """Offers those values that occur in entries. Each is looked up by an index, and no entry is
+    counted.
+    """
 
     def field_choices(
         self, field: Any, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
@@ -38,7 +40,7 @@ class LogEntryFilter(admin.RelatedFieldListFilter):
 
 @admin.register(LogEntry)
 class AuditAdmin(admin.ModelAdmin):
-    """Every action of a person or a program: look, don't touch."""
+    """Every action of a person or a program. Shown, but not editable."""
 
     list_display = ["action_time", "user", "action", "content_type", "object_repr", "changes"]
     list_select_related = ["user", "content_type"]
@@ -50,7 +52,7 @@ class AuditAdmin(admin.ModelAdmin):
     ]
     list_display_links = None
     search_fields = ["object_repr", "change_message", "user__username"]
-    ordering = ["-pk"]  # as by time, but for the clock's own steps
+    ordering = ["-pk"]  # the same order as by time, except when the clock is set
     show_full_result_count = False
     paginator = BoundedPaginator
 
@@ -77,7 +79,9 @@ class AuditAdmin(admin.ModelAdmin):
 
 
 def _format_note(entry: LogEntry) -> dict[str, Any]:
-    """Entries of our own code; the admin's own notes are lists, and read by Django."""
+    """The content of entries made by our own code. Django reads the admin's own notes, which are
+    lists.
+    """
     try:
         said = json.loads(entry.change_message)
     except ValueError:
@@ -90,18 +94,20 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class PeopleAdmin(UserAdmin):
-    """Administrators make users and give them roles; only a superuser makes or changes superusers,
-    or grants single permissions.
+    """Administrators create users and give them roles. Only a superuser creates or changes
+    superusers, or grants single permissions.
     """
 
     def save_model(self, request: HttpRequest, obj: User, form: ModelForm, change: bool) -> None:
-        """Mark the password of a new user, which the one who typed it knows."""
+        """Mark the password of a new user, which the user who entered it knows."""
         super().save_model(request, obj, form, change)
         if not change:
             mark_given(obj)
 
     def log_change(self, request: HttpRequest, obj: User, message: Any) -> LogEntry:
-        """Django calls it after another's password was set, too, and nothing else of ours then."""
+        """Mark the password, too. After another's password was set, Django calls this, and nothing
+        else of ours.
+        """
         is_password = request.resolver_match is not None and (
             request.resolver_match.url_name == "auth_user_password_change"
         )
@@ -116,9 +122,10 @@ class PeopleAdmin(UserAdmin):
         )
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """The audit log refers to accounts, so they stay and can be made inactive.
+        """Whether an account may be deleted, which is never so: the audit log refers to accounts.
+        They can be made inactive.
 
-        Django would refuse, too, but only after listing all that the account did.
+        Django would refuse, too, but only after listing all actions of the account.
         """
         return super().has_delete_permission(request, obj) and (
             obj is None or not LogEntry.objects.filter(user=obj).exists()
@@ -134,8 +141,8 @@ admin.site.unregister(Dashboard)
 
 @admin.register(Dashboard)
 class QueuesAdmin(QueueAdmin):
-    """Queues and workers, to look at and to empty or stop. django-rq's own asks only for staff,
-    which a viewer may be.
+    """Queues and workers, to be viewed, emptied or stopped. django-rq itself requires only staff
+    status, which a viewer may have.
     """
 
     MAY = "allocation.change_pool"

@@ -8,7 +8,7 @@ class CrawlsiteConfig(AppConfig):
 
 
 class QueuesConfig(DjangoRqAdminConfig):
-    """django-rq's own, under a name that says what it shows."""
+    """The app of django-rq, under a name that describes its pages."""
 
     verbose_name = "Queues and workers"
     default = False

@@ -1,7 +1,8 @@
-"""The whole installation in a directory, and from it again: every row of one moment, and the
-archive's files as far as they were then.
+"""Back-ups of the whole installation to a directory, and their restoration: all rows at one moment,
+and the archive's files with their lengths at that moment.
 
-A back-up is written while everything goes on: readers take no lock that a crawl would wait for.
+A back-up is written while everything continues, since reading takes no lock for which a crawl would
+wait.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ from crawling.models import ArchiveFile, CrawlJob
 from crawling.scheduler.leader import is_somebody_leading
 
 FORMAT, VERSION = "crawlsite-backup", 1
-#: sessions do not belong in a back-up; migrations are compared, not restored
+#: sessions are left out of a back-up; migrations are compared, but not restored
 LEFT_OUT = ("django_session", "django_migrations")
-#: settings that are secret, or may hold a password or name servers
+#: settings that are secret, or may contain a password or name servers
 UNTOLD = ("secret_key", "database_url", "redis_url", "mail_url")
 COLUMNS = """
 SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class c
@@ -71,15 +72,16 @@ class BackupManifest:
     migrations: list[str]
     #: columns and rows by table
     tables: dict[str, dict[str, Any]]
-    #: their last values
+    #: the last values of sequences
     sequences: dict[str, int]
-    #: names of the archive's files that are in it
+    #: names of the archive's files in the back-up
     files: list[str]
-    #: the files that are on other machines
+    #: files of the archive on other machines
     elsewhere: dict[str, str]
-    #: as they were, for the new installation; secrets are not among them
+    #: the settings at that time, for the new installation, without secrets
     settings: dict[str, Any]
-    #: shows whether SECRET_KEY is the one that sealed logins of crawls
+    #: a sealed text that shows whether SECRET_KEY is the key with which logins of crawls were
+    #: sealed
     sealed: str
 
     def as_text(self) -> str:
@@ -96,9 +98,9 @@ def table_file(table: str) -> str:
 
 
 def read_manifest(folder: Path) -> BackupManifest:
-    """Read a back-up's and compare every file with its checksum.
+    """Read a back-up's manifest, and compare every file with its checksum.
 
-    Raises BackupTrouble with a sentence for whatever is wrong.
+    Raises BackupTrouble with a sentence for any fault.
     """
     try:
         sums = read_sums(folder)
@@ -123,7 +125,7 @@ def read_manifest(folder: Path) -> BackupManifest:
 
 
 def back_up(folder: Path) -> BackupManifest:
-    """Write it to a new directory, which appears as a whole or not at all.
+    """Write a back-up to a new directory, which appears as a whole or not at all.
 
     Raises BackupTrouble.
     """
@@ -145,14 +147,14 @@ def back_up(folder: Path) -> BackupManifest:
 
 def _write(folder: Path) -> BackupManifest:
     writer = CheckpointWriter(folder)
-    folder.chmod(0o700)  # accounts with their passwords' hashes are in it
+    folder.chmod(0o700)  # it contains accounts with the hashes of their passwords
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
             cursor.execute(SNAPSHOT)
             cursor.execute("SELECT transaction_timestamp()")
             taken_at = cursor.fetchone()[0].isoformat()
             tables = _tables(cursor, writer)
-            cursor.execute(SEQUENCES)  # they only rise, so those of a moment later will do
+            cursor.execute(SEQUENCES)  # sequences only rise, so values from a moment later are fine
             sequences = dict(cursor.fetchall())
         files = list(ArchiveFile.objects.filter(committed_length__gt=0))
         migrations = migrations_done()
@@ -197,15 +199,15 @@ def _copied(cursor: Any, table: str, columns: list[str]) -> Iterator[bytes]:
 
 
 def migrations_done() -> list[str]:
-    """The migrations that the database has had."""
+    """The migrations that were applied to the database."""
     return sorted(".".join(done) for done in MigrationRecorder(connection).applied_migrations())
 
 
 def restore(folder: Path) -> BackupManifest:
-    """Load a back-up into this installation, all of it or nothing. Raises BackupTrouble.
+    """Load a back-up into this installation, completely or not at all. Raises BackupTrouble.
 
-    Work that was under way then is taken up as after a crash: leases that have run out give back
-    what they held, and runs go on.
+    Work that was under way at the back-up continues as after a crash: shifts with expired leases
+    give their units back, and runs continue.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
@@ -239,8 +241,8 @@ def restore(folder: Path) -> BackupManifest:
 
 
 def _check(manifest: BackupManifest) -> None:
-    """Raises BackupTrouble unless this installation is empty, at rest, of the same version, and has
-    the key.
+    """Raise BackupTrouble unless this installation is empty, idle, of the same version, and has the
+    same key.
     """
     if is_somebody_leading():
         raise BackupTrouble("A scheduler is running here; stop everything before restoring.")
@@ -269,7 +271,7 @@ def _check(manifest: BackupManifest) -> None:
 
 def _load(folder: Path, manifest: BackupManifest) -> None:
     with connection.cursor() as cursor:
-        # Rows of a new installation (roles, permissions, a pool, an administrator) are replaced.
+        # the rows of a new installation (roles, permissions, a pool, an administrator) are replaced
         cursor.execute(
             sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(map(sql.Identifier, manifest.tables)))
         )

@@ -1,8 +1,8 @@
-"""A small web on loopback, so that new users see crawls at work in the first minute, offline: two
-made-up sites under one address, as a WSGI application, a library and a shop.
+"""A small web on loopback, with which new users see working crawls in the first minute, offline: a
+WSGI application with two invented sites at one address, a library and a shop.
 
-Every page follows from its path alone, so the web is the same each time. It has what real webs
-have: a robots.txt, redirects, dead links and pages that take their time.
+Every page depends on its path alone, so the web is the same each time. Like real webs, it has a
+robots.txt, redirects, dead links and slow pages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUBJECTS = {
     "islands": "A ferry calls on Tuesdays, if the sea allows it.",
     "winters": "Ice covered the lake, and children skated to school with lanterns.",
 }
-#: what stands on each shelf of a section, with a sentence about it
+#: the items on each shelf of a section, with a sentence about them
 THINGS = {
     "library": {
         "A history of": "Twelve chapters lead from the earliest drawings to our own century.",
@@ -90,7 +90,7 @@ def answer(path: str) -> Answer:
 
 
 def inside(section: str, rest: str) -> Answer:
-    """The section's front page, a shelf (`3`), a book (`3/7`), or nothing."""
+    """The front page of a section, a shelf (`3`), a book (`3/7`), or nothing."""
     parts = rest.split("/") if rest else []
     if not parts:
         return page(

@@ -1,5 +1,5 @@
-"""Long answers, like archives and tables of millions of rows, may take a quarter of the web
-server's threads and no more.
+"""A limit for long answers, like archives and tables of millions of rows, to a quarter of the web
+server's threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ AGAIN_SECONDS = 10
 
 
 class DownloadLimitMiddleware:
-    """Middleware: refuses a download beyond the limit, so that pages are answered meanwhile."""
+    """Middleware: refuses downloads beyond the limit, so that pages are still answered."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -36,7 +36,7 @@ class DownloadLimitMiddleware:
 
 
 def _refused(response: StreamingHttpResponse) -> StreamingHttpResponse:
-    """The same answer, since it has files to close, but with a sentence in it."""
+    """The same response object, which has files to close, but with a sentence as its content."""
     for name in ("Content-Disposition", "Content-Length", "ETag", "Last-Modified"):
         response.headers.pop(name, None)
     response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
@@ -50,7 +50,7 @@ def _refused(response: StreamingHttpResponse) -> StreamingHttpResponse:
 class CountedStream:
     """The stream that is sent.
 
-    Its place is free once the answer is closed, whether it was sent to the end or its reader left.
+    Its place is free once the answer is closed, whether it was sent to the end or the reader left.
     """
 
     def __init__(self, pieces: Iterable[bytes], places: BoundedSemaphore) -> None:
@@ -65,4 +65,4 @@ class CountedStream:
         if places:
             places.release()
 
-    __del__ = close  # of an answer that was neither read nor closed
+    __del__ = close  # for an answer that was neither read nor closed

@@ -1,4 +1,4 @@
-"""Every setting that the environment can change, read once and checked.
+"""All settings that the environment can change, read once and checked.
 
 An invalid value stops the start with a sentence that names the variable. Nothing else in the
 project reads `os.environ`.
@@ -28,7 +28,9 @@ class BadSetting(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """One field a variable, in lower case; the table in docs/settings.md has this order."""
+    """The settings: one field for each variable, in lower case. The table in docs/settings.md has
+    the same order.
+    """
 
     database_url: str
     redis_url: str
@@ -72,9 +74,9 @@ class Environment:
 
 
 def read() -> Environment:
-    """Read and check all settings. Raises BadSetting naming the variable that is wrong.
+    """Read and check all settings. Raises BadSetting, which names the wrong variable.
 
-    Addresses that are not set are those of the embedded servers of STATE_DIR, whether these run or
+    Missing addresses are those of the embedded servers of STATE_DIR, whether these are running or
     not.
     """
     try:
@@ -88,13 +90,13 @@ def read() -> Environment:
 
 
 def servers_to_bring() -> tuple[str, ...]:
-    """Return which embedded servers are needed: those whose address is not set."""
+    """Return the embedded servers that are needed: those whose address is not set."""
     wanted = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL"}
     return tuple(server for server, variable in wanted.items() if not os.environ.get(variable))
 
 
 def for_child(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment with `changes`; the programs of this Python come first on
+    """Return this process's environment with `changes`. The programs of this Python come first on
     its PATH.
     """
     programs = str(Path(sys.executable).parent)
@@ -253,7 +255,7 @@ def _split(value: str) -> SplitResult:
 
 
 def _server(text: str) -> tuple[str, int]:
-    """`192.0.2.1`, `192.0.2.1:5353` or `[2001:db8::1]:53` as address and port."""
+    """Address and port of `192.0.2.1`, `192.0.2.1:5353` or `[2001:db8::1]:53`."""
     parts = urlsplit(f"//{text.strip()}")
     try:
         address, port = parts.hostname, parts.port
@@ -275,7 +277,9 @@ def _directory(name: str, text: str) -> Path:
 
 
 def _kept_secret(state_dir: Path) -> str:
-    """The secret key kept in STATE_DIR, made on first use, so that log-ins survive a restart."""
+    """The secret key stored in STATE_DIR. It is created at the first use, so that log-ins survive a
+    restart.
+    """
     path = state_dir / "secret_key"
     try:
         return path.read_text()
@@ -286,7 +290,7 @@ def _kept_secret(state_dir: Path) -> str:
     fresh.touch(mode=0o600)
     fresh.write_text(secrets.token_urlsafe(50))
     try:
-        os.link(fresh, path)  # the first link wins; half a key is never read
+        os.link(fresh, path)  # the first link wins, and a partial key is never read
     except FileExistsError:
         pass
     finally:

@@ -1,5 +1,5 @@
-"""The pages of `docs/` that operators read, made into HTML once, inside the product; the glossary's
-terms, too.
+"""The pages of `docs/` that operators read, converted to HTML once, within the product. Also the
+terms of the glossary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from markdown_it.token import Token
 
 from serving.access import AuthenticatedRequest, authenticated
 
-#: by the file's name: what its tab says
+#: the words on the tab of each document, by the name of its file
 DOCUMENTS = {
     "guide": "Guide",
     "glossary": "Glossary",
@@ -29,7 +29,7 @@ DOCUMENTS = {
     "command-line": "Command line",
     "operations": "Operations",
 }
-#: the document whose paragraphs each explain a term, which is their anchor
+#: the document in which each paragraph explains a term, which is its anchor
 GLOSSARY = "glossary"
 TERM = re.compile(r"^\*\*(?P<term>[^*]+)\*\* – (?P<text>.+?)(?=\n\n|\Z)", re.M | re.S)
 #: text in brackets for readers of the code
@@ -41,7 +41,7 @@ LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 class HelpDocument:
     title: str
     html: str
-    #: anchor and words of its sections
+    #: the anchors and headings of its sections
     sections: tuple[tuple[str, str], ...]
 
 
@@ -54,7 +54,7 @@ def _close_table(*_: Any) -> str:
 
 
 def _code(tokens: Sequence[Token], index: int, *_: Any) -> str:
-    """A block of code, which scrolls by keyboard, too."""
+    """A block of code, which can be scrolled by keyboard, too."""
     escaped = tokens[index].content.replace("&", "&amp;").replace("<", "&lt;")
     return f'<pre tabindex="0"><code>{escaped}</code></pre>\n'
 
@@ -68,7 +68,7 @@ for block in ("fence", "code_block"):
 
 @cache
 def terms() -> dict[str, str]:
-    """Each term of the glossary with its explanation, in plain text."""
+    """The terms of the glossary with their explanations, in plain text."""
     found = {one["term"]: one["text"] for one in TERM.finditer(_source(GLOSSARY))}
     return {
         term: " ".join(re.sub(r"[`*]", "", LINK.sub(r"\1", FOR_THE_CODE.sub("", text))).split())
@@ -78,13 +78,14 @@ def terms() -> dict[str, str]:
 
 @cache
 def document_of(name: str, address_of: Callable[[str], str]) -> HelpDocument:
-    """A document of DOCUMENTS, with links to the others by their addresses.
+    """A document in DOCUMENTS, with links to the others by their addresses.
 
-    Pictures are left out: the product itself is at hand. So are links to what is not served.
+    Pictures are left out, since the product itself is at hand. Links to documents that are not
+    served are left out, too.
     """
     source = _source(name)
     title = source.partition("\n")[0].removeprefix("# ")
-    # what the glossary says before its first term is for readers of the code
+    # the text of the glossary before its first term is for readers of the code
     first_term = TERM.search(source) if name == GLOSSARY else None
     text = source[first_term.start() :] if first_term else source.partition("\n")[2]
     tokens, sections = MARKDOWN.parse(text), []
@@ -109,7 +110,7 @@ def _source(name: str) -> str:
 
 
 def _served(tokens: list[Token], address_of: Callable[[str], str]) -> Iterator[Token]:
-    """The tokens of a line, with links to documents that are served and to other sites."""
+    """The tokens of a line, with links only to served documents and to other sites."""
     is_dropped = False
     for token in tokens:
         if token.type == "link_open":
@@ -122,7 +123,7 @@ def _served(tokens: list[Token], address_of: Callable[[str], str]) -> Iterator[T
 
 
 def _target(address: str, address_of: Callable[[str], str]) -> str:
-    """Where a link leads from here; "" if nowhere that is served."""
+    """The target of a link from here; "" if it is not served."""
     if address.startswith(("#", "http://", "https://")):
         return address
     path, mark, anchor = address.partition("#")

@@ -1,4 +1,6 @@
-"""How Django's cache keeps values in Redis: as JSON, which holds no code, as RQ's jobs are kept."""
+"""The form in which Django's cache stores values in Redis: JSON, which contains no code, as for
+RQ's jobs.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,17 @@ from typing import Any
 
 
 class JsonSerializer:
-    """Django's own pickles, and who could write to Redis could have any code run on reading one."""
+    """Stores JSON. Django's own serializer uses pickles, so whoever can write to Redis could let
+    any code run when one is read.
+    """
 
     def dumps(self, value: Any) -> str:
-        """Numbers stay numbers that Redis can count up.
+        """Numbers are stored as numbers that Redis can increment.
 
-        Raises TypeError for what JSON cannot hold.
+        Raises TypeError for values that JSON cannot represent.
         """
         return json.dumps(value, separators=(",", ":"))
 
     def loads(self, data: bytes) -> Any:
-        """Raises ValueError for invalid JSON."""
+        """The value. Raises ValueError for invalid JSON."""
         return json.loads(data)

@@ -1,10 +1,10 @@
-"""Wrong passwords: how they are counted by address and name, and the answer once there were too
-many. django-axes keeps and logs them.
+"""Wrong passwords: their counting by address and name, and the answer after too many. django-axes
+stores and logs them.
 
-By address alone, guesses at one name that come from many addresses are never slowed. By name alone
-a stranger could lock a user out. So names are counted, too, but not where the right password of the
-name was given before: in a browser that was told so by a signed cookie (a device cookie, as OWASP
-has it), or on the machine itself.
+If only addresses were counted, guesses at one name from many addresses would never be slowed. If
+only names were counted, a stranger could lock a user out. So names are counted, too, except in a
+browser in which the right password was given before, as a signed cookie shows (OWASP's device
+cookie), and on the machine itself.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from serving.access import withheld, withhold
 from serving.requests import asked_text
 from serving.visitors import parsed_address
 
-#: a name may have this many times as many wrong passwords as an address
+#: the number of wrong passwords for a name, as a multiple of that for an address
 TIMES = 10
 LONGEST_NAME = 150
-#: where Django keeps the permissions of a user, for one request
+#: the attribute in which Django stores a user's permissions for one request
 KEPT = "_perm_cache"
 #: as if it were a permission that all users have, while all operators act on all crawls
 RULE_IS_LIFTED = "teams.rule_is_lifted"
@@ -70,10 +70,10 @@ def locked_out(
 
 
 class AccountBackend(ModelBackend):
-    """Django's backend with fewer queries, since every page needs them: one query reads a user
-    with the preferences, and another the user's own permissions, those of the groups, and the rule
-    of teams. Withheld permissions are left out: an operator's on the crawls of all, and those on
-    the crawl of a request (`crawlsite.middleware.crawl_permissions`).
+    """Django's backend with fewer queries, since every page makes them: one query reads a user with
+    the preferences, and another the permissions of the user and of the groups, and the rule of
+    teams. Withheld permissions are left out: those of an operator for all crawls, and those on the
+    crawl of a request (`crawlsite.middleware.crawl_permissions`).
     """
 
     def get_user(self, user_id: int) -> User | None:
@@ -100,7 +100,7 @@ class AccountBackend(ModelBackend):
 
 
 class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-axes has no types
-    """django-axes' counts, with names counted more mildly than addresses."""
+    """The counts of django-axes. Names are counted more leniently than addresses."""
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
         wrong = [
@@ -111,20 +111,22 @@ class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-
 
 
 def tried_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """The name as django-axes can have it in its table; no user's name is longer."""
+    """The name in a form that fits into the table of django-axes. No user's name is longer."""
     given = asked_text(credentials or {}, "username", most=LONGEST_NAME)
     return given or asked_text(request.POST, "username", most=LONGEST_NAME)
 
 
 def counted_by(request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[str]:
-    """The address always; the name unless the browser is known for it."""
+    """The keys by which an attempt is counted: always the address, and the name unless the browser
+    is known for it.
+    """
     name = tried_name(request, credentials)
     is_trusted = _is_here(request) or (name and name == _known_as(request))
     return ["ip_address"] if is_trusted else ["ip_address", "username"]
 
 
 class KnownBrowserMiddleware:
-    """Middleware: a browser is known for a user after a log-in in it."""
+    """Middleware: a browser is known for a user after a log-in of that user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -155,7 +157,9 @@ def _known_as(request: HttpRequest) -> str:
 
 
 def _is_here(request: HttpRequest) -> bool:
-    """Whether it was sent on this machine, and by no proxy, which sends what others ask."""
+    """Whether the request was sent on this machine, and not by a proxy, which sends requests of
+    others.
+    """
     address = parsed_address(str(request.META.get("REMOTE_ADDR", "")))
     is_loopback = address is not None and address.is_loopback
     return is_loopback and OF_PROXIES.isdisjoint(request.META)

@@ -1,5 +1,5 @@
-"""How log lines look: for people on a terminal, or one JSON object a line for machines. A secret
-part of an address is in none of them.
+"""The format of log lines: for people on a terminal, or one JSON object a line for machines. No
+line contains a secret part of an address.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from crawlsite.middleware.secret_addresses import hiding, processor_of
 
 
 class RefusalLogFilter(logging.Filter):
-    """Django logs each answer of 429 or 503: a program that is refused a hundred times a second
-    would fill the disk.
+    """Leaves out the lines that Django logs for answers of 429 and 503, since a program that is
+    refused a hundred times a second would fill the disk.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -24,12 +24,12 @@ class RefusalLogFilter(logging.Filter):
 
 
 def logging_setting(*, level: str, style: str, own_hosts: Sequence[str] = ()) -> dict[str, Any]:
-    """Return Django's LOGGING; both styles show the caller's `extra` beside the message.
+    """Return Django's LOGGING. Both styles show the caller's `extra` next to the message.
 
-    own_hosts: whose addresses may have secret parts, besides those of this machine.
+    own_hosts: hosts whose addresses may have secret parts, besides those of this machine.
     """
-    # Rich tracebacks, the default, would print what local variables hold (passwords, tokens), and
-    # take a tenth of a second each.
+    # the default, rich tracebacks, would print the values of local variables (passwords, tokens),
+    # and take a tenth of a second each
     for_people = structlog.dev.ConsoleRenderer(
         colors=False, exception_formatter=structlog.dev.plain_traceback
     )
@@ -58,7 +58,7 @@ def logging_setting(*, level: str, style: str, own_hosts: Sequence[str] = ()) ->
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "filters": {"refusals": {"()": RefusalLogFilter}},
         "loggers": {
-            "axes.apps": {"level": "WARNING"},  # it says of each command that it is there
+            "axes.apps": {"level": "WARNING"},  # it logs at each command that it is installed
             "django.request": {"filters": ["refusals"]},
         },
         "root": {"handlers": ["stderr"], "level": level},

@@ -1,5 +1,5 @@
-"""Django's way to a mail server, with an end: smtplib waits for each line, and so for ever for a
-server that never stops talking.
+"""Django's backend for mail servers, with a limit of time: smtplib has a limit only for each line,
+so it waits for ever for a server that never stops sending.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from socket import SHUT_RDWR
 
 from django.core.mail.backends import smtp
 
-#: for all that a server says in one connection, which is one letter's
+#: the limit for everything that a server sends in one connection, which is for one letter
 TALK_SECONDS = 30.0
 
 
@@ -40,7 +40,7 @@ class _DeadlineSMTPSSL(_DeadlineSMTP, smtplib.SMTP_SSL):
 
 
 class EmailBackend(smtp.EmailBackend):
-    """EMAIL_BACKEND names this class."""
+    """The backend that EMAIL_BACKEND names."""
 
     @property
     def connection_class(self) -> type[smtplib.SMTP]:

@@ -1,4 +1,4 @@
-"""Tokens by which programs log in, and how people like their pages."""
+"""Tokens with which programs log in, and users' preferences for pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from django.db import models
 
 
 class ApiToken(models.Model):
-    """A program's password for one user. Only its SHA-256 is kept, so it cannot be read again."""
+    """A program's password for one user. Only its SHA-256 is stored, so the token cannot be read
+    again.
+    """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100, help_text="what uses it")
@@ -33,7 +35,7 @@ class ApiToken(models.Model):
 
 
 class GivenPassword(models.Model):
-    """While it exists the password of its user is one that another person knows, and has to be
+    """While this row exists, the user's password is one that another person knows, and has to be
     changed.
 
     Written by `crawlsite.administration.passwords`.
@@ -49,9 +51,9 @@ class GivenPassword(models.Model):
 
 
 class Preference(models.Model):
-    """A user's preferences; without a row the defaults hold.
+    """A user's preferences. Without a row the defaults apply.
 
-    Written by `crawlsite.preferences`; what is about news, by `crawlsite.news`.
+    Written by `crawlsite.preferences`; the fields about news by `crawlsite.news`.
     """
 
     user = models.OneToOneField(

@@ -1,5 +1,5 @@
-"""The news of all crawls for one user: which are unread, and a feed for readers, which have no
-account.
+"""The news of all crawls for one user: those that are unread, and a feed for feed readers, which
+have no account.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from crawlsite.preferences import preference_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
-#: the cache key of their times for all users, and its seconds: every page asks for them
+#: the cache key of their times for all users, and the seconds for which it is kept, since every
+#: page requests them
 KEPT, KEPT_SECONDS = "news/times", 5
 #: that of the runs whose news are not known yet, for pages that are asked for every few seconds
 KEPT_PENDING = "news/pending"
@@ -38,7 +39,9 @@ SIGNER = Signer(sep=".", salt="crawlsite.news.feed")
 
 
 def unread_since(user: User) -> datetime:
-    """News that were found later are unread. To a new user those before the account are not."""
+    """News found after this time are unread. For a new user, news from before the account count as
+    read.
+    """
     return preference_of(user).news_read_until or user.date_joined
 
 
@@ -48,8 +51,8 @@ def unread_count(user: User) -> int:
 
 
 def _times() -> list[float]:
-    """Seconds of the epoch, as the cache keeps JSON."""
-    with suppress(RedisError):  # without it each asks the database
+    """The times in seconds of the epoch, since the cache stores JSON."""
+    with suppress(RedisError):  # without Redis each page asks the database
         found: list[float] | None = cache.get(KEPT)
         if found is None:
             found = [at.timestamp() for at in news_times()]
@@ -70,7 +73,9 @@ def pending_now() -> list[PendingNews]:
 
 
 def mark_read(user: User, until: datetime) -> None:
-    """Mark all news found until then as read; none becomes unread, and later news stay unread."""
+    """Mark all news found until this time as read. No news become unread, and later news stay
+    unread.
+    """
     until = min(until, timezone.now())
     if until > unread_since(user):
         Preference.objects.update_or_create(user=user, defaults={"news_read_until": until})
@@ -78,7 +83,7 @@ def mark_read(user: User, until: datetime) -> None:
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def read(request: AuthenticatedRequest) -> HttpResponse:
-    """Mark as read what the page has shown: news until `until`; `renew` gives the feed another
+    """Mark the news as read that the page has shown, up to `until`. `renew` gives the feed a new
     address.
     """
     if "renew" in request.POST:
@@ -98,13 +103,17 @@ def renew_feed(user: User) -> None:
 
 
 def feed_address(user: User) -> str:
-    """The address of a user's feed. Its secret follows from the server's key, and is not kept."""
+    """The address of a user's feed. Its secret part is derived from the server's key, and not
+    stored.
+    """
     token = SIGNER.sign(f"{user.pk}-{preference_of(user).news_feed_number}")
     return settings.DASHBOARD_URL.rstrip("/") + reverse("news-feed", args=[token])
 
 
 def _user_of(token: str) -> User | None:
-    """None if it is unknown or renewed, or of a user who may no longer see crawls."""
+    """The user of a token. None if the token is unknown or renewed, or if its user may no longer
+    see crawls.
+    """
     try:
         number, _, feed_number = SIGNER.unsign(token).partition("-")
     except BadSignature:
@@ -118,7 +127,7 @@ def _user_of(token: str) -> User | None:
 @require_safe
 @sensitive_variables("token")
 def feed(request: HttpRequest, token: str) -> HttpResponse:
-    """The latest news, for as long as the user may see crawls."""
+    """Send the latest news, for as long as the user may see crawls."""
     if exceeds_shared_reports(request):
         again = {"Retry-After": str(seconds_left())}
         return HttpResponse("Too many requests; try again later.", status=429, headers=again)

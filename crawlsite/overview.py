@@ -1,6 +1,6 @@
-"""The overview, the first page: running crawls, waiting crawls with their reasons, those that need
-an operator, news, and a new installation's first steps. The bell of every page names the same
-problems, and news.
+"""The overview, which is the first page: running crawls, waiting crawls with their reasons, crawls
+that need an operator, news, and a new installation's first steps. The bell on every page shows the
+same problems and news.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.requests import render_live, wants_fragment
 
-#: the cache key of their number for all users, and its seconds: every page reads it
+#: the cache key of their number for all users, and the seconds for which it is kept, since every
+#: page reads it
 KEPT, KEPT_SECONDS = "attention/count", 5
-#: news on the overview, and on a page of all
+#: the number of news on the overview, and on the page of all news
 SOME_NEWS, MOST_NEWS = 10, 50
 
 
@@ -45,15 +46,15 @@ SOME_NEWS, MOST_NEWS = 10, 50
 class FirstStep:
     name: str
     sentence: str
-    #: the text and the target of its link; "": others have to do it
+    #: the text and the target of its link; "" if other users have to do it
     link: str
     address: str
     is_done: bool = False
 
 
 def first_steps(user: User) -> list[FirstStep]:
-    """Open and finished steps; none once one of the user's crawls has fetched a page, and none for
-    users who cannot create crawls.
+    """Open and finished steps. There are none once one of the user's crawls has fetched a page, and
+    none for users who cannot create crawls.
     """
     if not user.has_perm("crawling.add_crawljob"):
         return []
@@ -98,7 +99,7 @@ def _identity_step(user: User) -> FirstStep:
 
 @dataclass(frozen=True)
 class OpenProblem:
-    #: as pages show states
+    #: the state in the words of pages
     state: str
     name: str
     address: str
@@ -123,7 +124,7 @@ def _open_problems() -> Iterator[OpenProblem]:
 
 
 def _count() -> int:
-    with suppress(RedisError):  # without it each counts
+    with suppress(RedisError):  # without Redis each page counts
         found = cache.get(KEPT)
         if found is None:
             found = len(open_problems())
@@ -134,7 +135,7 @@ def _count() -> int:
 
 @authenticated(needs="crawling.view_crawljob")
 def attention(request: AuthenticatedRequest) -> HttpResponse:
-    """Show what needs attention, and the news after `?after=`."""
+    """Show the problems that need attention, and the news after `?after=`."""
     after = request.GET.get("after", "")[:100]
     news, following = latest_news(after=after, most=MOST_NEWS)
     here = {
@@ -161,7 +162,7 @@ def attention_count(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def overview(request: AuthenticatedRequest) -> HttpResponse:
-    """Running, waiting and failing crawls, the rate, the safety of the pools, and the state of
+    """Show running, waiting and failing crawls, the rate, the safety of the pools, and the state of
     every part.
     """
     hours = _hours(request)
@@ -190,6 +191,6 @@ def numbers(request: AuthenticatedRequest) -> StreamingHttpResponse:
 
 
 def _hours(request: HttpRequest) -> int:
-    """How far back the overview reads; an invalid value counts as the least."""
+    """The hours that the overview covers. An invalid value counts as the least."""
     asked = request.GET.get("hours", "")
     return next((hours for hours in SPANS if str(hours) == asked), min(SPANS))

@@ -1,5 +1,5 @@
-"""A user's preferences of looks and behaviour, kept on the account for every browser: how they are
-read and changed, their page, and the middleware that gives them to all pages.
+"""A user's preferences for the look and behaviour of pages, stored with the account for all
+browsers: reading and changing them, their page, and the middleware that applies them to all pages.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.list_choices import ListChoices
 from serving.requests import wants_fragment
 
-#: seconds between two refreshes of a live page, and the words for it
+#: the seconds between two refreshes of a live page, with the words for them
 REFRESHES = {1: "1 s", 2: "2 s", 5: "5 s", 15: "15 s", 60: "1 min", 0: "off"}
-#: value and word of each theme and density, the usual one first
+#: the value and the word of each theme and density, the usual one first
 THEMES = {"auto": "Auto", "light": "Light", "dark": "Dark"}
 DENSITIES = {"comfortable": "Comfortable", "compact": "Compact"}
-#: rows on a page; 0 for the usual number of each list
+#: the number of rows on a page; 0 for the usual number of each list
 ROWS = {0: "usual", 25: "25", 50: "50", 100: "100", 200: "200"}
-#: the columns of each list that can be hidden: key and head
+#: the columns of each list that can be hidden, by key, with their heads
 COLUMNS: Mapping[str, Mapping[str, str]] = {"crawls": CRAWL_COLUMNS, "pages": PAGE_COLUMNS}
-#: of each such list those that are hidden until a user chooses
+#: for each such list, the columns that are hidden until a user chooses
 HIDDEN_AT_FIRST: Mapping[str, Collection[str]] = {"crawls": USUALLY_HIDDEN}
 #: paths that use UTC and have no user
 WITHOUT = ("/api/", "/shared/", "/healthz", "/readyz", "/metrics")
-#: route of each list whose last filter and sort are kept -> its name
+#: the route of each list whose last filter and sort are stored -> the list's name
 LISTS = {"crawling:crawls": "crawls", "hosts:hosts": "hosts"}
-#: the page of a list is not kept
+#: parameters for the page of a list, which are not stored
 PLACES = ("after", "before")
 LONGEST = 1000
-#: fields that are chosen from a few: their label and their choices
+#: fields with a few choices: their label and their choices
 FEW: Mapping[str, tuple[str, Mapping[Any, str]]] = {
     "theme": ("Theme", THEMES),
     "density": ("Density of tables", DENSITIES),
@@ -61,12 +61,12 @@ FIRST_STEPS = "hides_first_steps"
 
 def preference_of(user: User | AnonymousUser) -> Preference:
     """A user's choice, or the default."""
-    # a user without a row has no such attribute
+    # a user without a row lacks this attribute
     return getattr(user, "preference", None) or Preference()
 
 
 def change_preference(user: User, given: Mapping[str, Any]) -> None:
-    """Store the given fields on the account. Raises BadOrder."""
+    """Store these fields on the account. Raises BadOrder."""
     told = {name: FAULTS[name](value) for name, value in given.items()}
     if faults := {name: fault for name, fault in told.items() if fault}:
         raise BadOrder(faults)
@@ -74,8 +74,8 @@ def change_preference(user: User, given: Mapping[str, Any]) -> None:
 
 
 def keep_filters(user: User, filters: Mapping[str, str]) -> None:
-    """Keep the last filter of each list; mostly in one query, as each look at a list may change
-    it.
+    """Store the last filter of each list. This usually takes one query, since each view of a list
+    may change it.
     """
     if not Preference.objects.filter(user=user).update(filters=filters):
         Preference.objects.update_or_create(user=user, defaults={"filters": filters})
@@ -99,7 +99,7 @@ def _columns_fault(hidden: Any) -> str:
     return ""
 
 
-#: the fault of a value, by its field; "" if it has none
+#: returns the fault of a value, by its field; "" if it has none
 FAULTS: Mapping[str, Callable[[Any], str]] = {
     "theme": _one_of(THEMES),
     "density": _one_of(DENSITIES),
@@ -112,8 +112,8 @@ FAULTS: Mapping[str, Callable[[Any], str]] = {
 
 
 class PreferenceMiddleware:
-    """Middleware: pages are rendered in the user's time zone, with the user's preferences; a list's
-    filter is kept for the way back to it.
+    """Middleware: pages are rendered in the user's time zone, with the user's preferences. A list's
+    filter is stored for returning to the list.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -132,7 +132,9 @@ class PreferenceMiddleware:
 
 
 def _preference(request: HttpRequest) -> Preference | None:
-    """None without a log-in, or if the database does not answer, which the page itself reports."""
+    """The user's preference. None without a log-in, or if the database does not answer, which the
+    page itself reports.
+    """
     with suppress(DatabaseError):
         return preference_of(request.user) if request.user.is_authenticated else None
     return None
@@ -153,10 +155,10 @@ def _keep_filter(request: HttpRequest, response: HttpResponse, kept: Preference)
 
 def preferences(request: HttpRequest) -> dict[str, Any]:
     """Context processor: `refresh.seconds` and `refresh.choices`, `look.theme` and `look.density`
-    with their choices, `look.filters`: the end of the address of each list, as it was seen last.
+    with their choices, `look.filters`, which has the end of each list's address at the last view.
 
-    Without the middleware's answer the database is asked once, and only by templates that show one
-    of them.
+    If the middleware has not read them, the database is asked once, and only if a template shows
+    one of them.
     """
     kept: Any = getattr(request, "preference", None) or SimpleLazyObject(
         lambda: preference_of(request.user)
@@ -179,7 +181,7 @@ def preferences(request: HttpRequest) -> dict[str, Any]:
 
 @authenticated(needs="", methods=("GET", "HEAD", "POST"))
 def page(request: AuthenticatedRequest) -> HttpResponse:
-    """Show all of them; a POST stores them all, or shows the mistakes beside the fields."""
+    """Show all preferences. A POST stores them, or shows the mistakes beside the fields."""
     kept, errors = preference_of(request.user), {}
     values = {
         name: getattr(kept, name) for name in (*FEW, "time_zone", "hidden_columns", FIRST_STEPS)
@@ -218,7 +220,7 @@ def page(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _given(request: HttpRequest) -> dict[str, Any]:
-    """The fields of the form; a column that is not ticked is hidden."""
+    """The fields in the form. A column that is not ticked is hidden."""
     given: dict[str, Any] = {name: request.POST.get(name, "") for name in (*FEW, "time_zone")}
     given["time_zone"] = given["time_zone"].strip()
     for name in NUMBERS:
@@ -233,9 +235,9 @@ def _given(request: HttpRequest) -> dict[str, Any]:
 
 @authenticated(needs="", methods=("POST",))
 def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
-    """Keep how often live pages ask again.
+    """Store the interval of live pages.
 
-    Only pace.js asks for it: without scripts no page is live.
+    Only pace.js sends this, since without scripts no page is live.
     """
     try:
         change_preference(

@@ -1,5 +1,5 @@
-"""Files that only the service's account, and its group, can read: what is made from now on, by the
-umask, and what an earlier version made.
+"""Files that only the service's account and its group can read. New files are restricted by the
+umask, and files of earlier versions by changing their permissions.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from pathlib import Path
 UMASK = 0o027
 #: the permissions of other accounts of the machine
 OTHERS = stat.S_IRWXO
-#: entries that one start looks at: what lies deeper is closed by the directories above it
+#: the most entries that a start examines; deeper ones are closed by the directories above them
 MOST_ENTRIES = 50_000
 
 
 def keep_private() -> None:
-    """Keep new files private in this process and its children; a stricter umask stays."""
+    """Keep new files private in this process and its children. A stricter umask is kept."""
     os.umask(os.umask(UMASK) | UMASK)
 
 
 def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None:
-    """Remove other accounts' permissions on directories and everything in them.
+    """Remove other accounts' permissions on directories and their contents.
 
-    The outer directories are closed first: so no file can be reached after the first moment. One
-    that was closed before is not looked into, but for the places themselves. A place of another
-    account stays (`open_to_others` tells).
+    The outer directories are closed first, so that no file can be reached after the first moment. A
+    directory that is already closed is skipped, unless it is one of `places`. A place of another
+    account is unchanged (`open_to_others` reports it).
     """
     waiting = deque(place for place in places if place.is_dir())
     for place in waiting:
@@ -42,7 +42,9 @@ def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None
 
 
 def open_to_others(places: Iterable[Path]) -> list[Path]:
-    """The places that other accounts can enter, by the permissions of all directories above."""
+    """The places that other accounts can enter, judging by the permissions of all directories
+    above.
+    """
     return [place for place in places if place.exists() and _is_reachable(place)]
 
 
@@ -55,13 +57,13 @@ def _entries(waiting: deque[Path]) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(waiting.popleft()) as found:
                 yield from found
-        except OSError:  # deleted meanwhile, or another account's
+        except OSError:  # deleted meanwhile, or of another account
             continue
 
 
 def _close(path: Path | os.DirEntry[str]) -> bool:
-    """Whether it was open and is closed now; not if it was deleted meanwhile, or is another
-    account's.
+    """Close an entry. Return whether it was open and is closed now. False if it was deleted
+    meanwhile, or belongs to another account.
     """
     try:
         mode = os.stat(path).st_mode

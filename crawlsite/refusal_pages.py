@@ -1,4 +1,4 @@
-"""The pages that say why a request was refused, and what to do about it."""
+"""The pages that say why a request was refused, and how to proceed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from serving.requests import page_sent_from
 
 #: the group whose members can give roles
 ADMINISTRATOR = "administrator"
-#: administrators that a page names
+#: the most administrators that a page names
 MOST_NAMED = 3
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: who may do it, if the refusal says so; otherwise what the role lacks; for a user without
-    a role, the administrators to ask.
+    """403: the users who may do it, if the refusal names them; otherwise the permission that the
+    role lacks; for a user without a role, the administrators to ask.
     """
     user = request.user
     has_role = not user.is_authenticated or user.is_superuser or user.groups.exists()
@@ -27,14 +27,12 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def administrators() -> list[str]:
-    """User names of some who can give roles, the first made first."""
+    """The names of some users who can give roles, the earliest accounts first."""
     can_give = Q(is_superuser=True) | Q(groups__name=ADMINISTRATOR)
     found = User.objects.filter(can_give, is_active=True).order_by("pk").distinct()
     return list(found.values_list("username", flat=True)[:MOST_NAMED])
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form whose token does not fit: most often the session ended while the form was
-    open.
-    """
+    """403 for a form whose token is invalid: usually the session ended while the form was open."""
     return render(request, "403_csrf.html", {"page": page_sent_from(request)}, status=403)

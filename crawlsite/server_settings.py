@@ -1,5 +1,5 @@
-"""Turns the addresses of servers into settings: the database's and the mail server's into
-Django's, and all of our own services into what no crawl is ever led to.
+"""Turns the addresses of servers into settings: of the database and the mail server into Django's
+settings, and of all our own services into a list of addresses that a crawl never fetches from.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from crawlsite.env import BadSetting, Environment
 NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
 
-#: The limit of a connection is a part of a lease, and of an hour where that is longer.
+#: The time limit of a connection is a share of a lease, or of an hour if the lease is longer.
 LONGEST_LEASE_SECONDS = 3600.0
-#: scheme -> the usual port; `smtps` speaks TLS from the first byte, `smtp+tls` asks for it
-#: (STARTTLS) and sends nothing without
+#: scheme -> its usual port; `smtps` speaks TLS from the first byte, `smtp+tls` asks for TLS
+#: (STARTTLS) and sends nothing without it
 PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
 def database_setting(url: str, *, lease_seconds: float) -> dict[str, Any]:
-    """Return the DATABASES entry of a libpq address; what Django has no key for goes into OPTIONS.
+    """Return the DATABASES entry of a libpq address; parameters without a key in Django go into
+    OPTIONS.
 
-    A server that has gone silent is given up within half a lease, unless the address says otherwise
-    (PostgreSQL manual, 34.1.2). Raises BadSetting if libpq cannot read it.
+    A server that no longer answers is given up within half a lease, unless the address says
+    otherwise (PostgreSQL manual, 34.1.2). Raises BadSetting if libpq cannot read the address.
     """
     try:
         parts = conninfo_to_dict(url)
     except ProgrammingError as error:
         raise BadSetting(f"DATABASE_URL: {str(error).strip()}") from error
     named = {NAMES[key]: str(value) for key, value in parts.items() if key in NAMES}
-    # Django's own statements are never prepared; those of the pool that bind in the server are,
-    # from the sixth time on.
+    # Django's own statements are never prepared; those of the pool that bind in the server are
+    # prepared from the sixth time on.
     options = {
         "prepare_threshold": 5,
         **_time_limits(min(lease_seconds, LONGEST_LEASE_SECONDS)),
@@ -46,7 +47,7 @@ def database_setting(url: str, *, lease_seconds: float) -> dict[str, Any]:
 
 
 def _time_limits(lease_seconds: float) -> dict[str, int]:
-    """libpq's; sockets of this machine have no use for those of TCP."""
+    """The time limits for libpq; a connection over a Unix socket ignores those of TCP."""
     return {
         "connect_timeout": max(2, int(lease_seconds / 4)),
         "keepalives_idle": max(1, int(lease_seconds / 6)),
@@ -60,8 +61,8 @@ def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
     """Return (address, port) of the web servers, PostgreSQL and Redis; those on a Unix socket have
     none.
 
-    A name is resolved once, at the start; one that cannot be is left out, since nothing is served
-    there. Raises BadSetting for a port that is no number.
+    A name is resolved once, at the start; a name that cannot be resolved is left out, since no
+    server can be reached by it. Raises BadSetting for a port that is not a number.
     """
     database = conninfo_to_dict(environment.database_url)
     redis = urlsplit(environment.redis_url)
@@ -77,8 +78,8 @@ def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
 
 
 def _servers_of(hosts: str, ports: str) -> list[tuple[str, int]]:
-    """Host and port of each server that libpq may try (PostgreSQL manual, 34.1.1.3): the port is
-    one for all, or each has its own.
+    """The host and port of each server that libpq may try (PostgreSQL manual, 34.1.1.3): one port
+    counts for all, or each server has its own.
     """
     try:
         numbers = [int(port or 5432) for port in ports.split(",")]
@@ -100,7 +101,7 @@ def _addresses(host: str, port: int) -> set[str]:
 
 @dataclass(frozen=True)
 class MailServer:
-    """The mail server; none without a host."""
+    """The mail server; there is none if the host is empty."""
 
     host: str = ""
     port: int = 0
@@ -111,8 +112,8 @@ class MailServer:
 
 
 def mail_server(url: str) -> MailServer:
-    """The server of `smtp://user:password@host:port`, which `crawlsite.env` has checked; empty for
-    none.
+    """The mail server at `smtp://user:password@host:port`, an address that `crawlsite.env` has
+    checked; without a host if the address is empty.
     """
     if not url:
         return MailServer()

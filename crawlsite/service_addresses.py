@@ -1,4 +1,4 @@
-"""Where the embedded servers of a state directory listen.
+"""The addresses on which the embedded servers of a state directory listen.
 
 Pure: the answer depends on the path alone.
 """
@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 DATABASE = "crawlsite"
 ROLE = "app"
-#: written beside the data while the servers run, one `NAME=value` a line, for shells and other
-#: programs
+#: the file that is written beside the data while the servers run, one `NAME=value` a line, for
+#: shells and other programs
 URLS_FILE = "urls.env"
 VALKEY_SOCKET = "valkey.sock"
 # A socket's path has room for 107 bytes on Linux and 103 on macOS, and the longest name here takes
@@ -27,12 +27,14 @@ def sockets_dir(state_dir: Path) -> Path:
     inside = state_dir / "run"
     if len(bytes(inside)) <= LONGEST_DIRECTORY_BYTES:
         return inside
-    # 0700, its owner is checked
+    # the directory has the mode 0700, and its owner is checked
     return Path("/tmp") / f"crawlsite-{hashlib.sha256(bytes(state_dir)).hexdigest()[:16]}"  # noqa: S108
 
 
 def database_url(state_dir: Path, *, database: str = DATABASE) -> str:
-    """Return libpq's address; the port is named so that a PGPORT in the shell changes nothing."""
+    """Return the database's address for libpq; the port is stated so that a PGPORT in the shell
+    changes nothing.
+    """
     return (
         f"postgresql://{ROLE}@/{database}?host={quote(str(sockets_dir(state_dir)), safe='')}&"
         "port=5432"
@@ -40,5 +42,5 @@ def database_url(state_dir: Path, *, database: str = DATABASE) -> str:
 
 
 def redis_url(state_dir: Path) -> str:
-    """Return redis-py's address of Valkey's first database."""
+    """Return the address of Valkey's first database for redis-py."""
     return f"unix://{quote(str(sockets_dir(state_dir) / VALKEY_SOCKET))}?db=0"

@@ -1,5 +1,5 @@
-"""One settings module for every place; what differs between places comes from the environment
-(`env.py`).
+"""One settings module for every installation; the differences between installations come from the
+environment (`env.py`).
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ ALLOWED_HOSTS = [
 CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_HTTPS
-#: scripts have no use for it, and those of archived pages, on another port, must not read it
+#: our scripts do not need the cookie, and scripts of archived pages, on another port, must not read
+#: it
 CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if BEHIND_HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
-    "security.W005",  # subdomains of the operator's host are not ours to promise HTTPS for
-    "security.W008",  # the proxy redirects; a redirect of ours would lock out plain loopback
-    "security.W021",  # nor is a place on the browsers' preload list
+    "security.W005",  # we cannot promise HTTPS for other subdomains of the operator's host
+    # the proxy redirects to HTTPS; a redirect of ours would lock out plain loopback
+    "security.W008",
+    "security.W021",  # we cannot promise a place on the browsers' preload list either
 ]
 
 #: the uses of crawls: each folder is one
@@ -73,15 +75,15 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # outside of everything that may go wrong
+    # outermost, so that every error has a request's id
     "crawlsite.middleware.request_ids.RequestIdMiddleware",
     "crawlsite.middleware.content_policy.ContentPolicyMiddleware",
-    # outside of these: it sees the cookies that all others set
+    # outside of those below: it sees the cookies that they all set
     "crawlsite.middleware.plain_loopback.PlainLoopbackMiddleware",
     "crawlsite.api.errors.JsonErrorMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "crawlsite.api.admission.AdmissionMiddleware",  # before any look-up
+    "crawlsite.api.admission.AdmissionMiddleware",  # before any query of the database
     # a live page that has not changed is answered 304
     "django.middleware.http.ConditionalGetMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -96,14 +98,14 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "crawlsite.download_limit.DownloadLimitMiddleware",
-    # outside of shared refreshes: those with the same choices share
+    # outside of shared refreshes: users with the same choices share one
     "crawlsite.preferences.PreferenceMiddleware",
     "crawlsite.middleware.shared_refreshes.SharedRefreshMiddleware",
     "crawlsite.middleware.retry_later.RetryLaterMiddleware",
     "crawlsite.middleware.withdrawn_pages.WithdrawnPageMiddleware",
     "crawlsite.logins.KnownBrowserMiddleware",
     "axes.middleware.AxesMiddleware",
-    # innermost but for the view: what it adds counts for the ETag, and it needs the user
+    # innermost but for the view: its additions count for the ETag, and it needs the user
     "crawlsite.middleware.shared_refreshes.RefreshAlarmsMiddleware",
 ]
 
@@ -136,13 +138,13 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-#: A program that can write to Redis can have our own jobs done again; with RQ's usual pickles and
-#: class of jobs, it could run any code.
+#: A program that can write to Redis can run our own jobs again; with RQ's default pickles and job
+#: class, it could run any code.
 RQ_SERIALIZER = "rq.serializers.JSONSerializer"
 RQ = {"JOB_CLASS": "crawling.fetching.worker.own_jobs.OwnJob"}
-#: seconds for which Redis keeps jobs that failed; RQ's own year fills its memory
+#: seconds for which Redis keeps jobs that failed; RQ's default of a year fills Redis's memory
 RQ_FAILED_JOBS_SECONDS = 7 * 24 * 3600
-# redis-py 8 gives up reading after 5 s by default, which breaks a worker's blocking wait for a job.
+# redis-py 8 stops reading after 5 s by default, which breaks a worker's blocking wait for a job.
 RQ_QUEUES = {
     name: {
         "URL": ENVIRONMENT.redis_url,
@@ -153,14 +155,14 @@ RQ_QUEUES = {
     for name in ("shifts", "experiments", "background", "idle", "imports")
 }
 
-# Counts of the API's requests and refreshes of pages, which all web processes share. A Redis that
-# is lost here loses a minute's count.
+# Counts of the API's requests and refreshes of pages, which all web processes share. If this Redis
+# is lost, a minute's count is lost.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": ENVIRONMENT.redis_url,
         "KEY_PREFIX": "crawlsite",
-        "VERSION": 2,  # the first had pickles
+        "VERSION": 2,  # the first version's values were pickles
         "OPTIONS": {"serializer": "crawlsite.json_cache.JsonSerializer"},
     }
 }
@@ -189,12 +191,13 @@ AUTH_PASSWORD_VALIDATORS = [
 # The what-if page has three fields a process and two a class, and up to 1,000 and 50 of them.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 3200
 
-# Wrong passwords are counted by address and, more mildly, by name (`crawlsite.logins`).
+# Wrong passwords are counted by address and, with a higher limit, by name (`crawlsite.logins`).
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "crawlsite.logins.AccountBackend",
 ]
-#: wrong passwords from one address after which log-ins from there are refused, and for how long
+#: the number of wrong passwords from one address after which log-ins from there are refused, and
+#: for how long
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=5)
 AXES_HANDLER = "crawlsite.logins.LoginAttemptHandler"
@@ -204,7 +207,7 @@ AXES_RESET_ON_SUCCESS = False
 AXES_USERNAME_CALLABLE = "crawlsite.logins.tried_name"
 AXES_CLIENT_IP_CALLABLE = "serving.visitors.visitor_address"
 AXES_LOCKOUT_CALLABLE = "crawlsite.logins.locked_out"
-AXES_SENSITIVE_PARAMETERS = ["password"]  # the log says who it was, and from where
+AXES_SENSITIVE_PARAMETERS = ["password"]  # the log names the user and the address
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 LOGIN_URL = "login"
@@ -218,7 +221,7 @@ USE_TZ = True
 USE_I18N = False
 
 STATIC_URL = "static/"
-# Django's own are for other accounts, too.
+# Django's default modes let other accounts read.
 FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o640, 0o750
 STATIC_ROOT = STATE_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -227,7 +230,8 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-#: the hosts of our addresses, as in ALLOWED_HOSTS; each run has its replay on a name below
+#: the hosts of our own addresses, as in ALLOWED_HOSTS; the replay of each run has a name below one
+#: of these
 OWN_HOSTS = [
     *([_public.hostname] if _public.hostname else []),
     *([f".{_replay}"] if (_replay := urlsplit(ENVIRONMENT.replay_url).hostname) else []),
@@ -243,24 +247,24 @@ BANK_PICKUP_SECONDS = ENVIRONMENT.bank_pickup_seconds
 CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds
 CRAWLS_WAITING_MAX = ENVIRONMENT.crawls_waiting_max
 ARCHIVE_DIR = ENVIRONMENT.archive_dir
-#: the longest file of a log, after which another is begun
+#: the largest file of a log; then the next file is begun
 ARCHIVE_FILE_BYTES = ENVIRONMENT.archive_file_bytes
-#: folders whose files give crawls seeds, one a crawl
+#: the folder whose files give crawls their seeds, one file a crawl
 SEED_DIR = ENVIRONMENT.seed_dir
-#: where the WARC and WACZ files are that users may import
+#: the folder of the WARC and WACZ files that users may import
 IMPORT_DIR = ENVIRONMENT.import_dir
-#: the directory of automatic checkpoints of runs; None for none
+#: the directory of automatic checkpoints of runs; None if there are none
 CHECKPOINT_DIR = ENVIRONMENT.checkpoint_dir
 CHECKPOINT_MINUTES = ENVIRONMENT.checkpoint_minutes
 CHECKPOINTS_KEPT = ENVIRONMENT.checkpoints_kept
 DNS_SERVERS = ENVIRONMENT.dns_servers
 DNS_AHEAD = ENVIRONMENT.dns_ahead
 DNS_AHEAD_FIRST = ENVIRONMENT.dns_ahead_first
-#: our own web server, database and queue as they listen: never fetched, whatever networks are
-#: allowed
+#: the addresses on which our own web server, database and queue listen: a crawl never fetches from
+#: them, whatever networks are allowed
 OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port
-#: where ReplayWeb.page is, if it is installed, and the origin on which it is served
+#: the folder of ReplayWeb.page, if it is installed, and the origin on which it is served
 REPLAY_PLAYER = PLAYER
 REPLAY_DIR = PLAYER.folder(STATE_DIR)
 REPLAY_PORT = ENVIRONMENT.replay_port

@@ -33,7 +33,7 @@ FILES = BoundedSemaphore(max(1, settings.WEB_THREADS // 8))
 @sensitive_variables("token")
 def report(request: HttpRequest, token: str) -> HttpResponseBase:
     """Show the report that the token opens, or a page or file below it; the report is the same for
-    all.
+    all visitors.
 
     Unknown, expired and revoked tokens, and those of deleted crawls, get the same answer.
     """

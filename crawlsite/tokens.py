@@ -1,8 +1,8 @@
-"""Tokens by which programs log in: made once, shown once, kept as a digest; and the page on which
-a user makes and revokes their own.
+"""Tokens by which programs log in: a token is made once, shown once, and kept as a digest. Also the
+page on which users make and revoke their own.
 
-A token makes no token, whatever its user may do: who finds one would otherwise keep its place after
-its end. One that ends makes no account and no password either.
+No token can make a token, whatever its user may do: a thief could otherwise keep access after the
+token's end. A token that expires cannot make accounts or passwords either.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from crawling.base.audit import note
 from crawlsite.models import ApiToken
 from serving.access import AuthenticatedRequest, authenticated
 
-#: makes a token easy to find where it should not be, for people and for scanners of repositories
+#: the prefix makes a token easy to find in a place where it should not be, for people and for
+#: scanners of repositories
 PREFIX = "crawlsite_"
-#: the time of use is kept no finer than this, so that a busy program does not write with every
-#: request
+#: the time of use is stored no more often than this, so that a busy program does not cause a write
+#: at every request
 USED_EVERY = timedelta(minutes=1)
 LONGEST_NAME = 100
 MOST_DAYS = 3650
 
 
-#: where the token of a request is kept
+#: the attribute of a request that has its token
 ASKED_BY = "api_token"
 OF_SESSIONS = (
     "A token makes no tokens. Log in and make it on the page Tokens (/account/tokens/), or run "
@@ -134,14 +135,14 @@ def by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
 
 
 def refuse_tokens(request: HttpRequest) -> None:
-    """Refuse a view that makes tokens to a token. Raises PermissionDenied."""
+    """Refuse to make tokens for a request that a token sent. Raises PermissionDenied."""
     if getattr(request, ASKED_BY, None):
         raise PermissionDenied(OF_SESSIONS)
 
 
 def refuse_ending_tokens(request: HttpRequest) -> None:
-    """For what makes accounts, roles and passwords. Raises PermissionDenied where a token asks that
-    ends before they do.
+    """Refuse to make accounts, roles and passwords for a request whose token expires earlier than
+    they would. Raises PermissionDenied.
     """
     token: ApiToken | None = getattr(request, ASKED_BY, None)
     if token and token.expires_at:
@@ -152,8 +153,8 @@ def refuse_ending_tokens(request: HttpRequest) -> None:
 
 
 def sent_token(request: HttpRequest) -> str | None:
-    """The token of a request, as `api.auth.Token` reads it. None if it sends none, whatever else is
-    in `Authorization`, so that its session counts.
+    """The token of a request, as `api.auth.Token` reads it. None if the request has none, whatever
+    else is in `Authorization`, so that its session counts.
     """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else None
@@ -184,7 +185,7 @@ def _digest(token: str) -> str:
 @never_cache
 @sensitive_variables("made")
 def tokens(request: AuthenticatedRequest) -> HttpResponse:
-    """List one's tokens; make one, and show it in this answer only."""
+    """List the user's own tokens; make one, and show it in this answer only."""
     made, errors = "", {}
     if request.method == "POST":
         try:
@@ -214,7 +215,7 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="", methods=("POST",))
 def revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Revoke a token; an administrator returns to the list of all users' tokens."""
+    """Revoke a token; an administrator is sent back to the list of all users' tokens."""
     token = get_object_or_404(revocable_tokens(request.user), pk=pk)
     revoke_token(token, by=request.user)
     messages.success(request, f"The token {token} is revoked.")

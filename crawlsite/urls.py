@@ -1,4 +1,4 @@
-"""Every address of the site."""
+"""All addresses of the site."""
 
 from django.contrib import admin
 from django.contrib.auth import views as auth_views
@@ -45,7 +45,7 @@ urlpatterns = [
     path("help/", help_page, name="help"),
     path("help/<slug:document>/", help_page, name="help-document"),
     path("api/v1/", api.urls),
-    # the admin site's own would leave a given password marked as such
+    # the admin site's own view would leave a password marked as given by an administrator
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),

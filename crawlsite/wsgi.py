@@ -1,4 +1,4 @@
-"""The web server's way in."""
+"""The module by which the web server calls the site."""
 
 import gc
 import os
@@ -17,7 +17,8 @@ from crawlsite.supervisor.preload import import_pages
 #: a thread that only sends a refusal waits this long for another that renders a page, instead of 5
 #: ms
 SWITCH_SECONDS = 0.001
-#: how long a thread keeps its connection to PostgreSQL: making one costs more than most pages
+#: how long a thread keeps its connection to PostgreSQL: making a connection takes longer than most
+#: pages
 KEPT_SECONDS = 60
 
 keep_private()
@@ -27,6 +28,6 @@ keep_secrets_of_gunicorn(settings.OWN_HOSTS)
 import_pages()
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)
-# The objects that exist by now are no garbage: to look through them took every tenth page or so 130
-# ms longer.
+# The objects that exist by now are not garbage: going through them made about every tenth page 130
+# ms slower.
 gc.freeze()

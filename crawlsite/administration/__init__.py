@@ -1,1 +1,1 @@
-"""Administration inside the product: identity, access, users and roles, activity."""
+"""Administration within the product: identity, access, users and roles, activity."""

@@ -1,4 +1,6 @@
-"""The pages of the identity and of where crawls may go, and the public page about this crawler."""
+"""The pages about the identity and about the addresses that crawls may fetch from, and the public
+page about this crawler.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class IdentityForm(forms.ModelForm):
-    """Only has the questions; `set_identity` decides what is valid."""
+    """The questions about the identity. `set_identity` decides which answers are valid."""
 
     class Meta:
         model = Identity
@@ -79,7 +81,7 @@ class ProxyForm(forms.ModelForm):
         fields = ("host", "port", "note")
 
 
-#: by the name in the form: the form, the heading, and what a row of it means
+#: by the name in the form: the form, the heading, and the meaning of a row
 RULE_FORMS: dict[str, tuple[type[forms.ModelForm], str, str]] = {
     "networks": (
         NetworkForm,
@@ -160,8 +162,8 @@ def remove_access(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResp
 
 @require_GET
 def about_this_crawler(request: HttpRequest) -> HttpResponse:
-    """Tell site owners, without a log-in: who crawls, what for, from where, how to be left
-    alone.
+    """Tell site owners, without a log-in, who crawls, for what purpose and from where, and how to
+    keep the crawler away.
     """
     return render(request, "administration/crawler.html", {"who": identity()})
 

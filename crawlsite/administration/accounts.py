@@ -1,8 +1,8 @@
-"""List users with their roles: the only writer of them beside the admin site and `set_up`.
+"""Users and their roles. Only this module, the admin site and `set_up` write them.
 
-Only a superuser changes a superuser, and no user removes their own role or account: an installation
-always keeps a user who can give roles. Share links, feeds of watches and alerts to the address of
-an account stop with it, unless another user takes them over.
+Only a superuser changes a superuser, and no user removes their own role or account, so that an
+installation always has a user who can give roles. Share links, feeds of watches and alerts to the
+address of an account stop with the account, unless another user takes them over.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from crawlsite.administration.passwords import give_password
 from crawlsite.models import ApiToken
 from crawlsite.refusal_pages import ADMINISTRATOR
 
-#: sees everything but secrets
+#: may see everything except secrets
 VIEW = ("crawling.view_crawljob", "allocation.view_pool", "dnscache.view_dnsentry")
-#: makes and steers crawls
+#: may create and steer crawls
 OPERATE = (
     "crawling.add_crawljob",
     "crawling.change_crawljob",
@@ -41,7 +41,7 @@ OPERATE = (
     "crawling.add_blocklistentry",
     "dnscache.change_dnsentry",
 )
-#: sets limits, networks and users; in the admin site
+#: may set limits, networks and users in the admin site
 ADMINISTER = (
     "allocation.change_pool",
     "crawling.add_allowednetwork",
@@ -63,13 +63,13 @@ ADMINISTER = (
     *(one for use in uses() if isinstance(use, Use) for one in use.administrators_may),
 )
 ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPERATE + ADMINISTER}
-#: no role: the user can log in and see nothing
+#: no role, with which the user can log in but see nothing
 NO_ROLE = ""
 
 
 def make_roles() -> None:
-    """Make the groups that are missing and give each the permissions of its role; others that it
-    was given stay.
+    """Create missing groups, and give each the permissions of its role. Further permissions that a
+    group was given stay.
     """
     known = {
         f"{app}.{codename}": pk
@@ -107,14 +107,14 @@ def accounts() -> QuerySet[User]:
 
 
 def role_of(user: User) -> str:
-    """The strongest of the product's roles that the user has."""
+    """The most powerful role of the product that the user has."""
     names = {group.name for group in user.groups.all()}
     return next((role for role in reversed(ROLES) if role in names), NO_ROLE)
 
 
 def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User, str]:
-    """Make a user with a role. Returns the user and a random password, which is shown once and has
-    to be changed at the first log-in.
+    """Create a user with a role. Return the user and a random password, which is shown once and
+    must be changed at the first log-in.
 
     Raises BadAccount.
     """
@@ -152,7 +152,7 @@ def _wrong_email(email: str) -> dict[str, str]:
 def set_email(user: User, email: str, *, by: User) -> None:
     """Give a user, or oneself, another e-mail address, or none.
 
-    Raises BadAccount, PermissionDenied for a superuser's.
+    Raises BadAccount, and PermissionDenied for a superuser.
     """
     email = email.strip()
     if errors := _wrong_email(email):
@@ -166,9 +166,9 @@ def set_email(user: User, email: str, *, by: User) -> None:
 
 
 def set_role(user: User, role: str, *, by: User) -> None:
-    """Give a user one role instead of another; groups of one's own stay.
+    """Give a user one role in place of another. Other groups of the user stay.
 
-    Raises BadAccount for one's own role, PermissionDenied for a superuser's.
+    Raises BadAccount for one's own role, and PermissionDenied for a superuser.
     """
     if role not in (*ROLES, NO_ROLE):
         raise BadAccount({"role": f"Choose one of: {', '.join(ROLES)}."})
@@ -180,9 +180,9 @@ def set_role(user: User, role: str, *, by: User) -> None:
 
 
 def set_active(user: User, *, is_active: bool, by: User) -> None:
-    """Let a user log in, or log the user out everywhere; tokens open nothing meanwhile.
+    """Let a user log in, or log the user out everywhere. Tokens of an inactive user do not work.
 
-    Raises BadAccount for one's own account, PermissionDenied for a superuser's.
+    Raises BadAccount for one's own account, and PermissionDenied for a superuser.
     """
     with transaction.atomic():
         row = _changeable(user, by)
@@ -191,10 +191,10 @@ def set_active(user: User, *, is_active: bool, by: User) -> None:
 
 
 def reset_password(user: User, *, by: User) -> str:
-    """Reset the password of a user and return it; sessions with the old one end, and the user has
-    to change it.
+    """Reset the password of a user and return it. Sessions with the old one end, and the user has
+    to change the new one.
 
-    Raises BadAccount for one's own account, PermissionDenied for a superuser's.
+    Raises BadAccount for one's own account, and PermissionDenied for a superuser.
     """
     with transaction.atomic():
         row = _changeable(user, by)
@@ -204,7 +204,7 @@ def reset_password(user: User, *, by: User) -> str:
 
 
 def _changeable(user: User, by: User) -> User:
-    """The row, locked, if `by` may change it."""
+    """The user's row, locked. Raises an error if `by` may not change it."""
     row = User.objects.select_for_update().get(pk=user.pk)
     if row.pk == by.pk:
         raise BadAccount(
@@ -224,11 +224,13 @@ def _give_role(user: User, role: str) -> None:
 
 
 class SharedByUser(NamedTuple):
-    """Items and tokens that stop with an account, and what it leaves behind."""
+    """Items and tokens that stop with an account, and the number of crawls that it leaves
+    behind.
+    """
 
     items: Sequence[SharedItem]
     tokens: int
-    #: that it owns; they stay, and administrators or their team go on with them
+    #: the number of crawls that it owns; they stay, and administrators or their team continue them
     crawls: int
     teams: Sequence[str]
 
@@ -247,8 +249,9 @@ def shared_by(user: User) -> SharedByUser:
 
 @transaction.atomic
 def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
-    """Lock the account. `hand_to`: the name of the user who gets the links, feeds and alerts, so
-    that they go on. Raises BadAccount, and the errors of `set_active`; then nothing has changed.
+    """Lock the account. hand_to: the name of the user who takes over the links, feeds and alerts,
+    so that they keep working. Raises BadAccount, and the errors of `set_active`; then nothing has
+    changed.
     """
     shared = shared_by(user)
     if hand_to:
@@ -265,11 +268,11 @@ def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
 
 @transaction.atomic
 def delete_account(user: User, *, hand_to: str = "", by: User) -> None:
-    """Delete the account for good: its log-in, e-mail, tokens, role, teams, saved views, and the
-    alerts to its address. Its name stays beside what it did and at its crawls, and is not given
-    again.
+    """Permanently delete the account with its log-in, e-mail address, tokens, role, teams, saved
+    views, and the alerts to its address. Its name stays in the log and at its crawls, and is not
+    given again.
 
-    `hand_to`, and what is raised: as `deactivate` has it.
+    hand_to, and errors: as for `deactivate`.
     """
     deactivate(user, hand_to=hand_to, by=by)
     note(by, user, "deleted")
@@ -286,7 +289,9 @@ def delete_account(user: User, *, hand_to: str = "", by: User) -> None:
 
 
 def _receiver(name: str, shared: SharedByUser) -> User:
-    """The user of that name, who may act on all that they show. Raises BadAccount."""
+    """The user with this name, who must be allowed to act on everything that the items show. Raises
+    BadAccount.
+    """
     receiver = steering_user(name)
     if receiver is None:
         sentence = (

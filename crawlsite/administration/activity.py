@@ -1,4 +1,4 @@
-"""The log of actions and their users, filtered, on a page and as CSV."""
+"""The log of actions and their users, with a filter, on a page and as CSV."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from serving.listing.sources import QueryList
 from serving.requests import asked_text
 
 SHOWN = 100
-#: rows of a file
+#: the most rows of a file
 MOST_EXPORTED = 100_000
 
 
@@ -33,7 +33,7 @@ class Activity:
     action: str
     kind: str
     object: str
-    #: sentences, one a field
+    #: sentences, one for each changed field
     changes: list[str]
 
 
@@ -57,7 +57,7 @@ def activity(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
 def activity_file(request: AuthenticatedRequest) -> StreamingHttpResponse:
-    """The log as CSV, the latest first."""
+    """Send the log as CSV, the latest action first."""
     found = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
     rows = islice(ACTIVITIES.each(found), MOST_EXPORTED)
     told = ({**row, "changes": "; ".join(row["changes"])} for row in rows)
@@ -65,7 +65,7 @@ def activity_file(request: AuthenticatedRequest) -> StreamingHttpResponse:
 
 
 def activities(text: str, user: str) -> QuerySet[LogEntry]:
-    """The rows of one user and with a text in them, the latest first; empty values match all."""
+    """The rows of one user that contain a text, the latest first. Empty values match all."""
     rows = LogEntry.objects.select_related("user", "content_type").order_by("-pk")
     if user:
         rows = rows.filter(user__username=user)
@@ -75,14 +75,14 @@ def activities(text: str, user: str) -> QuerySet[LogEntry]:
 
 
 def _query(request: HttpRequest) -> str:
-    """The filter as it stands in an address, without the place in the list."""
+    """The filter as a query for an address, without the place in the list."""
     asked = request.GET.copy()
     asked.pop("before", None)
     return asked.urlencode()
 
 
 def as_activity(row: LogEntry) -> Activity:
-    """A row in words, from `crawling.base.audit` or the admin site."""
+    """A row in words, written by `crawling.base.audit` or the admin site."""
     action, changes = _message(row)
     kind = str(row.content_type.name) if row.content_type else ""
     return Activity(
@@ -90,7 +90,7 @@ def as_activity(row: LogEntry) -> Activity:
     )
 
 
-#: the latest first
+#: the latest action first
 ACTIVITIES = QueryList(Activity, read=partial(map, as_activity))
 
 

@@ -1,7 +1,7 @@
-"""Passwords: a user changes his own, and has to change one that an administrator gave him, or a
-command, before anything else: otherwise both know it for good.
+"""Changes of passwords by users themselves. A user has to change a password that an administrator
+or a command gave before anything else, since otherwise both would know it for good.
 
-Tokens are no passwords: programs that have one go on.
+Tokens are no passwords, so programs with tokens continue to work.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from crawlsite.tokens import sent_token
 from serving.access import AuthenticatedRequest, authenticated
 
 GIVEN = "Your password was given to you. Choose one of your own first"
-#: the addresses that stay open meanwhile: the ways out, public pages, and doors with log-ins of
-#: their own
+#: the addresses that stay open meanwhile: ways to log out, public pages, and pages with their own
+#: log-in
 OPEN = ("/login/", "/logout/", "/healthz", "/readyz", "/metrics", "/shared/", "/watches/")
 API = "/api/"
 
 
 def give_password(user: User) -> str:
-    """A random password, which its user has to change; sessions with the old one end."""
+    """A random password, which its user has to change. Sessions with the old one end."""
     password = secrets.token_urlsafe(15)
     with transaction.atomic():
         user.set_password(password)
@@ -46,17 +46,21 @@ def give_password(user: User) -> str:
 
 
 def mark_given(user: User) -> None:
-    """The password of the user was set by another person."""
+    """Mark the password of the user as set by another person."""
     GivenPassword.objects.get_or_create(user=user)
 
 
 def is_given(user: User) -> bool:
-    """Asks nothing of a user whom `AccountBackend` has read."""
+    """Whether the user's password was set by another person. Makes no query for a user whom
+    `AccountBackend` has read.
+    """
     return hasattr(user, "given_password")
 
 
 class GivenPasswordMiddleware:
-    """Middleware: of a session whose password was given, no page opens but that to change it."""
+    """Middleware: in a session with a password that another person set, no page works except the
+    one that changes it.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -73,7 +77,7 @@ class GivenPasswordMiddleware:
 
 def _has_given_password(request: HttpRequest) -> bool:
     if request.path.startswith(API) and sent_token(request) is not None:
-        return False  # a wrong token opens nothing, whatever the session
+        return False  # a wrong token does not work, whatever the session
     try:
         return request.user.is_authenticated and is_given(request.user)
     except DatabaseError:  # the page itself reports it
@@ -81,7 +85,7 @@ def _has_given_password(request: HttpRequest) -> bool:
 
 
 class OwnPasswordForm(PasswordChangeForm):
-    """Django's, with wrong passwords counted as those of log-ins are."""
+    """Django's form, in which wrong passwords count like wrong ones at log-in."""
 
     def __init__(self, request: AuthenticatedRequest) -> None:
         self._request = request
@@ -104,7 +108,7 @@ class OwnPasswordForm(PasswordChangeForm):
 @authenticated(needs="", methods=("GET", "HEAD", "POST"))
 @never_cache
 def own_password(request: AuthenticatedRequest) -> HttpResponse:
-    """Change one's own password; all other sessions of the user end."""
+    """Let users change their own password. All other sessions of the user end."""
     form = OwnPasswordForm(request)
     following = request.GET.get("next", request.POST.get("next", ""))
     if request.method == "POST" and form.is_valid():

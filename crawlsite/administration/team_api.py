@@ -1,6 +1,6 @@
 """`/api/v1/teams` and `/api/v1/team-rule`: what the pages of teams show and do."""
 
-# No postponed annotations here: ninja reads them.
+# No postponed annotations here, since django-ninja reads annotations.
 
 from typing import Annotated, Any
 

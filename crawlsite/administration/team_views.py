@@ -1,4 +1,6 @@
-"""The pages of teams: list and make them, and one of them with its members and its shares."""
+"""The pages about teams: a list in which they are created, and one team with its members and its
+shares.
+"""
 
 from __future__ import annotations
 

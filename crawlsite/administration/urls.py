@@ -1,4 +1,4 @@
-"""The administration pages."""
+"""The routes of administration pages."""
 
 from django.urls import path
 

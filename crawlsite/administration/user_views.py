@@ -1,4 +1,4 @@
-"""The pages of users, their roles and their tokens."""
+"""The pages about users, their roles and their tokens."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from crawlsite.models import ApiToken
 from crawlsite.tokens import by_last_use, revocable_tokens
 from serving.access import AuthenticatedRequest, authenticated
 
-#: a page of their list
+#: the number of tokens on a page
 TOKENS = 100
-#: the roles, each with its rights in a line; the word before the colon names it
+#: the roles, each with its rights in a line; the word before the colon is its name
 ROLE_CHOICES = {
     "viewer": "Viewer: reads everything but secrets",
     "operator": "Operator: creates crawls, steers its own and its teams'",
@@ -48,7 +48,7 @@ ROLE_CHOICES = {
 @never_cache
 @sensitive_variables("password")
 def users(request: AuthenticatedRequest) -> HttpResponse:
-    """List the users; make one and show the password in this answer only."""
+    """List the users. Create a user, and show the password in this answer only."""
     if request.method != "POST":
         return _page(request)
     answers = {name: request.POST.get(name, "") for name in ("name", "email", "role")}
@@ -63,7 +63,7 @@ def users(request: AuthenticatedRequest) -> HttpResponse:
 @never_cache
 @sensitive_variables("password")
 def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show an account with what belongs to it, or change it as the button says."""
+    """Show an account with everything that belongs to it, or change it as the button says."""
     user = get_object_or_404(accounts(), pk=pk)
     if request.method != "POST":
         return _account(request, user)
@@ -92,7 +92,7 @@ def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _change(request: AuthenticatedRequest, user: User, action: str) -> None:
-    """Raises BadAccount, PermissionDenied."""
+    """Apply the change of a button. Raises BadAccount or PermissionDenied."""
     hand_to = request.POST.get("hand_to", "").strip()
     if action == "deactivate":
         deactivate(user, hand_to=hand_to, by=request.user)
@@ -109,7 +109,7 @@ def _change(request: AuthenticatedRequest, user: User, action: str) -> None:
 @authenticated(needs="auth.change_user")
 @never_cache
 def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
-    """List the tokens of all users by the time of their last use, those of `?page=`."""
+    """List the tokens of all users in the order of their last use, those of `?page=`."""
     found = by_last_use(ApiToken.objects.select_related("user"))
     rows = Paginator(found, TOKENS).get_page(request.GET.get("page"))
     shown = [token.pk for token in rows]
@@ -126,7 +126,7 @@ def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
 def _account(
     request: AuthenticatedRequest, user: User, errors: dict[str, str] | None = None
 ) -> HttpResponse:
-    """Show an account, and what stops and what stays if it is deleted."""
+    """Show an account, and the things that stop or stay if it is deleted."""
     facts = {
         "row": user,
         "role_name": role_of(user).capitalize() or "None",
@@ -145,7 +145,7 @@ def _may_change(by: User, user: User) -> bool:
 def _confirm(
     request: AuthenticatedRequest, user: User, shared: SharedByUser, error: str = ""
 ) -> HttpResponse:
-    """Show what stops with the account, and ask who takes it over."""
+    """Show the things that stop with the account, and ask who takes them over."""
     facts = {
         "row": user,
         "shared": shared,

@@ -1,4 +1,5 @@
-"""The JSON that programs use, under `/api/v1/`: the root, log-in, errors and description.
+"""The JSON that programs use, under `/api/v1/`: its root, its log-in, its errors and its
+description.
 
-The endpoints stand in the apps.
+The endpoints are in the apps.
 """

@@ -1,10 +1,10 @@
-"""The admission of programs, decided before anything is looked up: operators and crawls wait for no
-program's request.
+"""The admission of programs' requests, which is decided before anything is looked up, so that
+operators and crawls never wait for programs.
 
-A process answers one request of a program at a time and lets a few wait for it; the next are
-refused at once. While programs ask for more than that and the machine has nothing to spare, it
-rests after each for a multiple of the time that it took. A program that asks for one thing after
-the other never waits for a rest.
+A process answers one request of a program at a time and lets a few others wait; further ones are
+refused at once. While programs send more than that and the machine is busy, the process rests after
+each request for a multiple of the time that it took. A program that sends one request after the
+other never waits for such a rest.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from crawlsite.middleware.program_admission import (
 )
 from serving.visitors import seconds_left
 
-#: while less than this share of all cores is idle, programs that crowd get this share of a
-#: process's time
+#: while less than this share of all cores is idle, programs get this share of a process's time if
+#: they crowd
 LITTLE_IDLE, SHARE = 0.25, 0.05
-#: how often the machine is looked at, how long programs count as a crowd after one had to wait, and
-#: the longest rest
+#: the interval at which the load of the machine is read, the time for which programs count as a
+#: crowd after one had to wait, and the longest rest
 LOOK_SECONDS, CROWD_SECONDS, MOST_SECONDS = 1.0, 1.0, 1.5
 
 
 class AdmissionMiddleware:
-    """Middleware: 429 for a caller beyond the limit of a minute, 503 where all places are taken.
+    """Middleware: 429 for a caller beyond the limit of a minute, 503 if all places are taken.
 
-    Both take no query.
+    Neither takes a query.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -78,10 +78,10 @@ class AdmissionMiddleware:
 
 
 class MachineLoad:
-    """Whether the machine has nothing to spare: crawls and operators use what programs would.
+    """The load of the machine: whether crawls and operators use all that programs would use.
 
-    Compares the processors' times itself: `psutil.cpu_percent` does so for each thread apart, and
-    has 0 for a thread's first look.
+    This compares the processors' times itself, since `psutil.cpu_percent` does so for each thread
+    separately, and returns 0 on a thread's first call.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class MachineLoad:
         self._is_high = False
 
     def is_high(self, now: float) -> bool:
-        """Whether the load was high over the last second or more, whichever thread looks."""
+        """Whether the load was high over the last second or longer, whichever thread reads it."""
         with self._lock:
             if now - self._looked_at >= LOOK_SECONDS:
                 before, self._times = self._times, cores_times()
@@ -110,7 +110,7 @@ class CoresTimes(NamedTuple):
 
 def cores_times() -> CoresTimes:
     times = psutil.cpu_times()
-    # A guest's time is part of the user's.
+    # a guest's time is a part of the user's
     spent = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
     return CoresTimes(spent, times.idle + getattr(times, "iowait", 0.0))
 

@@ -1,6 +1,5 @@
-"""The caller, a program by its token or a browser by its session, and how often it asks: the limit
-of a program's requests in each minute of the clock, counted in Redis for all web processes
-together.
+"""The caller, which is a program with its token or a browser with its session, and the limit of its
+requests in each minute of the clock, counted in Redis for all web processes together.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ READS_ONLY = (
     "This token only reads (GET). Make one that may do all that you may, on the page Tokens "
     "(/account/tokens/)."
 )
-#: the wrong tokens that an address may send in a minute: tokens that open nothing are guesses or
+#: the most wrong tokens that an address may send in a minute, since wrong tokens are guesses or
 #: leftovers
 WRONG_TOKENS = 30
 
 
 class RequestsAMinute(BaseThrottle):
-    """The limit by token, or by user where a session asks."""
+    """The limit, counted by token, or by user for a session."""
 
     def allow_request(self, request: HttpRequest) -> bool:
         token = sent_token(request)
@@ -54,8 +53,8 @@ class RequestsAMinute(BaseThrottle):
 
 
 class ExhaustedCallers:
-    """The callers that have used up the present minute, as this process has seen it: to refuse one
-    again takes neither database nor Redis.
+    """The callers that have used up the current minute, as far as this process knows, so that
+    refusing one again takes neither the database nor Redis.
     """
 
     def __init__(self) -> None:
@@ -80,18 +79,18 @@ _spent = ExhaustedCallers()
 
 
 def has_spent(request: HttpRequest) -> bool:
-    """Whether its caller got 429 in this minute."""
+    """Whether the caller of a request got 429 in this minute."""
     return _caller(request) in _spent
 
 
 def count_wrong_token(request: HttpRequest) -> None:
-    """Raises Throttled once the address has sent too many in this minute."""
+    """Count a wrong token. Raises Throttled once the address has sent too many in this minute."""
     if counted(f"wrong/{visitor_address(request)}") > WRONG_TOKENS:
         raise Throttled(wait=seconds_left())
 
 
 def _caller(request: HttpRequest) -> str:
-    """A token, or a session, before it is checked."""
+    """The token or the session of a request, before it is checked."""
     token = sent_token(request)
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     return f"session/{_digest(session)}" if token is None else f"token/{_digest(token)}"
@@ -115,13 +114,13 @@ class Token(HttpBearer):
             raise HttpError(403, READS_ONLY)
         user = found.user
         setattr(request, ASKED_BY, found)
-        request.user = user  # views check permissions of it, after any kind of log-in
+        request.user = user  # views check its permissions, after any kind of log-in
         withhold_acts(request, user)
         return user
 
 
 class Session(SessionAuth):
-    """The dashboard's cookie. A request that changes a thing needs Django's CSRF token, too."""
+    """The dashboard's cookie. A request that changes something needs Django's CSRF token, too."""
 
     def __call__(self, request: HttpRequest) -> Any | None:
         if not request.user.is_authenticated:
@@ -144,8 +143,8 @@ LOG_IN = (
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The description of the endpoints needs a log-in, by session or token. Without one its page
-    redirects to the log-in; its JSON is refused as JSON.
+    """Guard the description of the endpoints, which requires a log-in, by session or token.
+    Otherwise its page redirects to the log-in, and its JSON is refused as JSON.
     """
 
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:

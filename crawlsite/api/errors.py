@@ -1,5 +1,5 @@
-"""Every error as JSON: a sentence in `detail`, a proper status, and a sentence by field where
-fields are wrong.
+"""Every error as JSON, with a sentence in `detail`, the right status, and a sentence for each wrong
+field.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from dnscache.protocol.names import DnsCacheError
 from dnscache.services import UnknownServer
 from serving.listing.row_list import BadListRequest
 
-#: the first that fits counts
+#: the first class that fits counts
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (PermissionDenied, 403),
     (Http404, 404),
@@ -82,16 +82,16 @@ SENTENCES = {
     RequestDataTooBig: "The body is too big; split it over several requests.",
     OperationalError: "The database was too busy, or is not there; ask again in a moment.",
 }
-#: the words about a body, where those for fields of a crawl's order differ
+#: the words about a body, if they differ from those for fields of a crawl's order
 OF_BODIES = {
     "extra_forbidden": "is not a known field; omit it",
     "dict_type": "must be an object of fields and their values",
     "model_attributes_type": "must be an object of fields and their values",
 }
-#: when some of the crawls that wait may have had a turn
+#: the seconds after which some of the waiting crawls may have had a turn
 TURN_SECONDS = 60
 API_PREFIX = "/api/"
-#: where the endpoints of this version are
+#: the root of the endpoints of this version
 API_ROOT = f"{API_PREFIX}v1/"
 
 
@@ -139,9 +139,10 @@ def _bad_order(
 
 
 def _bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """Sentences by field, as orders have them.
+    """Answer with sentences by field, as for orders.
 
-    Where it stands begins with the query or the body, and a body's parameter in our code.
+    The location of an error begins with the query or the body and, for a body, the name of its
+    parameter in our code.
     """
     errors: dict[str, str] = {}
     for mistake in error.errors:
@@ -184,8 +185,8 @@ def _problem(path: str, response: HttpResponse) -> dict[str, str]:
 
 
 class JsonErrorMiddleware:
-    """Middleware: what Django itself answers to a program's mistake, or to a fault of ours, becomes
-    JSON as well.
+    """Middleware: Django's own answers to a program's mistake, or to a fault of ours, become JSON,
+    too.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -199,5 +200,6 @@ class JsonErrorMiddleware:
         if is_error and not response.get("Content-Type", "").startswith("application/json"):
             response.content = json.dumps(_problem(request.path, response))
             response["Content-Type"] = "application/json; charset=utf-8"
-            response["Content-Length"] = str(len(response.content))  # it was that of Django's page
+            # the length was that of Django's page
+            response["Content-Length"] = str(len(response.content))
         return response

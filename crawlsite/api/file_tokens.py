@@ -1,5 +1,5 @@
-"""The files of pages (CSV, JSON Lines, Parquet and others) for programs: a token opens them as it
-opens the API, and they count for the same limit of requests.
+"""Files of pages (CSV, JSON Lines, Parquet and others) for programs. A token gives access to them
+as to the API, and they count towards the same limit of requests.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from serving.visitors import seconds_left
 
 
 class FileTokenMiddleware:
-    """Middleware: of a request with a token for a file, the token's user is the one who asks.
+    """Middleware: if a request for a file has a token, its user is the token's user.
 
-    A token opens no page: pages and forms are for sessions, which CSRF tokens guard.
+    A token does not give access to pages, since pages and forms are for sessions, which CSRF tokens
+    guard.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -37,7 +38,7 @@ class FileTokenMiddleware:
             return JsonResponse(
                 {"detail": str(error)}, status=HTTPStatus.UNAUTHORIZED, headers=headers
             )
-        except Throttled:  # too many wrong ones
+        except Throttled:  # too many wrong tokens
             is_allowed = False
         if is_allowed:
             return self.get_response(request)
@@ -49,7 +50,7 @@ class FileTokenMiddleware:
 
 
 def _is_file(request: HttpRequest) -> bool:
-    """Whether its route is that of a file, which names the kind of file behind a dot."""
+    """Whether the route of a request is that of a file, which has the kind of file after a dot."""
     if request.method not in ("GET", "HEAD"):
         return False
     try:

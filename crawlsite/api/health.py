@@ -1,7 +1,7 @@
 """`/api/v1/health`: servers, queues, workers, disk, clock and versions."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
-# decorator.
+# No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
+# Django's decorator.
 
 from datetime import datetime
 

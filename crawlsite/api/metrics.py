@@ -22,7 +22,7 @@ from crawlsite.api.auth import Token
 
 class RunCollector(Collector):
     def collect(self) -> Iterator[Metric]:
-        # no column but those of the index `runs_by_state`: it is read alone
+        # only columns of the index `runs_by_state`, so that the index alone is read
         found = dict(Run.objects.order_by().values_list("state").annotate(number=Count("*")))
         runs = GaugeMetricFamily("crawlsite_runs", "Runs of crawls, by state.", labels=["state"])
         for state in RunState.values:
@@ -33,8 +33,8 @@ class RunCollector(Collector):
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Loopback does not identify the client, since a proxy asks from there too: a token is, or the
-    dashboard's session.
+    """Send the metrics. Loopback does not identify a client, since a proxy sends its requests from
+    there, too; a token does, or a session of the dashboard.
     """
     try:
         Token()(request)

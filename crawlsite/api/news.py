@@ -1,6 +1,6 @@
-"""`/api/v1/news`: changes of pages and links, and which of them the user has read."""
+"""`/api/v1/news`: changes of pages and links, and the time up to which the user has read them."""
 
-# No postponed annotations here: ninja reads them.
+# No postponed annotations here, since django-ninja reads annotations.
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,5 +1,6 @@
-"""The description of the endpoints, with the errors that are the same everywhere said once,
-here."""
+"""The description of the endpoints. Errors that are the same everywhere are described once,
+here.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +55,15 @@ RETRY_AFTER = {
     }
 }
 SCHEMA = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
-#: said in full wherever an order is sent, by its title; the description says it once
+#: the schema of an order, by its title; it is complete wherever an order is sent, and the
+#: description contains it once
 SHARED = "CrawlOrder"
 
 
 def tell_permission(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Note, for an operation's method that answers, the permissions that its endpoint needs."""
+    """Record, at the function that answers an operation, the permissions that the endpoint
+    requires.
+    """
     operation = cast(Operation, cast(MethodType, run).__self__)
 
     @wraps(run)
@@ -71,8 +75,8 @@ def tell_permission(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 
 
 class DescribedAPI(NinjaAPI):
-    """A NinjaAPI whose description lists every status of its error handlers; built once, on the
-    first request.
+    """A NinjaAPI whose description lists every status of its error handlers. The description is
+    built once, on the first request.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -80,8 +84,9 @@ class DescribedAPI(NinjaAPI):
         self._described: dict[str, OpenAPISchema] = {}
 
     def create_temporal_response(self, request: HttpRequest) -> HttpResponse:
-        """Ninja calls it between the log-in and the look at what was sent: users who may not call
-        the endpoint get 403, whatever they send. `tell_permission` documents the permission.
+        """django-ninja calls this between the log-in and the check of the input, so that users who
+        may not call the endpoint get 403, whatever they send. `tell_permission` documents the
+        permission.
         """
         require(cast(User, request.user), vars(request).get("needs", ""))
         return super().create_temporal_response(request)
@@ -125,7 +130,7 @@ class DescribedAPI(NinjaAPI):
 
 
 def _said_once(part: Any, found: dict[str, Any]) -> Any:
-    """The part with references to shared definitions, which go into `found`."""
+    """The part with references to shared definitions, which are put into `found`."""
     if isinstance(part, list):
         return [_said_once(one, found) for one in part]
     if not isinstance(part, dict):

@@ -1,6 +1,6 @@
-"""`/api/v1/preferences`: how one likes the pages to look and behave."""
+"""`/api/v1/preferences`: a user's preferences for the look and behaviour of pages."""
 
-# No postponed annotations here: ninja reads them.
+# No postponed annotations here, since django-ninja reads annotations.
 
 from typing import Annotated, Any, Literal
 

@@ -1,8 +1,8 @@
-"""The root of the JSON: `/api/v1/`, with its description at `/api/v1/openapi.json` and a page to
-try it at `/api/v1/docs`.
+"""The root of the JSON, `/api/v1/`, with its description at `/api/v1/openapi.json` and a page for
+trying endpoints at `/api/v1/docs`.
 """
 
-# No postponed annotations here: ninja reads them.
+# No postponed annotations here, since django-ninja reads annotations.
 
 from collections.abc import Callable
 from functools import wraps
@@ -64,7 +64,7 @@ in `errors`.
 Nouns name resources, verbs name actions: `GET /crawls` is `list_crawls`, `PUT` replaces a resource
 and may be repeated, `POST /crawls/{crawl_id}/pause` is `pause_crawl`. A filter has the same
 name everywhere (`run`, `q`, `since`, `until`, `state`, `status`); an unknown one is refused."""
-#: slashes in `/api/v1/crawls`
+#: the number of slashes in `/api/v1/crawls`
 LIST_DEPTH = 3
 #: the subject of each group of endpoints, in the order of the page
 GROUPS = {
@@ -98,8 +98,7 @@ api = DescribedAPI(
     openapi_extra={
         "tags": [{"name": name, "description": about} for name, about in GROUPS.items()]
     },
-    # The default validator would be asked on the internet; a hundred endpoints unfolded take
-    # seconds.
+    # the default validator is on the internet, and a hundred unfolded endpoints take seconds
     docs=Swagger(
         {
             "validatorUrl": "none",
@@ -112,8 +111,8 @@ api = DescribedAPI(
 
 
 def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """A parameter that would be ignored, such as a misspelt filter, would give rows that were not
-    asked for.
+    """Refuse unknown parameters of an endpoint: an ignored parameter, such as a misspelt filter,
+    would give rows that were not asked for.
     """
     known = {_name(one) for one in list(signature(endpoint).parameters.values())[1:]}
 
@@ -128,14 +127,14 @@ def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _name(parameter: Parameter) -> str:
-    """The name as a program writes it: the parameter's alias, if it has one."""
+    """The name of a parameter as a program writes it: the alias, if it has one."""
     told = getattr(parameter.annotation, "__metadata__", ())
     aliases = (alias for one in told if (alias := getattr(one, "alias", None)))
     return next(aliases, parameter.name)
 
 
 class Index(Schema):
-    """The addresses to begin with."""
+    """The addresses with which a program begins."""
 
     version: str
     user: str = Field(description="the user whose token or session was sent")

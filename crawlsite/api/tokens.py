@@ -1,6 +1,6 @@
-"""`/api/v1/tokens`: one's own tokens, and for administrators those of all users."""
+"""`/api/v1/tokens`: a user's own tokens, and for administrators those of all users."""
 
-# No postponed annotations here: ninja reads them.
+# No postponed annotations here, since django-ninja reads annotations.
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,1 +1,1 @@
-"""Whether this site works, for load balancers and people."""
+"""The state of this site, for load balancers and people."""

@@ -1,4 +1,4 @@
-"""Whether each part of the product answers, in a word or a sentence."""
+"""Whether each part of the product answers, as a word or a sentence."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from crawlsite.private_files import open_to_others
 from dnscache.selectors import are_servers_silent
 
 OK = "ok"
-#: behind the number of workers
+#: follows the number of workers
 AT_WORK = "for crawls"
-#: the disk counts as nearly full below this share of it
+#: the disk counts as nearly full if less than this share of it is free
 LITTLE_SPACE = 0.05
-#: the time to the end of the disk's space that is a warning
+#: the time before the disk is full that causes a warning
 SOON = timedelta(days=3)
 
 
@@ -39,12 +39,14 @@ class ComponentHealth:
     name: str
     is_fine: bool
     sentence: str
-    #: for a reader who looks closer
+    #: details for readers who want them
     detail: str = ""
 
 
 def parts() -> list[ComponentHealth]:
-    """Every part of the product; the page itself shows that PostgreSQL answers."""
+    """All parts of the product, except PostgreSQL, since the page itself shows that PostgreSQL
+    answers.
+    """
     return list(_parts())
 
 
@@ -86,7 +88,9 @@ def _parts() -> Iterator[ComponentHealth]:
 
 
 def disk() -> ComponentHealth:
-    """The disk of the archive on this machine: how much is free, and when that will be used up."""
+    """The disk with the archive on this machine: the free space, and the time when it will be used
+    up.
+    """
     now = disk_now()
     told, since = forecast_of(now)
     is_late = bool(told and told.full_at and told.full_at - timezone.now() < SOON)
@@ -99,7 +103,7 @@ def disk() -> ComponentHealth:
 
 
 def _growth(told: Forecast | None, since: datetime | None) -> str:
-    """How it fills up, or why there is no forecast yet."""
+    """The growth of the used space, or the reason why there is no forecast yet."""
     if since is None:
         return "The scheduler has not measured it yet, so there is no forecast."
     if told is None:
@@ -125,7 +129,7 @@ def _signed(size: float) -> str:
 def postgresql() -> str:
     try:
         applied = set(MigrationRecorder(connection).migration_qs.values_list("app", "name"))
-    except ProgrammingError:  # an empty database, which has not even the table of migrations
+    except ProgrammingError:  # an empty database, without even the table of migrations
         applied = set()
     except DatabaseError as error:
         return f"no answer: {type(error).__name__}"
@@ -135,7 +139,7 @@ def postgresql() -> str:
 
 @cache
 def _migrations() -> frozenset[tuple[str, str]]:
-    """The migrations of this version: read once, since `/readyz` is public and has no rate
+    """The migrations of this version. They are read once, since `/readyz` is public and has no rate
     limit.
     """
     return frozenset(MigrationLoader(None).graph.nodes)
@@ -163,7 +167,7 @@ def workers() -> str:
 
 
 def dns_resolver() -> str:
-    """Whether hosts get their addresses, and ahead of need if that is wanted."""
+    """Whether hosts get their addresses and, if so configured, ahead of need."""
     if are_servers_silent():
         return "no name server answers"
     if settings.DNS_AHEAD != "off" and not is_any_taken():

@@ -1,7 +1,7 @@
-"""The whole house in numbers, for people (`/health/`) and for programs: servers, queues, workers,
-disk, clock, versions, extensions.
+"""The whole installation in numbers, for people (`/health/`) and for programs: servers, queues,
+workers, disk, clock, versions and extensions.
 
-`/healthz`: this process answers. `/readyz`: everything it needs answers, too.
+`/healthz` says that this process answers. `/readyz` says that everything it needs answers, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from crawlsite.tokens import find_token, sent_token
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
-#: clocks that differ by more are worth a word: leases and delays are counted on both
+#: a difference between clocks that is reported, since leases and delays are counted on both
 CLOCK_SECONDS = 2.0
 PACKAGES = ("django", "psycopg", "rq", "redis")
 DATABASE = """
@@ -42,9 +42,9 @@ SELECT current_setting('server_version'), pg_database_size(current_database()),
        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
            current_setting('max_connections')::int
 """
-#: how long an answer of `/readyz` is reused
+#: the seconds for which an answer of `/readyz` is reused
 KEPT_SECONDS = 1.0
-#: to strangers, instead of a sentence with numbers
+#: the answer for strangers, in place of a sentence with numbers
 NOT_READY = "not ready"
 _asking = Lock()
 _told: tuple[float, dict[str, str], int] = (-KEPT_SECONDS, {}, 503)
@@ -57,14 +57,14 @@ class Server:
     name: str
     version: str
     is_embedded: bool
-    #: the directory of its data, if it is ours
+    #: the directory of its data, if the server is an embedded one
     place: str
     began: datetime
     bytes: int
-    #: the connections in use and, if known, the limit
+    #: the number of connections in use and, if known, the limit
     connections: int
     most_connections: int | None
-    #: seconds by which its clock is ahead of this machine's, within the time of one question
+    #: the seconds by which its clock is ahead of this machine's, to within the time of one query
     clock_ahead: float
 
     @property
@@ -80,16 +80,16 @@ class SystemReport:
     queues: list[QueueRow]
     workers: list[WorkerRow]
     versions: dict[str, str]
-    #: the additions of installed packages to the crawler, as this process finds them
+    #: the parts that installed packages add to the crawler, as this process finds them
     extensions: list[Extension]
-    #: why the facts of Redis are missing
+    #: the reason why the facts about Redis are missing
     trouble: str = ""
 
 
 def report() -> SystemReport:
-    """Ask all parts, now.
+    """The current state of all parts.
 
-    A Redis that does not answer is reported; without PostgreSQL there is no page at all.
+    If Redis does not answer, this is reported. Without PostgreSQL there is no page at all.
     """
     told, servers = parts(), [_postgresql(settings.ENVIRONMENT)]
     versions, added = _versions(), installed_extensions()
@@ -147,8 +147,8 @@ def _redis(environment: Environment) -> Server:
 
 
 def _ahead(now: datetime, asked: datetime) -> float:
-    """By how much a clock that said `now` between two looks at ours was ahead; 0 if it can have
-    been right.
+    """The time by which a clock that showed `now` between two looks at ours was ahead; 0 if it may
+    have been right.
     """
     return min((now - asked).total_seconds(), 0.0) or max(
         (now - datetime.now(UTC)).total_seconds(), 0.0
@@ -168,13 +168,14 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """503 unless PostgreSQL, its tables, Redis and the pools are fit for use.
+    """Answer 503 unless PostgreSQL, its tables, Redis and the pools can be used.
 
-    Workers and scheduler are reported, but pages work without. Numbers and names of pools are for
-    users: the session's, or a token's. Loopback is not enough, since a proxy asks from there.
+    Workers and scheduler are reported, but pages work without them. Only users see numbers and
+    names of pools, by a session or a token. Loopback is not enough, since a proxy sends its
+    requests from there.
 
-    It is public and has no rate limit; an answer is reused for KEPT_SECONDS, so that requests cost
-    nothing.
+    This page is public and has no rate limit. An answer is reused for KEPT_SECONDS, so that
+    requests cost nothing.
     """
     global _told
     with _asking:
@@ -192,7 +193,7 @@ def _may_know(request: HttpRequest) -> bool:
             return request.user.has_perm("crawling.view_crawljob")
         found = find_token(token)
         return found is not None and found.user.has_perm("crawling.view_crawljob")
-    except DatabaseError:  # it may be what the answer tells of
+    except DatabaseError:  # the answer may be about exactly this
         return False
 
 

@@ -1,4 +1,4 @@
-"""The workers in Redis, the job of each, and how long jobs have been waiting for one."""
+"""The workers in Redis, the job of each, and how long the first job of each queue has waited."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class WorkerRow:
     task: CurrentTask | None
     beat: datetime | None
     began: datetime | None
-    #: jobs since it began
+    #: the number of jobs since it began
     done: int
-    #: jobs since it began
+    #: the number of failed jobs since it began
     failed: int
-    #: bytes that it and its work process use, if it runs on this machine
+    #: the bytes of it and its work process, if it runs on this machine
     memory: int | None
 
 
@@ -49,14 +49,14 @@ class WorkerRow:
 class QueueRow:
     name: str
     length: int
-    #: when its first job was queued
+    #: the time when its first job was queued
     oldest: datetime | None
-    #: jobs that raised, kept to be looked at
+    #: the number of jobs that raised an error and are kept
     failed: int
 
 
 def workers_now() -> list[WorkerRow]:
-    """All workers, by what they work on and by name. Raises RedisError."""
+    """All workers, sorted by their queues and by name. Raises RedisError."""
     for queue in _queues():
         clean_worker_registry(queue)
     workers = Worker.all(
@@ -72,7 +72,7 @@ def workers_now() -> list[WorkerRow]:
 
 
 def queues_now() -> list[QueueRow]:
-    """The queues, with how long their first jobs have waited. Raises RedisError."""
+    """The queues, each with the time for which its first job has waited. Raises RedisError."""
     return [_queue_row(queue) for queue in _queues()]
 
 
@@ -110,12 +110,12 @@ def _job_of(worker: BaseWorker) -> Job | None:
     try:
         return worker.get_current_job()
     except NoSuchJobError:
-        return None  # the job has just ended and is not kept, or Redis lost it
+        return None  # the job has just ended and is not kept, or Redis has lost it
 
 
 def _crawls_of(jobs: list[Job | None]) -> dict[int, tuple[int, str]]:
-    """The crawl, by number and name, of each process of the pool for which one of the jobs is a
-    shift.
+    """For each process of the pool with a shift among these jobs, the number and the name of the
+    crawl.
     """
     processes = [job.args[0] for job in jobs if job and job.func_name == RUN_SHIFT]
     found = RunProcess.objects.filter(bank_process__in=processes)
@@ -141,9 +141,9 @@ def _memory(pid: int) -> int | None:
         worker = psutil.Process(pid)
         return sum(int(one.memory_info().rss) for one in (worker, *worker.children(recursive=True)))
     except psutil.Error:
-        return None  # it has just ended, or is another user's
+        return None  # the shift has just ended, or belongs to another user
 
 
 def _utc(time: datetime | None) -> datetime | None:
-    """RQ gives some times without their zone, which is UTC."""
+    """The time with its zone. RQ gives some times without their zone, which is UTC."""
     return time.replace(tzinfo=UTC) if time and time.tzinfo is None else time

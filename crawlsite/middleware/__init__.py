@@ -1,1 +1,1 @@
-"""The middleware that every request passes on its way."""
+"""The middleware that every request passes."""

@@ -1,9 +1,8 @@
-"""Room for all the calls of a request at once.
+"""Space for the frames of all calls of a request at once.
 
-Python keeps the frames of calls in pieces of 16 KB. It asks the system for the next one whenever a
-call does not fit into the last, and gives it back as soon as that call ends. A page whose loops lie
-there, by nothing but the depth at which they are called, does so thousands of times: that took 10
-to 45 ms of 65.
+Python keeps the frames of calls in pieces of 16 KB. It gets the next piece from the system whenever
+a call does not fit into the last one, and gives it back as soon as that call ends. If a page's
+loops happen to be at such a depth, this occurs thousands of times, which took 10 to 45 ms of 65.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: the slots of 8 bytes: calls of Django are some 200 deep and take a sixth of them
+#: the slots of 8 bytes: calls of Django are some 200 deep, and take a sixth of these
 SLOTS = 32 * 1024
 
 
 def with_room(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, called from a frame so large that Python takes a piece for it in which the
-    frames of all calls below have room.
+    """The function, called from a frame so large that Python allocates a piece with space for the
+    frames of all calls below.
     """
 
     def roomy(*arguments: P.args, **named: P.kwargs) -> T:

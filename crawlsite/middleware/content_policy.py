@@ -1,5 +1,5 @@
-"""The content security policy of pages: files of ours and nothing else, so that markup that slipped
-in could do nothing.
+"""The content security policy of pages: only our own files, so that inserted markup could do
+nothing.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ STRICT = "; ".join(
 
 
 class ContentPolicyMiddleware:
-    """Middleware: every answer has a policy; a view that shows what strangers wrote sets a stricter
-    one itself.
+    """Middleware: gives every answer a policy. A view that shows strangers' content sets a stricter
+    policy itself.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

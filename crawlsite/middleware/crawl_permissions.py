@@ -1,6 +1,6 @@
-"""The permissions of a user on the crawl that a request names in its path: one who may not act on
-it has a viewer's permissions for the request, so that each view, endpoint, file and button that
-checks a permission keeps the boundary of teams without a check of its own.
+"""The permissions of a user on the crawl that a request names in its path. A user who may not act
+on the crawl has a viewer's permissions for the request. So each view, endpoint, file and button
+that checks a permission respects the boundary of teams without a further check.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from pydantic import TypeAdapter, ValidationError
 from crawling.installation.permissions import ACTS, crawl_out_of_reach, is_restricted, refusal
 from serving.access import withhold
 
-#: whatever lies below is about the crawl of the number that follows
+#: every path below these is about the crawl with the number that follows
 ROOTS = ("/crawls/", "/api/v1/crawls/")
-#: numbers as the API reads them from a path, which knows more spellings than pages do
+#: reads numbers as the API reads them from a path, which accepts more spellings than pages do
 NUMBER = TypeAdapter(int)
 
 
 class CrawlPermissionsMiddleware:
-    """Middleware for users who are logged in before their view is found: by a session, or by a
-    token for a file. A token for the API is read later, and `withhold_acts` is called there.
+    """Middleware for users who are logged in before their view is found, by a session, or by a
+    token for a file. A token for the API is read later, where `withhold_acts` is called.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -34,8 +34,8 @@ class CrawlPermissionsMiddleware:
 
 
 def withhold_acts(request: HttpRequest, user: User | AnonymousUser) -> None:
-    """Take what acts on crawls from the permissions of the user of a request, if it names a crawl
-    that the user may not act on.
+    """Remove the permissions for acting on crawls from the user of a request, if it names a crawl
+    on which the user may not act.
     """
     number = named_crawl(request.path_info)
     if number is None or not user.is_authenticated:
@@ -47,15 +47,15 @@ def withhold_acts(request: HttpRequest, user: User | AnonymousUser) -> None:
 
 
 def refused_acts(request: HttpRequest) -> str:
-    """The sentence that names the users who act on the crawl of a request, if its user may not;
+    """The sentence that names the users who may act on the crawl of a request, if its user may not;
     otherwise "".
     """
     return str(getattr(request, "refused_acts", ""))
 
 
 def answer_scope_key(request: HttpRequest) -> str:
-    """The part of an answer about many crawls that its user's permissions do not decide: whose
-    crawls the user acts on; "" where permissions say it all.
+    """The part of the key for an answer about many crawls that depends on the crawls on which the
+    user may act; "" if the user's permissions alone decide the answer.
     """
     user = request.user
     if named_crawl(request.path_info) is not None or not user.is_authenticated:

@@ -1,4 +1,4 @@
-"""Lets people and programs on the server itself log in over plain HTTP while all others use
+"""Lets people and programs on the server itself log in by plain HTTP, while all others use
 HTTPS.
 """
 
@@ -14,7 +14,8 @@ from django.http.request import split_domain_port
 logger = logging.getLogger(__name__)
 
 LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
-#: the headers that proxies add: the browser is elsewhere then, whatever name the proxy asks for
+#: the headers that proxies add, which mean that the browser is elsewhere, whatever name the proxy
+#: uses
 OF_PROXIES = {
     "HTTP_FORWARDED",
     "HTTP_VIA",
@@ -22,7 +23,7 @@ OF_PROXIES = {
     "HTTP_X_FORWARDED_PROTO",
     "HTTP_X_REAL_IP",
 }
-#: the headers that browsers add: every request that logs in has the first
+#: the headers that browsers add; every request that logs in has the first
 OF_BROWSERS = ("HTTP_ORIGIN", "HTTP_REFERER")
 ELSEWHERE = (
     "a browser at %s was answered by the name %s, which is for this machine alone: the proxy "
@@ -31,11 +32,11 @@ ELSEWHERE = (
 
 
 class PlainLoopbackMiddleware:
-    """Take `Secure` off the cookies of an answer that goes out unencrypted to a loopback name.
+    """Remove `Secure` from the cookies of an answer that is sent unencrypted to a loopback name.
 
-    A browser would drop such a cookie, and the log-in with it. Answers to the public name keep
-    theirs, even where a proxy forgets to say that it speaks HTTPS, and so do those to a browser
-    that shows another name than the one that the proxy asks for.
+    A browser would drop such a cookie, and so the log-in. Answers for the public name keep the
+    attribute, even if a proxy does not report that it uses HTTPS. So do answers to a browser that
+    shows a name other than the one that the proxy requests.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -55,7 +56,7 @@ class PlainLoopbackMiddleware:
 
 
 def _seen_elsewhere(request: HttpRequest) -> str:
-    """The address that the browser shows, if it is not of this machine; else nothing."""
+    """The address that the browser shows, if it is not of this machine; otherwise ""."""
     told = (request.META[name] for name in OF_BROWSERS if name in request.META)
     return next((place[:200] for place in told if _host_of(place) not in LOOPBACK_NAMES), "")
 

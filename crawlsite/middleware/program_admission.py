@@ -1,8 +1,8 @@
-"""How many requests of programs a web process has in hand, and the answer to one more.
+"""The number of programs' requests that a web process has in hand, and the answer to a further one.
 
-The web server's main loop sends that answer itself if the request is short: a hand-over to a thread
-and through Django takes six times as long, and a busy program has a hundred requests refused a
-second.
+If the request is short, the web server's main loop sends that answer itself: passing it to a thread
+and through Django takes six times as long, and a hundred requests of a busy program may be refused
+each second.
 """
 
 from __future__ import annotations
@@ -21,31 +21,33 @@ from crawlsite.middleware.request_ids import HEADER
 
 #: the addresses of programs
 PROGRAM_PATHS = ("/api/", "/metrics")
-#: a program whose request found no place may ask again after this time
+#: the seconds after which a program whose request found no place may try again
 AGAIN_SECONDS = 1
 NO_PLACE = "The server is answering as many programs as it can; ask again in a moment."
-#: the longest head of a request that the loop refuses
+#: the longest head of a request that the main loop refuses
 HEAD_BYTES = 4096
-#: with one of these in its head a request may have a body, or wants more than an answer
+#: a request with one of these in its head may have a body, or needs more than an answer
 NOT_SHORT = (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"close")
 
 
 def program_places(threads: int) -> int:
-    """How many programs' requests a process with `threads` threads for pages has in hand."""
+    """The number of programs' requests that a process with `threads` threads for pages has in
+    hand.
+    """
     return max(1, threads // 2)
 
 
 class ProgramAdmission:
-    """Counts the programs' requests that one process has in hand, for all of its threads."""
+    """Counts the programs' requests that one process has in hand, in all of its threads."""
 
     def __init__(self, count: int) -> None:
         self._count, self._taken = count, 0
         self._lock = Lock()
-        #: when a program last had to wait or was refused, by the monotonic clock
+        #: the time when a program last had to wait or was refused, by the monotonic clock
         self.crowded_at = -math.inf
 
     def admit(self) -> bool:
-        """Whether there was a place. The request that got it gives it back by `leave`."""
+        """Whether there was a place. If so, the request gives it back by `leave`."""
         with self._lock:
             if self._taken == self._count:
                 return False
@@ -60,10 +62,11 @@ class ProgramAdmission:
         return self._taken == self._count
 
     def refuse(self, connection: socket.socket) -> bool:
-        """Answer a short request that finds no place. Return whether it was answered.
+        """Answer a short request for which there is no place. Return whether it was answered.
 
-        connection: does not block. A caller beyond its limit of a minute gets 503 here, too, while
-        all places are taken: to find it among those would take what the loop spares.
+        connection: must not block. While all places are taken, a caller beyond its limit of a
+        minute gets 503 here, too, since distinguishing such callers would take the time that the
+        main loop saves.
         """
         if not self.is_full():
             return False
@@ -72,7 +75,7 @@ class ProgramAdmission:
             return False
         self.crowded_at = monotonic()
         answer, sent = refusal(), 0
-        with suppress(OSError):  # the client has closed, or reads no answer
+        with suppress(OSError):  # the client has closed the connection, or reads no answer
             connection.recv(len(head))
             sent = connection.send(answer)
         if sent < len(answer):
@@ -88,21 +91,21 @@ def admission_of(threads: int) -> ProgramAdmission:
 
 
 def seen(connection: socket.socket, most_bytes: int) -> bytes:
-    """The bytes that have arrived, and are still to be read; empty if there are none."""
+    """The bytes that have arrived, without consuming them; empty if there are none."""
     try:
         return connection.recv(most_bytes, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except OSError:  # nothing there yet, or closed
+    except OSError:  # no bytes yet, or closed
         return b""
 
 
 def is_of_program(head: bytes) -> bool:
-    """Whether a request is a program's, as far as its first bytes show."""
+    """Whether a request is a program's, judging by its first bytes."""
     _, _, target = head.partition(b" ")
     return target.decode("latin-1").startswith(PROGRAM_PATHS)
 
 
 def is_short(head: bytes) -> bool:
-    """Whether these bytes are one whole request of a program, without a body, that leaves the
+    """Whether these bytes are exactly one request of a program, without a body, that leaves the
     connection open.
     """
     line = head.partition(b"\r\n")[0]
@@ -119,7 +122,7 @@ def is_short(head: bytes) -> bool:
 
 
 def refusal() -> bytes:
-    """The same answer as `AdmissionMiddleware` gives to a request that is not short."""
+    """The answer that `AdmissionMiddleware` gives to other requests."""
     status, body = HTTPStatus.SERVICE_UNAVAILABLE, json.dumps({"detail": NO_PLACE})
     lines = (
         f"HTTP/1.1 {status.value} {status.phrase}",

@@ -1,11 +1,11 @@
-"""The web server's limits for a client before it reaches a page: time to send its request, room for
-it, and a thread.
+"""The web server's limits for a client before its request reaches a page: time for sending it,
+memory for it, and a thread.
 
-The main loop takes a request in as a whole, and sends what is left of an answer: a client that is
-slow, or means to be, holds none of the few threads. It has REQUEST_SECONDS for a whole request, and
-PIECE_SECONDS to take anything of an answer. If clients hold too much room, the one that has held
-its for longest loses its connection. Programs have threads of their own: a refusal waits for no
-page, and no page for a program.
+The main loop receives a request as a whole, and sends the rest of an answer, so a client that is
+slow, deliberately or not, holds none of the few threads. It has REQUEST_SECONDS for a whole
+request, and PIECE_SECONDS to accept some of an answer. If clients use too much memory, the client
+that has used its part for longest loses its connection. Programs have separate threads, so that no
+refusal waits for a page, and no page for a program.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from crawlsite.middleware.whole_request import (
 )
 
 REQUEST_SECONDS = 20.0
-#: how long a client that was told that the connection ends has to read that
+#: the time that a client has to read the answer before its connection is closed
 LINGER_SECONDS = 2.0
-#: the memory of incoming requests and waiting answers, in all
+#: the memory for incoming requests and waiting answers, in total
 MOST_ROOM_BYTES = 128 * 2**20
-#: read at a time
+#: the bytes that are read at a time
 READ_BYTES = 256 * 2**10
-#: threads for programs beside those that answer them: these refuse requests that the main loop does
-#: not
+#: threads for programs besides those that answer them: these refuse the requests that the main loop
+#: does not
 REFUSING_THREADS = 2
-#: bytes of a request that show its target
+#: the number of a request's bytes that show its target
 LOOK_BYTES = 64
-#: how often the main loop looks for clients that had their time
+#: the interval at which the main loop looks for clients whose time is over
 LOOK_SECONDS = 0.25
 REFUSALS = {
     Arrival.LONG_HEAD: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -65,14 +65,14 @@ Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 
 
 class RequestThreads:
-    """The threads of a web process: some for pages, others for programs."""
+    """The threads of a web process: some for pages, and others for programs."""
 
     def __init__(self, threads: int) -> None:
         self._pages = ThreadPoolExecutor(threads, "pages")
         self._programs = ThreadPoolExecutor(program_places(threads) + REFUSING_THREADS, "programs")
 
     def submit(self, handle: Callable[[Any], Any], connection: Any) -> Future[Any]:
-        """The first bytes decide which threads answer a request, and nothing else."""
+        """Give a request to its threads. Only the first bytes decide which threads answer it."""
         is_program = is_of_program(connection.sock.look(LOOK_BYTES))
         return (self._programs if is_program else self._pages).submit(handle, connection)
 
@@ -82,8 +82,8 @@ class RequestThreads:
 
 
 class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn's worker with threads, which by itself has a thread wait for each request and
-    answer, and has the same threads for all.
+    """gunicorn's worker with threads. On its own, it would let a thread wait for each request and
+    answer, and use the same threads for all.
 
     gunicorn's connections are in one of these: `pending_conns` before their first request,
     `keepalived_conns` between two, `_coming`, a thread, `_leaving`, and `_closing`.
@@ -91,9 +91,10 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        #: each with the oldest first
+        #: incoming requests, the oldest first
         self._coming: dict[Any, IncomingRequest] = {}
-        #: the thread's result, and until when the client has to take a piece
+        #: outgoing answers, the oldest first: the thread's result, and the time by which the client
+        #: has to accept a piece
         self._leaving: dict[Any, tuple[Future[Any], float]] = {}
         self._closing: dict[Any, float] = {}
         self._coming_bytes = 0
@@ -118,8 +119,9 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             super().on_pending_socket_readable(conn, client)
 
     def _refuses(self, conn: Any, waiting: deque[Any]) -> bool:
-        """Whether the request was a program's and has been refused; its connection then waits for
-        the next as long as after any answer. waiting: the queue of the connection, oldest first.
+        """Refuse a program's request if there is no place. Return whether it was refused; its
+        connection then waits for the next request as after any answer. waiting: the queue of the
+        connection, oldest first.
         """
         if not (self.alive and admission_of(self.cfg.threads).refuse(conn.sock.plain)):
             return False
@@ -129,8 +131,8 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         return True
 
     def enqueue_req(self, conn: Any) -> None:
-        """Wait for the request, or the rest of it; a new connection waits for its first bytes as
-        long as one that is kept.
+        """Wait for a request, or for the rest of it. A new connection waits for its first bytes as
+        long as a kept one.
         """
         if not (conn.initialized or conn.data_ready):
             conn.sock = ThreadConnection(conn.sock)
@@ -166,7 +168,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         self._judge(conn, coming)
         if self._coming_bytes > MOST_ROOM_BYTES:
             large = (one for one, it in self._coming.items() if len(it.text) > READ_BYTES)
-            # not this connection: a thread may have it by now
+            # not this connection, which a thread may have by now
             self._drop(next(large, next(iter(self._coming))))
 
     def _judge(self, conn: Any, coming: IncomingRequest) -> None:
@@ -197,17 +199,19 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         self._close(conn)
 
     def _send(self, conn: Any, line: bytes) -> None:
-        with suppress(OSError):  # the client is gone, or reads nothing
+        with suppress(OSError):  # the client has left, or reads nothing
             conn.sock.plain.send(line)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        req._expected_100_continue = False  # the main loop has said so, if it was to be said
+        req._expected_100_continue = False  # the main loop has already said so, if it was necessary
         if not conn.is_whole:
             req.force_close()
         return super().handle_request(req, conn)
 
     def finish_request(self, conn: Any, fs: Future[Any]) -> None:
-        """Send, in the main loop after the thread, the bytes that the client has not taken yet."""
+        """Send, in the main loop after the thread, the bytes that the client has not accepted
+        yet.
+        """
         if conn.sock.held_bytes and conn.sock.fileno() >= 0:
             self._leaving[conn] = fs, monotonic() + PIECE_SECONDS
             self.poller.register(conn.sock, EVENT_WRITE, partial(self._on_room, conn))
@@ -215,7 +219,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
                 self._drop_one((self._leaving,))
         elif not fs.cancelled() and not fs.exception() and fs.result():
             if conn.sock.look(1):
-                self.enqueue_req(conn)  # a request was sent behind this one
+                self.enqueue_req(conn)  # a further request was sent after this one
             else:
                 super().finish_request(conn, fs)
         else:
@@ -234,8 +238,8 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             self.finish_request(conn, fs)
 
     def _close(self, conn: Any) -> None:
-        """Let the client read the answer first: a close while more comes in would break it off
-        (RFC 9112, 9.6).
+        """Let the client read the answer first, since closing while more bytes arrive would cut off
+        the answer (RFC 9112, 9.6).
         """
         self._forget(conn)
         try:
@@ -273,13 +277,13 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         conn.close()
 
     def _drop_one(self, places: Iterable[Iterable[Any]]) -> None:
-        """The client that has held its room for longest."""
+        """Drop the client that has used its memory for longest."""
         conn = next((next(iter(place), None) for place in places if place), None)
         if conn:
             self._drop(conn)
 
     def notify(self) -> None:
-        """gunicorn's main loop comes by here every second or so."""
+        """gunicorn's main loop calls this about every second."""
         super().notify()
         now = monotonic()
         if now < self._looks_at:
@@ -295,8 +299,8 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
 
 
 class RequestBufferMiddleware:
-    """WSGI middleware: takes a request in as a whole before anything else is done with it, or
-    refuses it. A body in chunks comes as one of a stated length to what is behind.
+    """WSGI middleware: receives a request as a whole before anything else is done with it, or
+    refuses it. A chunked body is passed on as one with a stated length.
     """
 
     def __init__(self, application: Application) -> None:

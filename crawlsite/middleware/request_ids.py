@@ -1,5 +1,5 @@
-"""An ID for each request: in the head of its answer, in its lines of the log, and on what says that
-something went wrong.
+"""An ID for each request: in the head of its answer, in its lines of the log, and on error
+pages.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def current_id() -> str:
-    """The id of the request in hand; empty outside of one."""
+    """The id of the current request; empty outside one."""
     return _current.get()
 
 
 class RequestIdMiddleware:
-    """Middleware: gives the ID. Ours, not the client's: what is quoted to us must be in our log
-    once.
+    """Middleware: gives the ID. It is ours and not the client's, since an ID that is reported to us
+    must occur in our log exactly once.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -40,15 +40,15 @@ class RequestIdMiddleware:
 
 
 def add_request_id(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-    """A processor of log lines."""
+    """A processor of log lines that adds the ID."""
     if number := current_id():
         event["request_id"] = number
     return event
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The page of a fault of ours.
+    """The page for a fault of ours.
 
-    Without the request's context: whatever that would ask may be what is broken.
+    It uses no context of the request, since exactly that may be broken.
     """
     return HttpResponseServerError(render_to_string("500.html", {"request_id": current_id()}))

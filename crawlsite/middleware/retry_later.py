@@ -1,4 +1,4 @@
-"""A request that waits too long for a row lock is answered with 503 and Retry-After: 503, and no
+"""Answers a request that waits too long for a row lock with 503 and Retry-After, since this is no
 fault of ours.
 """
 
@@ -14,13 +14,13 @@ from psycopg.errors import LockNotAvailable
 from allocation.errors import BankBusy
 from crawling.base.errors import InquiriesBusy
 
-#: when to ask again: a transaction that holds a run's row for ten seconds is ended five seconds
-#: later at the latest
+#: the seconds after which to try again: a transaction that holds a run's row for ten seconds is
+#: ended five seconds later at the latest
 AGAIN_SECONDS = 5
 
 
 def is_busy(error: Exception) -> bool:
-    """Whether a lock was waited for in vain, or a queue is full."""
+    """Whether a wait for a lock failed, or a queue is full."""
     return isinstance(error, BankBusy | InquiriesBusy) or (
         isinstance(error, OperationalError) and isinstance(error.__cause__, LockNotAvailable)
     )

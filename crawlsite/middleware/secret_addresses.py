@@ -1,5 +1,5 @@
-"""Secret parts of addresses, which open something to everyone who has them, are in no line of the
-log.
+"""Keeps secret parts of addresses, which give access to anyone who has them, out of all lines of
+the log.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 
 from structlog.typing import WrappedLogger
 
-#: hosts of this machine; as in Django's ALLOWED_HOSTS, a dot stands for all names below, too
+#: hosts of this machine; a dot stands for all names below it, as in Django's ALLOWED_HOSTS
 THIS_MACHINE = ("127.0.0.1", ".localhost", "[::1]")
-#: the beginning of a path with a secret part, and the part
+#: the beginning of a path with a secret part, and that part
 HIDDEN = r"""/(?:news|open|shared(?:/collections)?|stored|watches)/)[^/\s'"?]++"""
 Hiding = Callable[[str], str]
 
 
 def hiding(hosts: Sequence[str] = ()) -> Hiding:
-    """A function that puts … for secret parts: of paths, before which a quote or white space may
-    stand, and of addresses of these hosts and this machine. Addresses of crawled sites stay whole.
+    """A function that replaces secret parts by …, in paths, which a quotation mark or white space
+    may precede, and in addresses of these hosts and of this machine. Addresses of crawled sites are
+    unchanged.
     """
     own = "|".join(map(_pattern_of, (*THIS_MACHINE, *hosts)))
     begin = rf"""(?:^|[\s'"(=]|://(?i:{own})(?::\d++)?)"""
@@ -33,12 +34,14 @@ def _pattern_of(host: str) -> str:
 
 
 def processor_of(hides: Hiding) -> Callable[[WrappedLogger, str, str], str]:
-    """The last processor of log lines: requests, errors and tracebacks may quote an address."""
+    """The last processor of log lines, since requests, errors and tracebacks may quote an
+    address.
+    """
     return lambda logger, method, line: hides(line)
 
 
 class SecretAddressFilter(logging.Filter):
-    """For loggers that write by themselves, as gunicorn's does."""
+    """For loggers that write on their own, like gunicorn's."""
 
     def __init__(self, hides: Hiding) -> None:
         super().__init__()
@@ -47,13 +50,13 @@ class SecretAddressFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = self._hides(record.getMessage()), ()
         if record.exc_info:
-            # a formatter takes this text for the traceback
+            # a formatter uses this text as the traceback
             record.exc_text = self._hides(logging.Formatter().formatException(record.exc_info))
         return True
 
 
 def keep_secrets_of_gunicorn(hosts: Sequence[str]) -> None:
-    """Let the web server's own lines have no secrets of addresses."""
+    """Keep secrets of addresses out of the web server's own lines."""
     log = logging.getLogger("gunicorn.error")
     if not any(isinstance(one, SecretAddressFilter) for one in log.filters):
         log.addFilter(SecretAddressFilter(hiding(hosts)))

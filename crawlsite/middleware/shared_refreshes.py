@@ -1,9 +1,9 @@
-"""Refreshes of live pages: rendered once for all who look at the same thing with the same
-permissions, and not again while nothing is written; with the page's alarms, so that one that begins
-or ends meanwhile shows.
+"""Refreshes of live pages. They are rendered once for all users who view the same page with the
+same permissions, and not again while nothing is written. They include the page's alarms, so that an
+alarm that begins or ends meanwhile is shown.
 
-Only a fragment is shared whose view has declared that it depends on nothing else, and for which
-neither a CSRF token nor a message or anything else of a session was used.
+A fragment is shared only if its view has declared that it depends on nothing else, and if neither a
+CSRF token, nor a message, nor any other part of a session was used for it.
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ from crawlsite.middleware.crawl_permissions import answer_scope_key
 from serving.list_choices import choices_of
 from serving.requests import is_common, wants_fragment
 
-#: the element that live.js asks for again
+#: the element that live.js requests again
 LIVE = "live"
-#: a refresh is reused for this long, and for so many times as long as rendering it took, so that no
-#: page takes more than a twentieth of a core's time; while the next is rendered, for STALE_SECONDS
-#: more; and never longer than MOST_SECONDS in all
+#: a refresh is reused for FRESH_SECONDS, and for TIMES as long as its rendering took, so that no
+#: page takes more than a twentieth of a core's time. While the next one is rendered, it is reused
+#: for STALE_SECONDS more, but never for longer than MOST_SECONDS in total
 FRESH_SECONDS, TIMES, STALE_SECONDS, MOST_SECONDS = 1.0, 20, 2.0, 5.0
-#: while nothing is written to PostgreSQL, a refresh is good for this long: what Redis knows
-#: (workers, queues) and ages are this late at most
+#: while nothing is written to PostgreSQL, a refresh is valid for this long: facts from Redis
+#: (workers, queues) and ages are late by at most this time
 UNWRITTEN_SECONDS = 10.0
-#: how long other requests wait for the first rendering, and how often they look
+#: the time for which other requests wait for the first rendering, and the interval at which they
+#: check
 PATIENCE_SECONDS, LOOK_SECONDS = 2.0, 0.02
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-#: counts changes by people and programs: an older refresh is not reused
+#: counts changes by people and programs, since no older refresh is reused
 CHANGES = "refreshes/changes"
 
 
 class RefreshAlarmsMiddleware:
-    """Middleware: adds the banner of every page to the answer for its part that is live. live.js
-    takes it out and puts it in its place.
+    """Middleware: adds the banner of every page to the answer for its live part. live.js takes it
+    out and puts it in its place.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -58,15 +59,15 @@ class RefreshAlarmsMiddleware:
 
 
 class CachedRefresh(NamedTuple):
-    #: when it was rendered, by the clock of its machine
+    #: the time of its rendering, by the clock of its machine
     at: float
-    #: seconds to render it
+    #: the seconds of its rendering
     took: float
-    #: how much had been changed by then
+    #: the number of changes at that time
     changes: int
     content: str
     content_type: str
-    #: which transactions it has seen the end of
+    #: the transactions whose end it has seen
     seen: str
 
     def is_good(self, changes: int, *, more_seconds: float = 0) -> bool:
@@ -74,7 +75,7 @@ class CachedRefresh(NamedTuple):
         return self.changes == changes and abs(time.time() - self.at) < good_for
 
     def is_of_now(self, changes: int) -> bool:
-        """Whether it is good, or no transaction has begun or ended since."""
+        """Whether it is still fresh, or no transaction has begun or ended since."""
         is_young = abs(time.time() - self.at) < UNWRITTEN_SECONDS
         return self.is_good(changes) or (
             self.changes == changes and is_young and self.seen == _seen_now()
@@ -82,7 +83,7 @@ class CachedRefresh(NamedTuple):
 
 
 class SharedRefreshMiddleware:
-    """Middleware: users with the same permissions get the same where a view declares it
+    """Middleware: users with the same permissions get the same refresh if its view declares so
     (`serving.requests.render_live`).
     """
 
@@ -91,7 +92,7 @@ class SharedRefreshMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.method == "GET" and _is_refresh(request) and request.user.is_authenticated:
-            with suppress(RedisError):  # without it each renders his own
+            with suppress(RedisError):  # without Redis each request is rendered separately
                 return self._shared(request)
         response = self.get_response(request)
         if request.method not in SAFE_METHODS and response.status_code < HTTPStatus.BAD_REQUEST:
@@ -108,14 +109,15 @@ class SharedRefreshMiddleware:
             if time.monotonic() > until or cache.add(
                 f"{key}/rendering", 1, timeout=PATIENCE_SECONDS
             ):
-                kept, changes = _kept(key)  # another may have rendered it since the look above
+                # another process may have rendered it since the look above
+                kept, changes = _kept(key)
                 if kept and kept.is_of_now(changes):
                     cache.delete(f"{key}/rendering")
                     return _answer(kept)
                 return self._rendered(request, key, changes)
             if kept and kept.is_good(changes, more_seconds=STALE_SECONDS):
                 return _answer(kept)
-            time.sleep(LOOK_SECONDS)  # another process renders it; Redis has it then
+            time.sleep(LOOK_SECONDS)  # another process renders it, and Redis has it then
 
     def _rendered(self, request: HttpRequest, key: str, changes: int) -> HttpResponse:
         try:
@@ -148,22 +150,23 @@ def _may_be_shared(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 def _kept(key: str) -> tuple[CachedRefresh | None, int]:
-    """A refresh that was rendered before, and the number of changes so far."""
+    """A refresh that was rendered before, and the current number of changes."""
     found = cache.get_many([key, CHANGES])
     return CachedRefresh(*found[key]) if key in found else None, found.get(CHANGES, 0)
 
 
 def _seen_now() -> str:
-    """PostgreSQL's present snapshot: it changes with every transaction that writes, when that
-    begins and when its rows can be seen."""
+    """PostgreSQL's current snapshot. It changes with every writing transaction, when it begins and
+    when its rows become visible.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_current_snapshot()::text")
         return str(cursor.fetchone()[0])
 
 
 def _digest(request: HttpRequest) -> str:
-    """The digest of all a refresh may depend on: its address, and its user's permissions and
-    choices.
+    """The digest of everything on which a refresh may depend: its address, and its user's
+    permissions and preferences.
     """
     parts = (
         request.scheme or "",
@@ -184,7 +187,8 @@ def _answer(kept: CachedRefresh) -> HttpResponse:
 
 
 def _forget_all() -> None:
-    """If Redis does not answer, the entry expires by itself a little later."""
-    with suppress(RedisError, ValueError):  # a ValueError: Redis lost the count in between
+    """Forget all refreshes. If Redis does not answer, they expire by themselves a little later."""
+    # a ValueError means that Redis has lost the count meanwhile
+    with suppress(RedisError, ValueError):
         if not cache.add(CHANGES, 1, timeout=None):
             cache.incr(CHANGES)

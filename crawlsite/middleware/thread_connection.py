@@ -1,6 +1,6 @@
-"""A client's connection as a thread sees it: it reads what the main loop has taken in, and what it
-writes and the client does not take at once is held, and the main loop sends it. So a slow client
-holds no thread.
+"""A client's connection as a thread sees it. The thread reads bytes that the main loop has
+received. Written bytes that the client does not accept at once are held, and the main loop sends
+them. So a slow client holds no thread.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from selectors import EVENT_WRITE, DefaultSelector
 from threading import Lock
 from typing import Any, BinaryIO
 
-#: the bytes of an answer that may wait; a thread that writes more waits, as for downloads
+#: the bytes of an answer that may be held; a thread that writes more has to wait, as for downloads
 HELD_BYTES = 4 * 2**20
-#: the time for a client to take anything at all
+#: the time within which a client must accept some bytes
 PIECE_SECONDS = 30.0
 READ_BYTES = 256 * 2**10
 
 
 class ThreadConnection:
-    """A socket for gunicorn that blocks no thread until HELD_BYTES wait in it."""
+    """A socket for gunicorn that blocks no thread until HELD_BYTES are held in it."""
 
     def __init__(self, plain: socket.socket) -> None:
         plain.setblocking(False)
@@ -32,19 +32,19 @@ class ThreadConnection:
         return getattr(self.plain, name)
 
     def give(self, request: bytes) -> None:
-        """Give the thread these bytes to read, and no more."""
+        """Give the thread these bytes to read, and no further ones."""
         self._arrived = BytesIO(request)
 
     def recv(self, most: int) -> bytes:
-        """The next bytes, as from a socket whose client sends no more."""
+        """The next bytes, as from a socket whose client sends no more bytes."""
         return self._arrived.read(most)
 
     def take(self) -> bytes:
-        """The bytes that the thread has left: the begin of the next request."""
+        """The bytes that the thread has not read: the beginning of the next request."""
         return self._arrived.read()
 
     def look(self, most: int) -> bytes:
-        """The next bytes; they are still to be read."""
+        """The next bytes, without consuming them."""
         begin = self._arrived.tell()
         return bytes(self._arrived.getbuffer()[begin : begin + most])
 
@@ -52,7 +52,7 @@ class ThreadConnection:
         """The connection never blocks."""
 
     def settimeout(self, seconds: float | None) -> None:
-        """Each has the same."""
+        """All connections have the same time limit."""
 
     @property
     def held_bytes(self) -> int:
@@ -63,7 +63,9 @@ class ThreadConnection:
         return len(data)
 
     def sendall(self, data: bytes) -> None:
-        """Raises OSError if the client is gone, and TimeoutError if it takes nothing."""
+        """Send all bytes, or hold them. Raises OSError if the client has left, and TimeoutError if
+        it accepts nothing.
+        """
         with self._lock:
             self._held += data
         self.flush()
@@ -72,7 +74,7 @@ class ThreadConnection:
             self.flush()
 
     def sendfile(self, file: BinaryIO, offset: int = 0, count: int | None = None) -> int:
-        """Send as sockets do; a file that becomes shorter meanwhile ends the answer."""
+        """Send a file as sockets do. If the file becomes shorter meanwhile, the answer ends."""
         file.seek(offset)
         sent = 0
         while count is None or sent < count:
@@ -84,7 +86,9 @@ class ThreadConnection:
         return sent
 
     def flush(self) -> bool:
-        """Send what the client takes now. Return whether anything was sent. Raises OSError."""
+        """Send as many bytes as the client accepts now. Return whether any were sent. Raises
+        OSError.
+        """
         before = self.held_bytes
         with self._lock:
             while self._held:

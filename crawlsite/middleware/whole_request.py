@@ -1,8 +1,8 @@
-"""Where a request ends, found while its bytes come in: by its head, its stated length or its chunks
+"""Finds the end of a request while its bytes arrive: by its head, its stated length or its chunks
 (RFC 9112, sections 2, 6 and 7.1).
 
-Only the end is looked for, so that a thread gets a request as a whole; gunicorn's parser judges it
-afterwards. Each byte is looked at once, however many pieces a request comes in.
+Only the end is sought, so that a thread gets a request as a whole; gunicorn's parser checks it
+afterwards. Each byte is examined once, in however many pieces a request arrives.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-#: the bytes of a body, and of one without a log-in: only log-in forms have none
+#: the most bytes of a body, and of a body without a log-in, since only log-in forms have none
 MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
-#: the bytes of a head, and of the line with the size of a chunk
+#: the most bytes of a head, and of the line with the size of a chunk
 MOST_HEAD_BYTES, MOST_SIZE_LINE_BYTES = 128 * 2**10, 256
-#: the chunks of a body
+#: the most chunks of a body
 MOST_CHUNKS = 2**16
 END_OF_HEAD = b"\r\n\r\n"
 BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
@@ -23,12 +23,12 @@ CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 
 
 class Arrival(Enum):
-    """How much of a request has come in."""
+    """The part of a request that has arrived."""
 
-    #: some is missing
+    #: a part is missing
     PART = auto()
     WHOLE = auto()
-    #: its end cannot be told: the parser refuses it
+    #: the end cannot be determined, so the parser will refuse the request
     ODD = auto()
     LONG_HEAD = auto()
     LONG_BODY = auto()
@@ -36,9 +36,9 @@ class Arrival(Enum):
 
 @dataclass
 class IncomingRequest:
-    """The bytes of one request, and perhaps some of the next, as far as they have come in."""
+    """The bytes of one request that have arrived, and perhaps some of the next request."""
 
-    #: by the monotonic clock
+    #: the end of the time limit, by the monotonic clock
     until: float
     text: bytearray = field(default_factory=bytearray)
     #: whether the client waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1)
@@ -59,8 +59,9 @@ class IncomingRequest:
         return arrived
 
     def _read_head(self) -> Arrival | None:
-        """None if it is there, and says how the body ends."""
-        start = 2 if self.text.startswith(b"\r\n") else 0  # one empty line before is ignored
+        """Read the head. None if it is complete; it then determines the end of the body."""
+        # one empty line before the request is ignored
+        start = 2 if self.text.startswith(b"\r\n") else 0
         end = self.text.find(END_OF_HEAD, max(start, self._looked - 3))
         if end < 0:
             if BARE_LINE_FEED.search(self.text, max(0, self._looked - 1)):
@@ -90,7 +91,7 @@ class IncomingRequest:
 
 class ChunksEnd:
     def __init__(self, begin: int) -> None:
-        #: where the next line begins that is still to be read
+        #: the beginning of the next line to be read
         self._at = begin
         self._is_trailer = False
         self._count = 0
@@ -121,12 +122,16 @@ class ChunksEnd:
 
 
 def most_bytes(is_known: bool) -> int:
-    """The largest size of a body. is_known: whether it says that its user is logged in."""
+    """The largest size of a body. is_known: whether the request claims that its user is logged
+    in.
+    """
     return MOST_BYTES if is_known else MOST_BYTES_OF_STRANGERS
 
 
 def _heads(head: bytes) -> dict[bytes, bytes]:
-    """The fields of the head, those of one name joined; a doubled length is no number then."""
+    """The fields of the head. Fields of one name are joined, so that a repeated length is no
+    number.
+    """
     found: dict[bytes, list[bytes]] = {}
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")

@@ -1,4 +1,4 @@
-"""A request for a withdrawn page is answered with 410: the page existed, and will not come back."""
+"""Answers a request for a withdrawn page with 410, since the page existed and will not return."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""ReplayWeb.page, which shows archived pages: how it is installed, and the server that has it on an
-origin of its own.
+"""ReplayWeb.page, which shows archived pages: its installation, and the server that offers it on
+separate origins.
 """

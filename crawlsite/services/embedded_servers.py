@@ -1,5 +1,5 @@
-"""The embedded servers of one state directory: one owner at a time, started together, stopped in
-order.
+"""The embedded servers of one state directory: they have one owner at a time, are started together
+and stopped in order.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from crawlsite.services.stops import StartError
 from crawlsite.services.watchdog import start_watchdog
 
 GROUP = "servers"
-# Never the caller's: LANG may name a locale that was not generated, and PG* variables steer the
-# server too.
+# The caller's values are never used: LANG may name a locale that was not generated, and PG*
+# variables affect the server too.
 FIXED_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 LEFT_OVER_SECONDS = 30
 OTHER_OWNER_SECONDS = 120
 
 
 class EmbeddedServers:
-    """PostgreSQL and Valkey, or one of them where the other's address was given."""
+    """PostgreSQL and Valkey, or only one of them if the other's address was given."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class EmbeddedServers:
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def start(self, pause: Callable[[float], None] = time.sleep, *, join: bool = False) -> None:
-        """Start what is wanted and wait until it answers; with `join`, a pair that already runs
-        will do.
+        """Start the wanted servers and wait until they answer; with `join`, a pair that already
+        runs is used.
 
         Raises StartError. After that, or when `pause` raises, call `stop` all the same.
         """
@@ -92,7 +92,7 @@ class EmbeddedServers:
         return died
 
     def stop(self) -> None:
-        """Stop Valkey, then PostgreSQL, if they are this pair's own."""
+        """Stop Valkey, then PostgreSQL, if this pair started them."""
         if self._lock.fd < 0:
             return
         (self.state_dir / URLS_FILE).unlink(missing_ok=True)
@@ -103,8 +103,8 @@ class EmbeddedServers:
         self._lock.release()
 
     def _become_owner(self, pause: Callable[[float], None], *, join: bool) -> bool:
-        """Take the lock that every server inherits, after stopping what a killed owner left; False
-        if joining another's.
+        """Take the lock that every server inherits, after stopping the servers that a killed owner
+        left; False if another owner's servers are joined.
         """
         mine = birth_note(os.getpid())
         until = time.monotonic() + LEFT_OVER_SECONDS

@@ -1,5 +1,5 @@
-"""A child that is forked instead of started from its file: what this process has imported is there
-at once, in memory that both share. Works on Linux only.
+"""A child that is forked instead of started from its file: the modules that this process has
+imported are there at once, in memory that both share. This works on Linux only.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from contextlib import suppress
 from pathlib import Path
 
 FORK = multiprocessing.get_context("fork")
-#: the signals that its parent handles in its own way; the child has the usual one again
+#: the signals that its parent handles in its own way; the child gets the default handling back
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HANDLED = (*STOP_SIGNALS, signal.SIGCHLD)
-#: behind standard input, output and errors
+#: the first file number after standard input, output and errors
 FIRST_FILE = 3
 OPEN_FILES = "/proc/self/fd"
 
 
 class ForkedProcess:
-    """A child that does `work` and ends; to be watched as one of `subprocess.Popen`.
+    """A child that does `work` and ends; it can be watched like a `subprocess.Popen`.
 
-    Before this returns it leads a session of its own, and has no file of its parent's but those for
-    what it prints. `before` is done first.
+    Before the constructor returns, the child leads a session of its own, and has none of its
+    parent's files except those that it prints to. `before` is done first.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ForkedProcess:
 
 
 def _start_anew(cwd: Path, stdout: int, stderr: int, *, but: int) -> None:
-    """Give this process what one that was started from its file would have; but: a file that stays
+    """Give this process the state of one that was started from its file; `but` is a file that stays
     open.
     """
     signal.set_wakeup_fd(-1)
@@ -86,7 +86,7 @@ def _start_anew(cwd: Path, stdout: int, stderr: int, *, but: int) -> None:
         os.dup2(source, target)
     for file in map(int, os.listdir(OPEN_FILES)):
         if file >= FIRST_FILE and file != but:
-            with suppress(OSError):  # the list's own file is closed already
+            with suppress(OSError):  # the file that listed the folder is already closed
                 os.close(file)
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)

@@ -1,5 +1,5 @@
-"""Creates, starts and awaits the embedded PostgreSQL, with the memory that the machine, or the
-container around it, leaves. The caller holds the pair's lock.
+"""Creates and starts the embedded PostgreSQL and waits for it. The server gets a part of the memory
+that the machine, or the container around it, has. The caller holds the pair's lock.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from crawlsite.services.child import Child
 from crawlsite.services.directories import make_private, open_log
 from crawlsite.services.stops import StartError
 
-#: fast: refuse new work and write all out; immediate: recover at the next start
+#: fast: refuse new work and write everything out; immediate: recover at the next start
 STOPS = ((signal.SIGINT, 2.0), (signal.SIGQUIT, 0.5), (signal.SIGKILL, 0.3))
 LOOSE = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 MIB = 1024 * 1024
 ROOMY_SHARED_MEMORY_BYTES = 16 * MIB
-#: For tables and indexes at hand: this part of the usable memory, within bounds. With the usual
-#: 128 MB a frontier of millions of URLs, whose links lead anywhere, is read from and written to
-#: files page by page (docs/decisions/0143). A page of 8 KiB that is not used takes 120 bytes
+#: The share of the usable memory for tables and indexes, within bounds. With the usual 128 MB a
+#: frontier of millions of URLs, whose links lead anywhere, is read from and written to files page
+#: by page (docs/decisions/0143). A page of 8 KiB that is not used takes 120 bytes
 BUFFERS_PART, LEAST_BUFFERS_MIB, MOST_BUFFERS_MIB = 12, 128, 4096
-#: Between two checkpoints, behind each of which a page is logged whole with its first change. All
-#: of it is to be read again after a crash
+#: The size of the log between two checkpoints; after each of them a page is logged whole at its
+#: first change. After a crash the whole log is read again
 MOST_LOG_MIB = 2048
 
 
 def prepare_data(
     programs: PostgresPrograms, state_dir: Path, account: Account, env: Mapping[str, str]
 ) -> Path:
-    """Return the data directory of this major version, made if there is none.
+    """Return the data directory of this major version, and make it if there is none.
 
-    Raises StartError for another version's.
+    Raises StartError for a data directory of another version.
     """
     data = state_dir / f"pg{programs.major}"
     _check_version(data, programs, state_dir)
@@ -81,8 +81,8 @@ def _buffers_mib() -> int:
 
 
 def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) -> None:
-    """Wait until the server answers, as long as its process lives: after a crash it may have much
-    to recover.
+    """Wait until the server answers, as long as its process lives: after a crash recovery may take
+    long.
     """
     while True:
         if server.ended():
@@ -98,7 +98,7 @@ def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) 
 
 
 def last_lines(log: Path) -> str:
-    """The end of a log, for an error message."""
+    """The last lines of a log, for an error message."""
     return f"The end of {log}:\n" + "\n".join(log.read_text(errors="replace").splitlines()[-8:])
 
 
@@ -130,8 +130,8 @@ def _check_version(data: Path, programs: PostgresPrograms, state_dir: Path) -> N
 def _initialise(
     programs: PostgresPrograms, data: Path, account: Account, env: Mapping[str, str]
 ) -> None:
-    """Make the data directory under another name first: a killed initdb leaves one that looks
-    complete.
+    """Make the data directory under another name first: an initdb that is killed leaves a directory
+    that looks complete.
     """
     unfinished = data.with_name(f"{data.name}.new")
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -159,7 +159,7 @@ def _initialise(
 
 
 def _initdb_command(programs: PostgresPrograms, data: Path) -> list[str | Path]:
-    # The builtin provider sorts alike on every system and never changes with its C library.
+    # The builtin provider sorts alike on every system and does not change with its C library.
     locale = (
         ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         if programs.major >= 17
@@ -194,23 +194,23 @@ def _shared_memory(option: str) -> list[str]:
 
 
 def _drop_stale_pid_file(data: Path) -> None:
-    """Remove the file of a server that crashed: by now its number may be another program's, and
-    PostgreSQL would give up.
+    """Remove the file with the number of a server that crashed: the number may now be another
+    program's, and PostgreSQL would refuse to start.
 
-    No server of ours runs, since each inherits the pair's lock. One that was started by hand works
-    in its data directory.
+    No server of ours runs, since each inherits the pair's lock. A server that was started by hand
+    works in its data directory.
     """
     path = data / "postmaster.pid"
     if not path.exists():
         return
-    words = path.read_text().split()  # none: it was killed as it wrote them
+    words = path.read_text().split()  # the file is empty if the server was killed while writing it
     try:
         if words and Path(psutil.Process(int(words[0])).cwd()) == data.resolve():
             raise StartError(
                 f"{data} is served by process {words[0]}, which was started by hand: stop it first"
             )
     except psutil.Error:
-        pass  # gone, or another account's: only its owner can serve a private directory
+        pass  # the process is gone, or is another account's, which cannot serve a private directory
     path.unlink()
 
 
@@ -220,7 +220,7 @@ GROUPS, LIMITS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 def usable_bytes(*, groups: Path = GROUPS, limits: Path = LIMITS) -> int:
     """The least of the machine's memory and the limits of this process's control groups, and of the
-    groups around them (cgroups(7), versions 1 and 2).
+    groups around those (cgroups(7), versions 1 and 2).
     """
     return min([psutil.virtual_memory().total, *_limits(groups, limits)])
 
@@ -235,12 +235,12 @@ def _limits(groups: Path, limits: Path) -> Iterator[int]:
 
 
 def _around(root: Path, path: str, name: str) -> Iterator[int]:
-    """The values of a group and of those around it; in a container the paths may be the machine's,
-    of which it sees the root only.
+    """The values of a group and of the groups around it; in a container the paths may be those of
+    the machine, and only the root is visible.
     """
     group = root / path.lstrip("/")
     for folder in (group, *group.parents):
-        with suppress(OSError, ValueError):  # there is no such group, or it says `max`
+        with suppress(OSError, ValueError):  # there is no such group, or its limit is `max`
             yield int((folder / name).read_text())
         if folder == root:
             return

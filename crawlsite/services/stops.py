@@ -1,4 +1,4 @@
-"""The ends of a start of the servers, or of their run: an error that says what to do, or a signal.
+"""The exceptions that end the servers' start or run: an error that says what to do, or a signal.
 SIGINT, SIGTERM and SIGHUP become an exception, but only where the program waits.
 """
 
@@ -19,7 +19,7 @@ class StopRequested(Exception):
 
 
 class StopSignals:
-    """While entered, a signal is remembered and the next `pause` raises StopRequested.
+    """While this is entered, a signal is remembered and the next `pause` raises StopRequested.
 
     So no child is ever lost between its start and the line that notes it. A SIGHUP that nohup
     ignores stays ignored. The end of a child ends a pause, too.
@@ -65,4 +65,4 @@ class StopSignals:
 
 
 def _wake(number: int, frame: FrameType | None) -> None:
-    """Without a handler the signal would be ignored, and end no pause."""
+    """Do nothing: without a handler the signal would be ignored, and would not end a pause."""

@@ -1,4 +1,4 @@
-"""Starts and awaits the embedded Valkey.
+"""Starts the embedded Valkey and waits for it.
 
 The caller holds the pair's lock: Valkey itself does not lock its files.
 """
@@ -20,8 +20,8 @@ STOPS = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 0.2))
 
 
 def command(program: Path, data: Path, state_dir: Path, *, loose: bool) -> list[str | Path]:
-    """Return the server's command line: a socket and no TCP, every write kept within a second,
-    nothing ever evicted.
+    """Return the server's command line: a socket and no TCP, every write saved within a second, and
+    no key ever evicted.
     """
     socket = sockets_dir(state_dir) / VALKEY_SOCKET
     words: list[str | Path] = [

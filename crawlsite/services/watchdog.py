@@ -1,5 +1,5 @@
-"""Stops its parent's children once the parent is gone: for macOS, where the kernel has no such
-signal.
+"""Stops its parent's children once the parent is gone: for macOS, where the kernel sends no signal
+for that.
 
 `python -m crawlsite.services.watchdog NOTES...` reads its standard input, a pipe whose other end
 only the parent holds, to the end.
@@ -29,7 +29,7 @@ def main() -> None:
     sys.stdin.buffer.read()
     notes = Path(sys.argv[1])
     while stop_left_over(notes):
-        time.sleep(0.5)  # what was signalled needs a moment to end
+        time.sleep(0.5)  # signalled processes need a moment to end
 
 
 if __name__ == "__main__":

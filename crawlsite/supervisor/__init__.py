@@ -1,3 +1,3 @@
-"""`make run`: the whole product on this machine, started in order, watched, and stopped without a
-trace.
+"""`make run`: the whole product on this machine, started in order, watched, and stopped
+completely.
 """

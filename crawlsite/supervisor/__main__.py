@@ -19,7 +19,7 @@ from crawlsite.supervisor.stack import Stack, print_line
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 0 after a stop that was asked for, 1 if it cannot start, 2 if a setting is wrong."""
+    """Return 0 after a requested stop, 1 if the product cannot start, 2 if a setting is wrong."""
     parser = ArgumentParser(prog="python -m crawlsite.supervisor", description=__doc__)
     parser.add_argument(
         "--procfile",
@@ -52,7 +52,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def warning_for(user: int) -> str:
-    """The warning before work begins as this user; "" for none. Decision 50."""
+    """The warning to print before the product starts as this user; "" if there is none. Decision
+    50.
+    """
     if user != 0:
         return ""
     return (

@@ -1,6 +1,6 @@
 """The product's own commands as forks of the supervisor, which imports the product once: each
-process would take seconds for that by itself, and have all of it in memory of its own. The web
-server imports every view and template before the first request.
+process by itself would take seconds for that, and its own memory for all of it. The web server
+imports every view and template before the first request.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from crawlsite.supervisor.procfile import Processes
 
 MANAGE = ["python", "manage.py"]
 GUNICORN = "gunicorn"
-#: for an import that is under way when the product is told to stop; it takes two as a rule
+#: the time given to an import that is under way when the product is told to stop; the import
+#: usually takes two seconds
 END_SECONDS = 4.0
-#: the imports of the commands of the Procfile beside the pages
+#: the modules that the Procfile's commands import, besides the pages
 MODULES = (
     "crawling.fetching.worker.rq_worker",
     "crawling.fetching.worker.background_worker",
@@ -48,7 +49,7 @@ MODULES = (
 class Preload:
     """The modules that all processes of a plan import, if any of them can be forked.
 
-    environment: of all of them, and so of this process, which they are forked from.
+    environment: of all these processes, and so of this one, which they are forked from.
     """
 
     def __init__(self, environment: Mapping[str, str], plan: Processes) -> None:
@@ -58,14 +59,14 @@ class Preload:
         self._is_wanted = any(map(_can_fork, (*plan.release, *plan.commands.values())))
 
     def start(self) -> None:
-        """Begin with it, while the servers start."""
+        """Begin to import, while the servers start."""
         if self._is_wanted:
             self._thread = Thread(target=self._import, name="preload", daemon=True)
             self._thread.start()
 
     def wait(self, pause: Callable[[float], None]) -> None:
-        """Raises StartError for a setting that cannot be used, or a module that cannot be imported,
-        and whatever `pause` raises.
+        """Wait until all is imported. Raises StartError for a setting that cannot be used, or a
+        module that cannot be imported, and any exception that `pause` raises.
         """
         while self._thread and self._thread.is_alive():
             pause(0.02)
@@ -78,21 +79,24 @@ class Preload:
             ) from self._error
 
     def end(self) -> None:
-        """Before this process ends: a package that counts what it leaves takes what is frozen for
-        leaked, and says so on the terminal. An import that is under way cannot be broken off.
+        """Undo the freezing before this process ends: a package that counts leaked objects takes
+        frozen ones for leaked, and prints that on the terminal. An import that is under way cannot
+        be broken off.
         """
         if self._thread:
             self._thread.join(END_SECONDS)
         gc.unfreeze()
 
     def work_of(self, command: Sequence[str]) -> Callable[[], None] | None:
-        """The work of a fork of this process in place of the command; None if it cannot be
-        forked.
+        """The function that a fork of this process runs in place of the command; None if the
+        command cannot be run by a fork.
         """
         return partial(_run, command) if _can_fork(command) else None
 
     def _import(self) -> None:
-        getproctitle()  # finds the place of titles, which it cannot in a changed environment
+        # this call finds the memory for titles, which cannot be found once the environment has
+        # changed
+        getproctitle()
         env.adopt({**self._environment, "DJANGO_SETTINGS_MODULE": "crawlsite.settings"})
         try:
             import_module("django").setup()
@@ -101,22 +105,22 @@ class Preload:
                 import_module(module)
         except Exception as error:
             self._error = error
-        # each look for garbage would write to all objects, and a page of memory that is written to
-        # is shared no longer
+        # each garbage collection would write to all objects, and a page of memory that is written
+        # to is no longer shared
         gc.collect()
         gc.freeze()
 
 
 def _can_fork(command: Sequence[str]) -> bool:
-    """Whether a command is our own, or gunicorn, which serves our pages. Only on Linux: on macOS
-    a process that was forked must not use the system's libraries.
+    """Whether a command is our own, or gunicorn, which serves our pages. This is so only on Linux:
+    on macOS a forked process must not use the system's libraries.
     """
     is_ours = list(command[:2]) == MANAGE or command[0] == GUNICORN
     return is_ours and sys.platform == "linux"
 
 
 def _run(command: Sequence[str]) -> None:
-    """Be the process that a line of the Procfile names."""
+    """Run the command of a line of the Procfile in this process."""
     setproctitle(shlex.join(command))
     if command[0] == GUNICORN:
         sys.argv = list(command)
@@ -127,14 +131,14 @@ def _run(command: Sequence[str]) -> None:
 
 
 def import_pages() -> None:
-    """Once, before processes are forked, and not in the first requests of each, behind which others
-    would wait for a thread.
+    """Import all views and templates once, before processes are forked, and not at the first
+    requests of each process, when others would wait for a thread.
     """
     import_module(settings.ROOT_URLCONF)
     folders = [settings.BASE_DIR / "templates", *map(Path, get_app_template_dirs("templates"))]
     for folder in folders:
         own = folder.is_relative_to(settings.BASE_DIR)
         if not own or folder.is_relative_to(settings.BASE_DIR / ".venv"):
-            continue  # of packages, which show few of theirs
+            continue  # templates of packages, of which we use few
         for template in sorted(folder.rglob("*.html")):
             get_template(str(template.relative_to(folder)))

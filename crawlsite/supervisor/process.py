@@ -1,6 +1,6 @@
-"""One process of the Procfile, kept running: what dies is started again, after a wait that doubles.
-And one command of its line `release`, which must be done before: migrations, static files, the
-first administrator.
+"""One process of the Procfile, kept running: a process that dies is started again, after a wait
+that doubles each time. Also one command of the line `release`, which must run before: migrations,
+static files, the first administrator.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ GROUP = "stack"
 STOPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 0.3))
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 30.0
-#: after this time a start counts as good, and a later death costs only the first wait
+#: a start counts as good after this time, and a later death costs only the first wait
 STEADY_SECONDS = 30.0
 
 
 class SupervisedProcess:
-    """A name, a command, and the child that runs it now; work: done by a fork instead."""
+    """A name, a command, and the child that runs the command now; `work` is done by a fork
+    instead.
+    """
 
     def __init__(
         self,
@@ -61,8 +63,8 @@ class SupervisedProcess:
         self._due_at = 0.0
 
     def watch(self) -> str:
-        """Start the process again if it has died and its wait is over; return what happened, if
-        anything new did.
+        """Start the process again if it has died and its wait is over; return a sentence for the
+        terminal, if there is news.
         """
         if not self.child.ended():
             return ""
@@ -96,9 +98,9 @@ def prepare(
     work: Callable[[], None] | None = None,
     pause: Callable[[float], None],
 ) -> None:
-    """Run one command, or a fork that does its work; what it prints is for the operator.
+    """Run one command, or a fork that does its work; its output is for the operator.
 
-    Raises StartError if it fails, and whatever `pause` raises.
+    Raises StartError if the command fails, and any exception that `pause` raises.
     """
     process = _started(command, env, work)
     try:

@@ -1,5 +1,6 @@
-"""Which processes the product consists of, and what prepares them (`release`), as the Procfile
-says; and the addresses it listens on: how they are written, and whether they are free.
+"""The processes of the product and the commands that prepare them (`release`), as the Procfile
+says; and the addresses that the product listens on: how they are written, and whether they are
+free.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ RELEASE = "release"
 
 
 def bind_host(host: str) -> str:
-    """IPv6 addresses stand in brackets before a port."""
+    """The host as an address has it before a port: IPv6 addresses stand in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
@@ -31,7 +32,7 @@ def local_address(environment: Environment) -> str:
 
 
 def dashboard(environment: Environment) -> str:
-    """The address that operators type."""
+    """The address that operators type into a browser."""
     return f"{environment.public_url or local_address(environment)}/"
 
 
@@ -53,8 +54,9 @@ def check_free(environment: Environment) -> None:
 
 
 def has_replay_port(environment: Environment) -> bool:
-    """Whether the server of the replay can run. ReplayWeb.page may be installed later, so it runs
-    without that, too; but then a port that is taken stops nothing else.
+    """Whether the server of the replay can run. ReplayWeb.page may be installed later, so the
+    server runs without it, too; but then a port that is taken does not keep the product from
+    starting.
     """
     if PLAYER.is_installed(environment.state_dir):
         return True
@@ -96,7 +98,9 @@ class Processes:
 
 
 def variables(environment: Environment, *, platform: str) -> dict[str, str]:
-    """Return the settings that Procfile lines use, with their defaults filled in."""
+    """Return the values of the variables that Procfile lines use, with defaults for those that are
+    unset.
+    """
     return {
         "HOST": bind_host(environment.host),
         "PORT": str(environment.port),
@@ -112,7 +116,7 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
 
 def read_procfile(path: Path, environment: Environment, values: Mapping[str, str]) -> Processes:
     """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, `preresolver`
-    unless DNS_AHEAD is off, `replay` if it has its port, everything else once.
+    unless DNS_AHEAD is off, `replay` if its port is free, every other one once.
 
     Raises StartError if a line uses a variable that `values` lacks.
     """

@@ -1,5 +1,5 @@
-"""The running product: servers, preparations, processes; started in this order and stopped in the
-other.
+"""The running product: servers, preparations, processes; they are started in this order and stopped
+in the reverse order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crawlsite.supervisor.procfile import local_address, read_procfile, variable
 
 LEFT_OVER_SECONDS = 30
 READY_SECONDS = 60
-#: a process that ends is noticed at once, and started again after a wait
+#: a process that ends is noticed within this time, and started again after a wait
 LOOK_SECONDS = 1.0
 
 
@@ -49,9 +49,9 @@ class Stack:
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:
-        """Start all and keep it running.
+        """Start all and keep the product running.
 
-        Ends only by StopRequested, or StartError before it is ready.
+        This ends only by StopRequested, or by StartError before the product is ready.
         """
         self._clear_left_over()
         if self.pair.wanted:
@@ -91,7 +91,9 @@ class Stack:
             self.signals.pause(LOOK_SECONDS)
 
     def stop(self) -> None:
-        """Stop every process, then Valkey, then PostgreSQL: within 10 s, whatever they do."""
+        """Stop every process, then Valkey, then PostgreSQL: within 10 s, even if they do not
+        respond.
+        """
         stop_all([process.child for process in self.processes])
         if self._watchdog:
             self._watchdog.communicate()
@@ -99,8 +101,8 @@ class Stack:
         self.preload.end()
 
     def _clear_left_over(self) -> None:
-        """Stop what a killed supervisor left: on Linux the kernel has signalled it, and it may need
-        a moment.
+        """Stop the processes that a killed supervisor left: on Linux the kernel has signalled them,
+        and they may need a moment.
         """
         until = time.monotonic() + LEFT_OVER_SECONDS
         while stop_left_over(notes_dir(self.state_dir, GROUP)):
@@ -148,9 +150,9 @@ class Stack:
 
 
 def print_line(line: str) -> None:
-    """Print to the terminal, at once, through a pipe too.
+    """Print to the terminal at once, even through a pipe.
 
-    A reader that went away (`make run | head -1`) stops nothing.
+    If the reader has gone away (`make run | head -1`), the product runs on.
     """
     try:
         print(line, flush=True)

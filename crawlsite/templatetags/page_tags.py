@@ -1,4 +1,4 @@
-"""Tags of every template: no page has to load them."""
+"""Tags of every template: no template has to load them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from django.utils.safestring import SafeString, mark_safe
 from serving.paging import BoundedCount
 
 register = template.Library()
-#: addresses that are kept: those of a hundred long lists
+#: the number of addresses that are kept: as many as a hundred long lists have
 ADDRESSES = 10_000
 #: from here on a distance is shown in whole days
 NEARLY_A_DAY = timedelta(hours=23, minutes=30)
@@ -30,16 +30,18 @@ NEARLY_A_DAY = timedelta(hours=23, minutes=30)
 
 @register.simple_tag
 def time_ago(at: datetime | None) -> SafeString | str:
-    """A time as its distance from now, exact on hover and for programs; None is a dash."""
+    """A time as its distance from now, with the exact time on hover and for programs; None is a
+    dash.
+    """
     return time_at(at, _in_words(at)) if at else "–"
 
 
 @register.simple_tag
 def time_at(at: datetime, words: str) -> SafeString:
-    """A moment in these words, exact on hover and for programs."""
+    """A moment in these words, with the exact time on hover and for programs."""
     local = timezone.localtime(at)
     iso = local.isoformat()
-    # no more than letters, digits and signs of a time zone
+    # the value has only letters, digits and signs of a time zone
     return mark_safe(  # noqa: S308
         f'<time datetime="{iso}"\n  title="{iso[:10]} {iso[11:19]} '
         f'{escape(local.tzname() or "")}">{escape(words)}</time>'
@@ -47,8 +49,8 @@ def time_at(at: datetime, words: str) -> SafeString:
 
 
 def _in_words(at: datetime) -> str:
-    """Days are rounded, and have their date: what was just set to end in a week is not six days and
-    23 hours away.
+    """A distance in words. Days are rounded, and shown with their date: a time that was just set to
+    a week from now is not shown as six days and 23 hours away.
     """
     ahead = at - timezone.now()
     if abs(ahead) < NEARLY_A_DAY:
@@ -60,15 +62,17 @@ def _in_words(at: datetime) -> str:
 
 @register.filter(is_safe=True)
 def intcomma(number: Any) -> str:
-    """A number with commas between its thousands: as Django's, which thinks of all languages. A
-    count that was broken off keeps its plus.
+    """A number with commas between its thousands: like Django's filter, which also handles all
+    languages. A count that was broken off keeps its plus.
     """
     return f"{number:,}" if type(number) in (int, BoundedCount) else str(humanize.intcomma(number))
 
 
 @register.tag
 def url(parser: Parser, token: Token) -> defaulttags.URLNode:
-    """Django's, which looks each address up once: a list has several in each of its rows."""
+    """Django's tag, but each address is looked up only once: a list has several in each of its
+    rows.
+    """
     node = defaulttags.url(parser, token)
     return _UrlNode(node.view_name, node.args, node.kwargs, node.asvar)
 
@@ -79,7 +83,7 @@ class _UrlNode(defaulttags.URLNode):
     def render(self, context: Context) -> str:
         arguments = [argument.resolve(context) for argument in self.args]
         named = {name: value.resolve(context) for name, value in self.kwargs.items()}
-        # Values of other types may be equal and have other addresses: 1, 1.0 and True.
+        # Values of other types may be equal and yet have different addresses: 1, 1.0 and True.
         if any(type(one) not in (int, str) for one in (*arguments, *named.values())):
             return str(super().render(context))
         try:
@@ -113,7 +117,7 @@ def _address(
     arguments: tuple[Any, ...],
     named: tuple[tuple[str, Any], ...],
 ) -> str:
-    """The address of a view in a configuration of addresses behind a prefix. Raises
-    NoReverseMatch.
+    """The address of a view, by the configuration of addresses in force and behind the prefix.
+    Raises NoReverseMatch.
     """
     return reverse(view, args=arguments, kwargs=dict(named), current_app=application)

@@ -1,4 +1,6 @@
-"""`manage.py api METHOD PATH [BODY]`: whatever pages and programs can do, from the command line."""
+"""`manage.py api METHOD PATH [BODY]`: everything that pages and programs can do, from the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class NoSuchEndpoint(Exception):
 def ask(method: str, address: str, *, user: User, body: Any = None) -> HttpResponseBase:
     """The answer of an endpoint.
 
-    address: path and query, as `/api/v1/crawls?q=x`. Raises NoSuchEndpoint.
+    address: path and query, such as `/api/v1/crawls?q=x`. Raises NoSuchEndpoint.
     """
     path, _, query = address.partition("?")
     payload = b"" if body is None else json.dumps(body).encode()
@@ -58,7 +60,7 @@ def ask(method: str, address: str, *, user: User, body: Any = None) -> HttpRespo
         }
     )
     request.user = user
-    # no other site's page can have sent it
+    # no page of another site can have sent this request
     request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
     try:
         match = resolve(path)
@@ -134,7 +136,7 @@ class Command(BaseCommand):
         if answer.get("Content-Type", "").startswith("application/json"):
             self.stdout.write(json.dumps(json.loads(content), indent=2, ensure_ascii=False))
         elif content:
-            sys.stdout.buffer.write(content)  # a file: whatever bytes it has
+            sys.stdout.buffer.write(content)  # a file, whatever its bytes are
 
 
 def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
@@ -147,8 +149,8 @@ def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
     if answer.status_code >= HTTPStatus.BAD_REQUEST:
         raise CommandError(f"{answer.status_code}: {_detail(answer)}")
     if method == "GET" and answer.status_code == HTTPStatus.ACCEPTED:
-        # a background job is at work, and has answered or failed after some minutes
-        time.sleep(int(answer["Retry-After"]))  # the server says when it may be asked again
+        # a background job is working, and has answered or failed after a few minutes
+        time.sleep(int(answer["Retry-After"]))  # the server says when the request may be repeated
         return _asked(method, path, who, sent)
     return answer
 

@@ -1,4 +1,4 @@
-"""`manage.py api_token`: give a program a token to log in with, or take it back."""
+"""`manage.py api_token`: give a program a token to log in with, or revoke it."""
 
 from __future__ import annotations
 

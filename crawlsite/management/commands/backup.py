@@ -1,4 +1,4 @@
-"""`manage.py backup DIR`: the whole installation, while it is at work."""
+"""`manage.py backup DIR`: back up the whole installation while it works."""
 
 from __future__ import annotations
 

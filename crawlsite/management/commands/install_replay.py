@@ -1,4 +1,4 @@
-"""`manage.py install_replay`: fetch ReplayWeb.page by npm, or take its package, and unpack it."""
+"""`manage.py install_replay`: fetch ReplayWeb.page by npm, or use its package, and unpack it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py migrate`, as Django has it; a database of a version before 0.2.0 is left as it is."""
+"""Django's `manage.py migrate`, which leaves a database of a version before 0.2.0 unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-#: the first migrations of each app before they were written again for 0.2.0, which was done twice
+#: the first migrations of each app before they were rewritten for 0.2.0, which happened twice
 FIRST_BEFORE_0_2_0 = {
     ("allocation", "0001_functions"),
     ("allocation", "0001_bank"),
@@ -29,8 +29,8 @@ REFUSAL = (
     "To use this version, give it an empty database: another directory in STATE_DIR, "
     "or, with servers of your own, another DATABASE_URL and ARCHIVE_DIR."
 )
-#: tables without a model that refer to tables of models: their rows would stop every deletion of
-#: the rows that they refer to
+#: tables without a model that refer to tables of models; their rows would prevent all deletions of
+#: the rows to which they refer
 ORPHANS = """
 SELECT DISTINCT conrelid::regclass::text FROM pg_constraint
 WHERE contype = 'f' AND confdeltype = 'a' AND connamespace = current_schema()::regnamespace
@@ -52,8 +52,8 @@ class Command(migrate.Command):
 
 
 def refuse_older(database: str) -> None:
-    """Raises CommandError before anything is written: the old tables would stop the new migrations
-    halfway.
+    """Raise CommandError before anything is written, since the old tables would stop the new
+    migrations halfway.
     """
     applied = MigrationRecorder(connections[database]).applied_migrations()
     if found := sorted(FIRST_BEFORE_0_2_0 & applied.keys()):
@@ -61,7 +61,7 @@ def refuse_older(database: str) -> None:
 
 
 def refuse_orphans(database: str) -> None:
-    """Raises CommandError if a use of crawls was taken out that has left its tables."""
+    """Raise CommandError if a use of crawls was removed but its tables were not."""
     own = [
         field.m2m_db_table() for model in apps.get_models() for field in model._meta.many_to_many
     ]

@@ -21,7 +21,7 @@ class Command(BaseCommand):
         try:
             administrator = User.objects.filter(is_superuser=True).order_by("pk").first()
         except ProgrammingError:
-            administrator = None  # no tables yet, so no users
+            administrator = None  # without tables there are no users
         if administrator is None:
             raise CommandError(
                 "There is no administrator yet: `make run` creates one, or use `manage.py "

@@ -1,4 +1,4 @@
-"""`manage.py release`: all that must be done before the processes of a version start."""
+"""`manage.py release`: everything that must be done before the processes of a version start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         close_to_others((settings.STATE_DIR, settings.ARCHIVE_DIR))
-        # In one process: each would begin with a second of imports.
+        # in one process, since each would begin with a second of imports
         call_command("migrate", verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
         call_command("set_up", stdout=self.stdout)

@@ -1,4 +1,4 @@
-"""`manage.py set_up`: the first set-up of a new installation. Running it again changes nothing."""
+"""`manage.py set_up`: the first set-up of a new installation. Repeating it changes nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crawlsite.administration.passwords import give_password
 
 DEMO_NOTE = "the demo web, and nothing else"
 #: the share of the bandwidth that each demo crawl claims, so that two cannot work at once: one
-#: waits, and the page of resources says why
+#: waits, and the page about resources says why
 DEMO_SHARE = 0.6
 
 
@@ -41,8 +41,8 @@ class Command(BaseCommand):
                 self._demo()
             else:
                 self._close_the_demo()
-        # Reported, not fatal: the repair of a pool needs the dashboard, and a broken pool still
-        # decides by its rows.
+        # reported, but not fatal: the repair of a pool requires the dashboard, and a broken pool
+        # still decides by its rows
         self.check(tags=[checks.Tags.database], databases=["default"], fail_level=checks.CRITICAL)
 
     def _first_administrator(self) -> None:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         )
 
     def _close_the_demo(self) -> None:
-        """Fetches from its port are no longer allowed: another program may listen there now."""
+        """Forbid fetches from the demo's port, since another program may listen there now."""
         own = AllowedNetwork.objects.filter(network=DEMO_ADDRESS, note=DEMO_NOTE)
         if own.delete()[0]:
             self.stdout.write(f"{DEMO_ADDRESS} is no longer allowed to crawls, since DEMO is off.")
@@ -82,7 +82,7 @@ class Command(BaseCommand):
 
 
 def _make_pool() -> None:
-    """Make the pool of crawls, or add the classes that have come since it was made."""
+    """Create the pool of crawls, or add classes that are newer than the pool."""
     classes = default_classes(settings.WORKERS)
     if not Pool.objects.exists():
         create_pool(name="default", classes=classes)

@@ -1,4 +1,6 @@
-"""List teams, make, rename and delete them, set their members, and on which crawls they act."""
+"""List teams, create, rename and delete them, set their members, and the crawls on which they
+act.
+"""
 
 from __future__ import annotations
 

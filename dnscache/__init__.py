@@ -1,1 +1,3 @@
-"""The DNS cache: names resolved ahead of need, and kept as the patent says (SEEDS D)."""
+"""The DNS cache: names are resolved before they are needed, and kept as the patent says (SEEDS
+D).
+"""

@@ -1,4 +1,4 @@
-"""The cache in the admin site: look, and flush what is wrong."""
+"""The cache in the admin site, where wrong answers can be seen and flushed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dnscache.models import DnsEntry
 
 @admin.register(DnsEntry)
 class DnsEntryAdmin(admin.ModelAdmin):
-    """Look, don't touch: an edited answer would be a lie about DNS. A flushed name is asked for
-    again when it is needed.
+    """Answers can be seen, but not edited: an edited answer would not be what DNS said. A flushed
+    name is looked up again when it is needed.
     """
 
     list_display = [

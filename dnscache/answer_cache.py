@@ -1,4 +1,6 @@
-"""The answers that this process has at hand, the look-ups under way, and the effect of a flush."""
+"""The answers that this process has in memory, the look-ups under way, and the effect of a
+flush.
+"""
 
 from __future__ import annotations
 
@@ -16,29 +18,29 @@ from dnscache.regions.entry import CachedAnswer, Region, TreeNode, first_of, reg
 from dnscache.regions.space import CacheSpace, EvictedAnswer
 
 PURGE_EVERY_SECONDS = 60.0
-#: how soon every process that resolves names notices a flush
+#: every process that resolves names notices a flush within this time
 HEED_EVERY_SECONDS = 1.0
-#: a flush may become visible this long after its time
+#: a flush may become visible as late as this after its time
 LATE_SECONDS = 60
 
 
 class PendingLookup:
-    """A look-up that others may join: one thread leads, the rest wait for `entry`."""
+    """A look-up that others may join: one thread does it, the others wait for `entry`."""
 
     def __init__(self) -> None:
         self.entry: CachedAnswer | None = None
         self.landed = threading.Event()
 
     def land(self, entry: CachedAnswer | None) -> None:
-        """Wake the waiting threads; None if nothing was learnt."""
+        """Wake the waiting threads; None if there is no answer."""
         self.entry = entry
         self.landed.set()
 
 
 @dataclass
 class CacheLookup:
-    """The results of requested names: served, the flights that the caller now leads and must land,
-    those of others.
+    """The results for the requested names: answers from the cache, flights that the caller now
+    leads and must land, and flights of other threads.
     """
 
     served: dict[str, CachedAnswer] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class CacheLookup:
 
 
 class AnswerCache:
-    """A cache space for any number of threads: reads take no lock, writes one."""
+    """A cache space for any number of threads: reads take no lock, writes take one."""
 
     def __init__(self, capacity: int) -> None:
         self.space = CacheSpace(capacity)
@@ -72,7 +74,7 @@ class AnswerCache:
         return entry
 
     def find(self, name: str, now: float) -> CachedAnswer | None:
-        """Return the known answer of a name, good or not, without counting a hit."""
+        """Return the cached answer of a name, good or not, without counting a hit."""
         if name in self._attic:
             with self._lock:
                 self._fetch_down(name, now)
@@ -85,7 +87,7 @@ class AnswerCache:
         """Take over the rows of earlier processes, the most useful first, up to the capacity;
         return how many.
 
-        They are unpacked on the first access. An answer in memory stays.
+        A row is unpacked at its first access. An answer in memory stays.
         """
         attic: dict[str, str] = {}
         room = self.space.capacity - len(self.space)
@@ -96,7 +98,7 @@ class AnswerCache:
         return len(attic)
 
     def unpack(self, most: int, now: float) -> None:
-        """Unpack up to `most` rows without an access so far, so that tables and trees get them,
+        """Unpack up to `most` rows that were not accessed yet, so that tables and trees have them,
         too.
         """
         with self._lock:
@@ -105,12 +107,12 @@ class AnswerCache:
 
     @property
     def packed(self) -> int:
-        """How many rows of earlier processes are not unpacked yet."""
+        """The number of rows of earlier processes that are not unpacked yet."""
         return len(self._attic)
 
     def domains(self, *, text: str, after: str, most: int) -> list[tuple[str, int]]:
-        """Return up to `most` registered names of table 1 behind `after` that have `text` in them,
-        by the alphabet, each with how many names its tree has.
+        """Return up to `most` registered names of table 1 that contain `text` and come after
+        `after` in the alphabet, each with the number of names in its tree.
         """
         with self._lock:
             forward = self.space.forward
@@ -129,9 +131,10 @@ class AnswerCache:
             return list(self.space.forward.branches(first)), hard
 
     def board(self, names: Collection[str], now: float) -> CacheLookup:
-        """Serve, lead or join each name."""
+        """Serve, lead or join the look-up of each name."""
         boarding = CacheLookup()
-        with self._lock:  # one look at both: between them a flight could land and be missed
+        # one lock for both look-ups: between them a flight could land and be missed
+        with self._lock:
             for name in names:
                 self._fetch_down(name, now)
                 if entry := self.serve(name, now):
@@ -144,7 +147,7 @@ class AnswerCache:
 
     def take_off(self, name: str) -> PendingLookup | None:
         """Begin to lead a flight whether or not there is an answer, to renew it; return None if
-        another thread has one under way.
+        another thread already leads one.
         """
         with self._lock:
             if name in self._flights:
@@ -153,7 +156,7 @@ class AnswerCache:
             return flight
 
     def land(self, name: str, answer: DnsAnswer | None, now: float) -> CachedAnswer | None:
-        """End the flight that the caller leads; keep its answer and return it as kept."""
+        """End the flight that the caller leads; keep its answer and return the kept entry."""
         with self._lock:
             entry = None if answer is None else self._keep(answer, now)
             flight = self._flights.pop(name)
@@ -161,8 +164,8 @@ class AnswerCache:
         return entry
 
     def adopt(self, entries: Iterable[tuple[str, CachedAnswer]], now: float) -> None:
-        """Take in entries that others have found, each with its registered name, where no answer is
-        at hand.
+        """Take over entries that other processes have found, each with its registered name, for
+        names without an answer in memory.
         """
         with self._lock:
             for first, entry in entries:
@@ -180,7 +183,7 @@ class AnswerCache:
                 self.space.remove(name)
 
     def forget_domain(self, first: str) -> None:
-        """Drop a registered name with all below it."""
+        """Drop a registered name with all names below it."""
         with self._lock:
             self._clear_attic(lambda row: first_of(row) == first)
             for name in self.space.names_of(first):
@@ -203,12 +206,12 @@ class AnswerCache:
             self._purge_at = now + PURGE_EVERY_SECONDS
         self._fetch_down(answer.name, now)
         while self._attic and len(self._attic) + len(self.space) >= self.space.capacity:
-            self._attic.popitem()  # the least useful
+            self._attic.popitem()  # the least useful row
         self._note(self.space.put(answer, now, needed=self.needed))
         return self.space.find(answer.name)
 
     def _fetch_down(self, name: str, now: float) -> None:
-        """Unpack a row, if there is one. The caller holds the lock."""
+        """Unpack a row, if the name has one. The caller holds the lock."""
         row = self._attic.pop(name, None)
         if row is not None:
             first, entry = unpack(name, row)
@@ -220,8 +223,8 @@ class AnswerCache:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """A million new objects make Python look through all of them again and again for garbage that
-    isn't there.
+    """Pause garbage collection: a million new objects would make Python look through all of them
+    again and again for garbage that isn't there.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -233,9 +236,9 @@ def _without_collections() -> Iterator[None]:
 
 
 class FlushWatch:
-    """Drops from a process's memory what was flushed anywhere.
+    """Drops names from a process's memory that any process has flushed.
 
-    By polling: a notification can be missed, a row can't.
+    The watch polls a table: a notification can be missed, a row can't.
     """
 
     def __init__(self, memory: AnswerCache) -> None:
@@ -244,7 +247,7 @@ class FlushWatch:
         self._seen: set[int] = set()
 
     def heed(self, now: float) -> None:
-        """Look for flushes if it is time to.
+        """Look for flushes if the time has come.
 
         At the first call there is nothing in memory to flush.
         """
@@ -261,7 +264,7 @@ class FlushWatch:
 
 
 def forget_flushed(flush: DnsFlush, memory: AnswerCache) -> None:
-    """Drop what the flush means from a process's memory. `store.py` says the same in SQL."""
+    """Drop the names of a flush from a process's memory. `store.py` does the same in SQL."""
     match flush.scope:
         case DnsFlush.Scope.NAME:
             memory.forget([flush.value])

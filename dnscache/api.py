@@ -1,6 +1,6 @@
 """`/api/v1/dns/names`: what DNS said."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# Annotations are not postponed here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
 from datetime import datetime
@@ -51,7 +51,9 @@ class DnsEntryOut(Schema):
 
 
 def entry_of(name: str) -> DnsEntry:
-    """Raises DnsCacheError for an invalid name, and Http404 for one that is not in the cache."""
+    """The entry of a name. Raises DnsCacheError for an invalid name, and Http404 for one that is
+    not in the cache.
+    """
     host = read_host(name).text
     entry = DnsEntry.objects.filter(name=host).first()
     if entry is None:

@@ -1,9 +1,9 @@
-"""Reads of the live cache: pages and programs ask the pre-resolvers, over Redis, what their
-tables have.
+"""Reads of the live cache: over Redis, pages and programs ask the pre-resolvers for the contents of
+their tables.
 
-A cache lives in the memory of a process that resolves ahead, one a machine. A question is published
-to all of them; each walks its own table 1 and trees, and puts what it finds into a list that only
-this question knows. Nothing is kept: an answer that is not read expires.
+A cache lives in the memory of a pre-resolver, of which each machine has one. A question is
+published to all of them; each one looks through its own table 1 and trees, and puts its answer into
+a list that only this question names. Answers are not stored: one that is not read expires.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dnscache.regions.entry import CachedAnswer
 
 logger = logging.getLogger(__name__)
 
-#: how long a page waits for caches that are slow, or were cut off without a word
+#: the time that a page waits for caches that are slow, or lost their connection
 PATIENCE_SECONDS = 2.0
-#: a later answer is dropped
+#: an answer that comes later than this is dropped
 KEPT_SECONDS = 10
-#: how soon a cache notices that it is to end, and tries again after Redis was gone
+#: a cache notices that it is to end, and tries again after Redis was away, within this time
 LOOK_SECONDS = 1.0
 #: names of a domain in an answer; a domain with a wildcard can have any number
 MOST_NAMES = 1000
@@ -54,7 +54,7 @@ class CacheReadServer:
         while not self._ending.is_set():
             try:
                 redis = _redis()
-                # redis-py has no types for it
+                # redis-py has no types for this
                 with redis.pubsub(ignore_subscribe_messages=True) as questions:  # type: ignore[no-untyped-call]
                     questions.subscribe(_channel(redis))
                     self._serve(redis, questions)
@@ -85,10 +85,10 @@ class CacheReadServer:
 
 
 def query_caches(**question: str | int) -> list[dict[str, Any]]:
-    """Return what each live cache has, by the alphabet of machines: the tree of a `domain`, or up
-    to `most` registered names after `after` that contain `text`.
+    """Return the contents of each live cache, in the alphabetical order of machines: the tree of a
+    `domain`, or up to `most` registered names after `after` that contain `text`.
 
-    Empty if no pre-resolver is running, or Redis is away.
+    The list is empty if no pre-resolver is running, or Redis is away.
     """
     key = f"dns/reads/{uuid4().hex}"
     told: list[dict[str, Any]] = []
@@ -105,8 +105,8 @@ def query_caches(**question: str | int) -> list[dict[str, Any]]:
 
 
 def _domain(memory: AnswerCache, first: str) -> dict[str, Any]:
-    """The tree under a registered name, the registered name itself before its second level; and its
-    names in the negative region, the heaviest first.
+    """The tree under a registered name, with the registered name itself before the second level;
+    and its names in the negative region, those of most weight first.
     """
     branches, hard = memory.tree_of(first)
     branches.sort(key=lambda branch: (branch[0].name != first, branch[0].name))
@@ -141,5 +141,7 @@ def _redis() -> Redis:
 
 
 def _channel(redis: Redis) -> str:
-    """A channel is one for all databases of a Redis, but a database is one installation's."""
+    """The name of the channel: all databases of a Redis share the channels, but each database is
+    one installation's.
+    """
     return f"dns/reads/{redis.connection_pool.connection_kwargs.get('db', 0)}"

@@ -1,8 +1,9 @@
 """The only module that asks a name server.
 
-A and AAAA leave together, each from a new socket (a new source port) with a random id and letters
-in mixed case. Only what answers exactly the question and comes from the server asked counts. Where
-that cannot be had by UDP (truncated, letters changed, many forged answers), TCP is asked.
+The questions for A and AAAA are sent together, each from a new socket (a new source port) with a
+random id and letters in mixed case. An answer counts only if it repeats the question exactly and
+comes from the server that was asked. If UDP does not give such an answer (truncated, letters
+changed, many forged answers), TCP is used.
 """
 
 from __future__ import annotations
@@ -31,18 +32,20 @@ from dnscache.protocol.answers import DnsStatus, Reply
 from dnscache.protocol.question import DnsQuery, QueryStep, merged
 from dnscache.protocol.wire import ParsedResponse, parse_response
 
-#: address and port
+#: the address and port of a name server
 Server = tuple[str, int]
 
 
 class ExchangeOutcome(Enum):
-    """How a server took the questions of a look-up: A and AAAA, or what was left of them."""
+    """How a server responded to the questions of a look-up: A and AAAA, or those that were left of
+    them.
+    """
 
-    #: all of them
+    #: it answered all questions
     ANSWERED = "answered"
-    #: one or both answered with an error, or had no listener
+    #: one or both questions got an error, or no server was listening
     FAILED = "failed"
-    #: one or both did not answer in the time of a try
+    #: one or both questions had no answer within the time of a try
     SILENT = "silent"
 
 
@@ -56,12 +59,12 @@ class ExchangeCounts:
     #: the time until the answers came, if they came
     milliseconds: int = 0
     longest_ms: int = 0
-    #: asked without a token taken before
+    #: questions that were asked without taking a token first
     unpaid: int = 0
 
 
 class ExchangeCounter:
-    """Any thread notes; one takes."""
+    """Counts of exchanges with name servers: any thread may add, one thread takes them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -93,38 +96,39 @@ class ExchangeCounter:
         return counts
 
 
-#: how long each try waits for an answer; the tries go round the servers
+#: the time that each try waits for an answer; the tries go round the servers
 TRY_SECONDS = (1.0, 2.0, 5.0)
 #: the largest packet of UDP
 LARGEST_PACKET_BYTES = 65535
-#: the number of dropped packets with other answers before TCP is used
+#: the number of other packets that are dropped before TCP is used
 MOST_STRAYS = 50
 
 #: the system's choice of name servers
 RESOLVER_SETTINGS = Path("/etc/resolv.conf")
 #: the exchanges with each server
 exchanges = ExchangeCounter()
-#: servers that do not repeat a question's letters as they are; there are no more than are
+#: servers that do not repeat a question's letters as they are; there can be no more than are
 #: configured
 _folding: set[Server] = set()
 
 
 def configured_servers() -> tuple[Server, ...]:
-    """Return the servers of the setting DNS_SERVERS, or else the system's (none: an empty
-    tuple)."""
+    """Return the servers of the setting DNS_SERVERS, or else the system's; the tuple is empty if
+    there are none.
+    """
     return tuple(settings.DNS_SERVERS) or _system_servers(_changed_at(RESOLVER_SETTINGS))
 
 
 def _changed_at(file: Path) -> int:
     try:
         return file.stat().st_mtime_ns
-    except OSError:  # other systems have another place for that
+    except OSError:  # other systems keep these settings elsewhere
         return 0
 
 
 @lru_cache(maxsize=1)
 def _system_servers(_changed_at: int) -> tuple[Server, ...]:
-    """Read anew when the system's settings have changed."""
+    """The system's servers, which are read again when the system's settings have changed."""
     try:
         resolver = dns.resolver.Resolver(str(RESOLVER_SETTINGS))
     except dns.resolver.NoResolverConfiguration:
@@ -140,12 +144,12 @@ def ask(
     tries: tuple[float, ...] = TRY_SECONDS,
     is_paid: bool = False,
 ) -> Reply:
-    """Ask for all addresses of a canonical name, for at most `seconds`; the reply contains
-    failures, too. `is_paid`: a token of the first server was taken for the first try.
+    """Ask for all addresses of a canonical name, for at most `seconds`; failures are returned as a
+    reply, too. `is_paid`: a token of the first server was taken for the first try.
 
-    IPv4 addresses come first, being reachable from everywhere. A silent server gets its next try
-    after the others; one that fails gets none; `tries` says how long each one waits. A family that
-    does not answer in the first try does not hold up one that has.
+    IPv4 addresses come first, since they can be reached from everywhere. A silent server gets its
+    next try after the others; a server that fails gets none; `tries` says how long each one waits.
+    If one family does not answer in the first try, the other one does not wait for it.
     """
     started = time.monotonic()
     waiting = list(configured_servers() if servers is None else servers)
@@ -184,7 +188,7 @@ def _worth_asking(questions: list[DnsQuery], unsettled: list[DnsQuery]) -> bool:
 
 
 def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None:
-    """Send the questions to one server at once and let each take its answer."""
+    """Send the questions to one server at once and pass each question its answer."""
     until = time.monotonic() + seconds
     sockets: list[socket] = []
     sent: list[tuple[DnsQuery, bytes, socket]] = []
@@ -195,15 +199,16 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
             try:
                 family, address = _reach(server)
                 sockets.append(sock := socket(family, SOCK_DGRAM))
-                # Connected: the kernel drops packets of others, and reports when no server listens
-                # there.
+                # The socket is connected: the kernel drops packets of others, and reports when no
+                # server listens there.
                 sock.connect(address)
                 sock.send(query)
             except OSError as error:
                 question.fail(f"{type(error).__name__}: {error}", server_text(server))
             else:
                 sent.append((question, query, sock))
-        # addresses of IPv4 first: a silent other family must leave them time for TCP
+        # addresses of IPv4 come first: if the other family is silent, they must have time left for
+        # TCP
         for question, query, sock in sent:
             _receive(question, query, sock, server, until)
     finally:
@@ -213,8 +218,8 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
 
 @lru_cache
 def _reach(server: Server) -> tuple[int, Any]:
-    """The family and the address that a socket takes; spelling them out again cost a tenth of a
-    look-up.
+    """The family and the address of a server, for a socket; they are cached, since formatting them
+    again cost a tenth of a look-up.
     """
     return dns.inet.af_for_address(server[0]), dns.inet.low_level_address_tuple(server)
 
@@ -234,7 +239,7 @@ def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedRes
     """Wait for the answer and drop other packets. Raises TimeoutError when there is none in time.
 
     An answer with changed letters may be forged. It counts if TCP, which others cannot forge, is
-    not available, or shows that the server always answers so.
+    not available, or shows that the server always changes letters.
     """
     strays = 0
     while (left := until - time.monotonic()) > 0:
@@ -255,7 +260,9 @@ def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedRes
 
 
 def _read(packet: bytes, query: bytes, server: Server, until: float) -> ParsedResponse | None:
-    """Return the packet's answer, or that of TCP if it is truncated; None if it is garbage."""
+    """Return the packet's answer, or that of TCP if the packet is truncated; None if the packet
+    cannot be read.
+    """
     if plain := wire.read(packet, query):
         return plain
     try:
@@ -279,7 +286,8 @@ def _tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessa
     exchanges.note_tcp(server)
     asked = dns.message.from_wire(query)
     told = dns.query.tcp(asked, address, timeout=seconds, port=port)
-    return cast(dns.message.QueryMessage, told)  # what has the query's opcode is one
+    # a message with the query's opcode is a QueryMessage
+    return cast(dns.message.QueryMessage, told)
 
 
 def _repeats(told: dns.message.QueryMessage, query: bytes) -> bool:
@@ -289,6 +297,6 @@ def _repeats(told: dns.message.QueryMessage, query: bytes) -> bool:
 
 
 def server_text(server: Server) -> str:
-    """The server as settings have it."""
+    """The server in the spelling of the settings."""
     address, port = server
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

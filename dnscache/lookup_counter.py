@@ -32,7 +32,7 @@ MINUTES_KEPT = timedelta(days=7)
 
 
 class LookupCounter:
-    """Any thread may count; one writes."""
+    """Counts of resolved names. Any thread may count; one thread writes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class LookupCounter:
     def note(self, resolution: Resolution, waited: float) -> None:
         """Count an answer that was used, and how long its host waited.
 
-        A literal address is no answer.
+        A literal address is not counted.
         """
         if resolution.source is AnswerSource.LITERAL:
             return
@@ -65,7 +65,7 @@ class LookupCounter:
                 self._counts["failed" if status.is_failure else "answered"] += gained[status]
 
     def tell(self) -> None:
-        """Add the noted counts to this minute's row."""
+        """Add these counts to the current minute's row."""
         with self._lock:
             counts, waits, waited = self._counts, self._waits, self._waited
             self._counts, self._waits, self._waited = Counter(), [0] * (len(WAITS) + 1), 0.0

@@ -27,8 +27,8 @@ __all__ = [
 
 
 class DnsEntry(models.Model):
-    """The last answer for a name, raw: whether an address may be fetched from is for the fetcher to
-    say, at each connect.
+    """The last answer for a name, unchecked: whether an address may be fetched from is decided by
+    the fetcher, at each connection.
     """
 
     class Status(models.TextChoices):
@@ -93,7 +93,7 @@ class DnsEntry(models.Model):
         verbose_name = "DNS entry"
         verbose_name_plural = "DNS entries"
         ordering = ["name"]
-        # None on `last_access` or `hits`: an update that touches no index is the cheap kind.
+        # No index has `last_access` or `hits`: an update that touches no index is the cheap kind.
         indexes = [
             models.Index(F("weight").desc(), name="dns_heaviest_first"),
             models.Index("registrable", name="dns_by_registrable"),
@@ -133,15 +133,15 @@ class DnsEntry(models.Model):
 
 
 class FlushQuerySet(models.QuerySet["DnsFlush"]):
-    """Flushes by age, by PostgreSQL's clock."""
+    """Queries of flushes by age, by PostgreSQL's clock."""
 
     def since(self, *, seconds: float) -> list[DnsFlush]:
-        """Return those of the last `seconds`, the oldest first."""
+        """Return the flushes of the last `seconds`, the oldest first."""
         return list(self.filter(at__gt=Now() - timedelta(seconds=seconds)).order_by("pk"))
 
 
 class DnsFlush(models.Model):
-    """An order to forget, kept until every process has seen it."""
+    """An order to forget names, kept until every process has seen it."""
 
     class Scope(models.TextChoices):
         """The names to forget; `value` says which name or domain."""
@@ -166,9 +166,9 @@ class DnsFlush(models.Model):
 
 
 class DnsPreResolver(models.Model):
-    """A process that resolves ahead, one a machine, as of its last beat.
+    """A process that resolves names ahead, one a machine, as of its last heartbeat.
 
-    Written by `dnscache.preresolver.preresolver` only.
+    Only `dnscache.preresolver.preresolver` writes here.
     """
 
     machine = models.CharField(primary_key=True, max_length=253)

@@ -1,8 +1,9 @@
-"""The limit of each name server for all processes together, and the questions that it was asked.
+"""The limit of each name server for all processes together, and the number of questions that it was
+asked.
 
-The row of a server is its token bucket. The pre-resolver takes tokens before asking, by the batch,
-in the thread that keeps the database. A lookup with a waiting caller, or a further try, is not held
-back; it is taken off the bucket when it is reported.
+The row of a server is its token bucket. The pre-resolver takes tokens in batches before it asks, in
+the thread that uses the database. A look-up with a waiting caller, or a further try, does not wait
+for a token; its token is taken off the bucket afterwards.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from dnscache.records import DEFAULT_PER_SECOND
 
 #: the share of each limit that a process may take at first, if it starts slowly
 FIRST_SHARE = 0.1
-#: rows are asked for more tokens this often at most
+#: the least time between two requests for more tokens
 REFILL_SECONDS = 0.05
 
 _BEGIN = "INSERT INTO dnscache_dnsserver (server) VALUES (%(server)s) ON CONFLICT DO NOTHING"
-#: a burst of one second's worth, a share of which is what this process may have
+#: a bucket holds the tokens of one second; this process may have a share of them
 _TAKE = """
 UPDATE dnscache_dnsserver s SET tokens = have - got, taken_at = clock_timestamp()
 FROM (
@@ -52,7 +53,7 @@ ON CONFLICT (minute, server) DO UPDATE SET
 
 
 def tell() -> None:
-    """Add what this process has asked to the minute's rows, and take it off the buckets."""
+    """Add this process's questions to the minute's rows, and take them off the buckets."""
     for server, counts in exchanges.take().items():
         values = {"server": server_text(server), **asdict(counts)}
         with connection.cursor() as cursor:
@@ -60,7 +61,7 @@ def tell() -> None:
 
 
 def take_tokens(server: str, wanted: int, *, share: float = 1.0) -> int:
-    """Take up to `wanted` tokens of a server, and return how many there were."""
+    """Take up to `wanted` tokens of a server, and return how many were taken."""
     values: dict[str, str | float] = {"server": server, "wanted": wanted, "share": share}
     with connection.cursor() as cursor:
         cursor.execute(_TAKE, values)
@@ -73,9 +74,9 @@ def take_tokens(server: str, wanted: int, *, share: float = 1.0) -> int:
 
 
 class LookupBudget:
-    """Tokens of this process: one thread refills, look-up threads take.
+    """Tokens of this process: one thread refills them, look-up threads take them.
 
-    The first server is asked for as long as it has tokens, then the next.
+    The first server is asked as long as it has tokens, then the next.
     """
 
     def __init__(self, servers: Callable[[], tuple[Server, ...]], *, ramp_seconds: float) -> None:
@@ -87,7 +88,7 @@ class LookupBudget:
         self._change = threading.Condition()
 
     def refill(self, names: int) -> None:
-        """Take the tokens that `names` names, waiting or under way, still lack."""
+        """Refill the tokens that `names` names, which wait or are under way, still lack."""
         now, missing = time.monotonic(), names - self._taken - len(self._ready)
         if missing <= 0 or now < self._refill_at:
             return
@@ -118,7 +119,7 @@ class LookupBudget:
         return (first, *(server for server in servers if server != first))
 
     def give_back(self, server: Server) -> None:
-        """Leave a token that is not needed to the next look-up."""
+        """Return a token that is not needed, for the next look-up."""
         with self._change:
             self._ready.append(server)
             self._change.notify()

@@ -1,6 +1,6 @@
 """The cache's history for pages, and names that operators pinned.
 
-Written by `dnscache.lookup_counter` and `services`.
+`dnscache.lookup_counter` and `services` write these rows.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-#: upper ends, in seconds, of the classes that waits are counted in; the last class has none
+#: the upper bounds, in seconds, of the classes in which waits are counted; the last class has none
 WAITS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-#: look-ups a second: the usual limit of a name server, and the highest
+#: look-ups a second: the usual limit of a name server, and the highest allowed limit
 DEFAULT_PER_SECOND, MOST_PER_SECOND = 200, 100_000
 
 
@@ -30,7 +30,7 @@ SUMS = (
 
 
 class DnsMinute(models.Model):
-    """How names were come by in one minute, by all processes.
+    """How names were resolved in one minute, by all processes.
 
     Only `dnscache.lookup_counter` writes here.
     """
@@ -118,7 +118,7 @@ class DnsServerMinute(models.Model):
 
 
 class DnsDropped(models.Model):
-    """An answer that left a pre-resolver's memory before its time.
+    """An answer that was removed from a pre-resolver's memory before it expired.
 
     Only `dnscache.lookup_counter` writes here.
     """

@@ -1,6 +1,6 @@
 """`/api/v1/dns/…`: figures, failing names, trees, evictions and flushes."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# Annotations are not postponed here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
 from dataclasses import dataclass

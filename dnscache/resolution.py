@@ -1,4 +1,4 @@
-"""The resolution that callers get for a host."""
+"""The resolution of a host that callers get."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dnscache.regions.entry import CachedAnswer
 
 
 class AnswerSource(StrEnum):
-    """Where an answer came from; LITERAL means the text itself, an address or a refused name."""
+    """The source of an answer; LITERAL means the text itself, an address or a refused name."""
 
     LITERAL = "literal"
     MEMORY = "memory"
@@ -25,19 +25,19 @@ class Resolution:
     name: str
     status: DnsStatus
     addresses: tuple[str, ...]
-    #: the rest of the answer's life, or of the back-off after a failure
+    #: the rest of the answer's TTL, or of the back-off after a failure
     ttl: float
-    #: since it was resolved
+    #: the time since the name was resolved
     age: float
     source: AnswerSource
-    #: by the caller
+    #: the time that the caller waited
     waited: float
     error: str = ""
-    #: look-ups in a row that failed; 0 with `DnsStatus.TIMEOUT`: the deadline passed before a
-    #: server was asked
+    #: the number of look-ups in a row that failed; 0 with `DnsStatus.TIMEOUT`: the deadline passed
+    #: before a server was asked
     tries: int = 0
-    #: the addresses are past their life and no server answers (RFC 8767); otherwise nothing expired
-    #: is returned
+    #: the addresses are past their TTL and no server answers (RFC 8767); otherwise no expired
+    #: address is returned
     stale: bool = False
 
     @property
@@ -47,7 +47,7 @@ class Resolution:
 
 
 def literal(address: str) -> Resolution:
-    """An address is its own answer."""
+    """The resolution of an address, which is its own answer."""
     return Resolution(
         address, DnsStatus.OK, (address,), LONGEST_TTL_SECONDS, 0, AnswerSource.LITERAL, 0
     )
@@ -59,7 +59,7 @@ def refused(host: str, reason: str) -> Resolution:
 
 
 def unanswered(name: str, waited: float) -> Resolution:
-    """Nothing was learnt in the time that the caller had."""
+    """The resolution of a name without an answer in the time that the caller had."""
     error = "the deadline passed before a name server had the time to answer"
     return Resolution(name, DnsStatus.TIMEOUT, (), 0, 0, AnswerSource.LOOKUP, waited, error)
 
@@ -73,9 +73,10 @@ def resolution(
     turn: int = 0,
     just_asked: bool = False,
 ) -> Resolution:
-    """Return the entry as it stands; `turn` rotates its addresses, IPv4 staying before IPv6.
+    """Return the entry's present resolution; `turn` rotates its addresses, IPv4 staying before
+    IPv6.
 
-    An answer `just_asked` for is good for this use even if it does not live (TTL 0).
+    An answer that was `just_asked` for is good for this use even if it must not be kept (TTL 0).
     """
     left, age = max(0.0, entry.fresh_until - now), max(0.0, now - entry.resolved_at)
     stale = bool(entry.addresses) and left == 0 and not (just_asked and not entry.fails)

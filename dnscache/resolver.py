@@ -1,9 +1,10 @@
-"""Names to addresses: this process's memory, then PostgreSQL, then a name server.
+"""Finds the addresses of names: in this process's memory, then in PostgreSQL, then from a name
+server.
 
-Nothing expired is served, except addresses whose renewal failed, and those are flagged `stale`. All
+No expired address is served, except when its renewal failed, and then it is marked as `stale`. All
 database work happens in the calling thread and outside any look-up, so that no transaction waits
-for the network (call it outside any of your own); the threads of a pool only talk to name servers.
-A thread of the caller's that resolves has used Django's connection and closes it when it ends, as
+for the network (call it outside any of your own); the threads of a pool only communicate with name
+servers. A thread that calls this has used Django's connection and must close it when it ends, as
 after any query.
 """
 
@@ -42,14 +43,14 @@ __all__ = [
 ]
 
 MOST_ANSWERS_IN_MEMORY = 100_000
-#: RFC 8767: a caller with stale addresses waits no longer for fresh ones
+#: RFC 8767: a caller with stale addresses does not wait longer than this for fresh ones
 STALE_AFTER_SECONDS = 1.8
 
 Found = dict[str, tuple[CachedAnswer, AnswerSource]]
 
 
 class AnswerWriter(Protocol):
-    """Stores answers: at once (`store`), or behind (`WriteBehind`)."""
+    """Stores answers: at once (`store`), or later (`WriteBehind`)."""
 
     def write_entries(self, entries: Collection[CachedAnswer]) -> None: ...
 
@@ -74,10 +75,10 @@ class Resolver:
         self._turns = count()
 
     def resolve(self, host: str, *, deadline: float = 5.0) -> Resolution:
-        """Return the addresses of a host, or the reason why there are none; never raises for a
-        host's fault.
+        """Return the addresses of a host, or the reason why there are none; a fault of the host
+        raises no exception.
         """
-        # known in this very spelling: nothing to read, nothing to wait for
+        # the name is known in this very spelling, so there is no need to read or wait
         if self.memory.knows(host):
             now = self.clock()
             self._flushes.heed(now)
@@ -90,10 +91,10 @@ class Resolver:
     def resolve_many(
         self, hosts: Iterable[str], *, parallel: int, deadline: float
     ) -> dict[str, Resolution]:
-        """Return a resolution for each host, as spelt, within about `deadline` seconds.
+        """Return a resolution for each host, by its spelling, within about `deadline` seconds.
 
-        At most `parallel` names are looked up at a time; a look-up that another thread has under
-        way is joined instead.
+        At most `parallel` names are looked up at a time; a look-up that another thread already does
+        is joined instead.
         """
         begun = time.monotonic()
         resolutions: dict[str, Resolution] = {}
@@ -122,14 +123,16 @@ class Resolver:
         return resolutions
 
     def warm_start(self) -> int:
-        """Take over what earlier processes learnt, the most useful first; return how many answers
-        that were.
+        """Take over the answers that earlier processes stored, the most useful first; return their
+        number.
         """
         now = self.clock()
         return self.memory.stock(store.load(most=self.memory.space.capacity, now=now))
 
     def recall(self, names: Iterable[str], now: float) -> None:
-        """Read names from PostgreSQL that this process lacks, and apply flushes."""
+        """Read the names from PostgreSQL that this process does not have in memory, and apply
+        flushes.
+        """
         self._flushes.heed(now)
         known = store.read([name for name in names if self.memory.find(name, now) is None])
         self.memory.adopt(
@@ -141,11 +144,11 @@ class Resolver:
         )
 
     def forget(self, names: Iterable[str] | None = None) -> None:
-        """Drop what this process remembers of these names, or everything."""
+        """Drop these names from this process's memory, or all names."""
         self.memory.forget(None if names is None else list(names))
 
     def apply_flush(self, flush: DnsFlush) -> None:
-        """Drop the flushed names at once; other processes notice by themselves."""
+        """Drop the flushed names at once; other processes notice the flush by themselves."""
         forget_flushed(flush, self.memory)
 
     def _found(self, names: set[str], parallel: int, until: float) -> Found:
@@ -165,8 +168,8 @@ class Resolver:
         )
         if boarding.led:
             found.update(self._lead(boarding.led, parallel, until))
-        # Only now: threads that wait for others before they finish their own lookups could wait in
-        # a circle.
+        # Other threads' flights are awaited last: threads that wait for others before they finish
+        # their own look-ups could wait for each other for ever.
         for name, flight in boarding.joined.items():
             flight.landed.wait(max(0.0, until - time.monotonic()))
             if flight.entry:
@@ -196,8 +199,8 @@ class Resolver:
         return found
 
     def _known(self, names: Collection[str]) -> dict[str, DnsAnswer]:
-        """The last answers: usually the stored ones, but a writer that writes behind may not have
-        stored one yet.
+        """The last answers: usually the stored ones, but a `WriteBehind` may not have stored one
+        yet.
         """
         known = {name: entry.answer for name in names if (entry := self.memory.space.find(name))}
         for name, answer in store.read(names).items():
@@ -216,9 +219,9 @@ class Resolver:
         parallel: int,
         until: float,
     ) -> None:
-        """Add answers to `found`.
+        """Look names up and add their answers to `found`.
 
-        Each flight lands in the thread that asked: no other has to be woken for it.
+        Each flight lands in the thread that did the look-up: no other has to be woken for it.
         """
         now = self.clock()
         patience = {
@@ -242,12 +245,12 @@ class Resolver:
 def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) -> None:
     """Do the work for every name.
 
-    A future for each would cost a fifth of a look-up, so each thread is one.
+    A future for each name would cost a fifth of a look-up, so there is one for each thread.
     """
     waiting = iter(names)
 
     def serve() -> None:
-        # the next of a list is taken in one step, so that no two threads get the same
+        # the next item of a list is taken in one step, so that no two threads get the same
         for name in waiting:
             work(name)
 
@@ -255,11 +258,13 @@ def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) ->
         return serve()
     with ThreadPoolExecutor(threads, thread_name_prefix="dns") as pool:
         for worker in [pool.submit(serve) for _ in range(threads)]:
-            worker.result()  # raises what only a fault of ours can have raised
+            worker.result()  # result() raises only what a fault of ours can have raised
 
 
 def _is_evidence(reply: Reply) -> bool:
-    """Silence counts as a failure only if the server had the whole of a first try to answer."""
+    """Whether the reply shows anything: silence counts as a failure only if the server had the
+    whole of a first try to answer.
+    """
     return reply.status is not DnsStatus.TIMEOUT or reply.resolve_ms >= 1000 * TRY_SECONDS[0]
 
 

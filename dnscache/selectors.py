@@ -1,4 +1,4 @@
-"""The cache as pages and programs read it."""
+"""Reads of the cache for pages and programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from serving.listing.columns import Column
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
 SERVER_SUMS = ("asked", "answered", "failed", "silent", "over_tcp")
-#: fewer look-ups without an answer say nothing about name servers
+#: look-ups without an answer; fewer say nothing about name servers
 DEAD_BY_THEMSELVES = 3
 
 
@@ -40,16 +40,16 @@ class ServerFigures:
     server: str
     #: its limit
     per_second: int
-    #: look-ups and further tries
+    #: the number of look-ups and further tries
     asked: int
     answered: int
     failed: int
     silent: int
     over_tcp: int
-    #: the mean of the answers; None if there was none
+    #: the mean time of the answers; None if there was no answer
     mean_ms: float | None
     longest_ms: int | None
-    #: in its busiest minute
+    #: the rate in the server's busiest minute
     most_per_second: float
 
 
@@ -59,10 +59,10 @@ class CacheOverview:
     used: int
     shares: dict[str, float]
     wait_ms: dict[str, float | None]
-    #: how many hosts waited for their names at a time, on average. Waits are upper ends of their
-    #: classes; None if longer than all
+    #: the number of hosts that waited for their names at a time, on average. Waits are counted as
+    #: the upper bounds of their classes; None if a wait is longer than all
     hosts_waiting: float
-    #: the sum of the weights of fresh answers: the present worth of the cache
+    #: the sum of the weights of fresh answers: the fetch threads that the cache saves now
     threads_saved: float
     asked: int
     answered: int
@@ -125,7 +125,9 @@ def _are_silent(minutes: Sequence[DnsMinute]) -> bool:
 
 
 def _seconds_counted() -> float:
-    """The hour, idle minutes included; less in an installation that is younger."""
+    """The seconds of the last hour, idle minutes included; less in an installation that is
+    younger.
+    """
     first = DnsMinute.objects.aggregate(first=Min("minute"))["first"]
     return (
         min(HOUR, max(timezone.now() - first, MINUTE)).total_seconds()
@@ -135,8 +137,8 @@ def _seconds_counted() -> float:
 
 
 def name_servers() -> list[ServerFigures]:
-    """Return the name servers that are set, or were asked in the last hour: with their limits, and
-    their questions in the hour.
+    """Return the name servers that are configured, or were asked in the last hour: with their
+    limits, and their questions in the hour.
     """
     figures = {
         row["server"]: row
@@ -176,7 +178,7 @@ def _rows(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _percentile(waits: Sequence[int], share: float) -> float | None:
-    """Return the upper end, in ms, of the class of a wait; None for the last class."""
+    """Return the upper bound, in ms, of the class of a wait; None for the last class."""
     left = share * sum(waits)
     for count, end in zip(waits, WAITS, strict=False):
         left -= count
@@ -187,7 +189,9 @@ def _percentile(waits: Sequence[int], share: float) -> float | None:
 
 @dataclass(frozen=True)
 class ConflictName:
-    """A row of the conflict area: a name that failed or is slow, why, and what comes next."""
+    """A row of the conflict area: a name that failed or is slow, with the reason and the next
+    step.
+    """
 
     entry: DnsEntry
     reason: str
@@ -201,11 +205,12 @@ class ConflictName:
 
     @property
     def tries_left(self) -> int:
-        """How many look-ups may fail before the name is given up."""
+        """The number of look-ups that may still fail before the name is given up."""
         return max(0, MOST_TRIES - self.entry.fails)
 
 
-#: the sorts of hard names: most first, but names by the alphabet and those asked again soonest
+#: the sort orders of hard names: largest first, but names in alphabetical order and times of the
+#: next look-up soonest first
 SORTS = {
     "weight": "-weight",
     "name": "name",
@@ -218,11 +223,10 @@ SORTS = {
 def hard_names(
     *, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100
 ) -> list[ConflictName]:
-    """Return the negative region, the conflict area's order being that by weight: what its rows
-    cost or save.
+    """Return the names of the negative region; the conflict area is in the order of weight, which
+    is what its rows cost or save.
 
-    after: the name that the page before ended with; the next begins behind it, wherever it stands
-    by now.
+    after: the last name of the previous page; the next page begins after this name's present place.
     """
     found = DnsEntry.objects.filter(region=Region.REVERSE, name__contains=text).order_by(
         SORTS[sort], "name"
@@ -240,11 +244,11 @@ def hard_names(
 
 
 def _behind(last: DnsEntry, sort: str) -> Q:
-    """The names behind the given one by one of SORTS, names that are as high by the alphabet."""
+    """The names after the given one in an order of SORTS; equal ones are in alphabetical order."""
     column, is_falling = SORTS[sort].removeprefix("-"), SORTS[sort].startswith("-")
     value = getattr(last, column)
     is_level = Q(**{column: value}) & Q(name__gt=last.name)
-    # those that are never asked again by themselves come last, as PostgreSQL has it
+    # names that are never looked up again by themselves come last, as in PostgreSQL
     if value is None:
         return is_level
     return (
@@ -253,7 +257,7 @@ def _behind(last: DnsEntry, sort: str) -> Q:
 
 
 def failing_counts() -> dict[str, int]:
-    """Return how many names are in the negative region, by status."""
+    """Return the number of names in the negative region, by status."""
     return dict(
         DnsEntry.objects.filter(region=Region.REVERSE)
         .order_by("status")
@@ -277,7 +281,7 @@ class CacheView:
 
 @dataclass(frozen=True)
 class DomainCount:
-    """A registered name, with how many names its tree has."""
+    """A registered name, with the number of names in its tree."""
 
     registrable: str
     names: Annotated[int, Column("with an answer in the positive region")]
@@ -287,7 +291,7 @@ class DomainCount:
 class DomainList(CacheView):
     """Registered names of table 1."""
 
-    #: answers of earlier processes that are not in the tables yet
+    #: the number of answers of earlier processes that are not in the tables yet
     packed: int
     domains: list[DomainCount]
 
@@ -303,7 +307,7 @@ class NameLeaf:
 
     @property
     def life_left(self) -> int:
-        """How much of its TTL the answer has left, of a hundred."""
+        """The rest of the answer's TTL, as a percentage."""
         left = (self.expires_at - timezone.now()).total_seconds()
         return max(0, min(100, round(100 * left / self.ttl))) if self.ttl else 0
 
@@ -314,10 +318,10 @@ class NameLeaf:
 
 @dataclass(frozen=True)
 class NameBranch:
-    """A name of the second level, or the registered one itself, with those below it."""
+    """A name of the second level, or the registered one itself, with the names below it."""
 
     name: str
-    #: None if only those below are known
+    #: None if only the names below are known
     entry: NameLeaf | None
     below: list[NameLeaf]
 
@@ -332,7 +336,9 @@ class DomainTree(CacheView):
 
 
 def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = "") -> DomainList:
-    """Return registered names from table 1 of a live cache, with how many names each tree has."""
+    """Return registered names from table 1 of a live cache, with the number of names in each
+    tree.
+    """
     told, machines = _one_of(query_caches(text=text, after=after, most=most), machine)
     if told is None:
         return DomainList(None, machines, 0, [])
@@ -341,8 +347,8 @@ def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = 
 
 
 def tree_of(registrable: str, *, machine: str = "") -> DomainTree:
-    """Return the tree of a registered name as a live cache has it: second level, and the third
-    below it.
+    """Return the tree of a registered name from a live cache: the second level, and the third below
+    it.
     """
     told, machines = _one_of(query_caches(domain=registrable), machine)
     if told is None:
@@ -356,7 +362,7 @@ def tree_of(registrable: str, *, machine: str = "") -> DomainTree:
 
 
 def _one_of(told: list[dict[str, Any]], machine: str) -> tuple[dict[str, Any] | None, list[str]]:
-    """The machine that was asked for, or else the first."""
+    """The answer of the requested machine, or else of the first, and all machines."""
     machines = [one["machine"] for one in told]
     chosen = [one for one in told if one["machine"] == machine] or told
     return (chosen[0] if chosen else None), machines

@@ -1,4 +1,4 @@
-"""The acts of operators on the cache, and the log in which administrators read who did them."""
+"""What operators can do to the cache, and the log that tells administrators who did it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dnscache.protocol.names import BadName, DnsCacheError, levels_of, read_host
 from dnscache.records import MOST_PER_SECOND
 from dnscache.regions.entry import Region
 
-#: a flush is kept longer than any process goes without looking for one
+#: how long a flush is kept: longer than any process goes without looking for one
 FLUSHES_KEPT = timedelta(days=2)
 FORGETS = {"retry", "flush"}
 
@@ -33,10 +33,10 @@ class UnknownServer(DnsCacheError):
 
 
 def flush(names: Collection[str]) -> int:
-    """Forget the names, in PostgreSQL and in this process at once, in others within a second of
-    their next use of the cache.
+    """Forget the names: in PostgreSQL and in this process at once, in other processes within a
+    second of their next use of the cache.
 
-    Returns how many were known.
+    Returns the number of names that were known.
     """
     deleted = _flush(
         [DnsFlush(scope=DnsFlush.Scope.NAME, value=name) for name in names],
@@ -64,7 +64,7 @@ def act_on(text: str, verb: str) -> str:
 
 
 def set_limit(server: str, per_second: int) -> None:
-    """Limit the look-ups a second at a name server, by all processes together.
+    """Limit the look-ups a second that all processes together make at a name server.
 
     Raises UnknownServer for a server that is not used here, BadLimit for an invalid limit.
     """
@@ -77,13 +77,13 @@ def set_limit(server: str, per_second: int) -> None:
 
 
 def flush_domain(registrable: str) -> int:
-    """Forget a registered name with everything below it."""
+    """Forget a registered name with all names below it."""
     order = DnsFlush(scope=DnsFlush.Scope.DOMAIN, value=registrable)
     return _flush_here_too(order, DnsEntry.objects.filter(registrable=registrable))
 
 
 def flush_reverse_region() -> int:
-    """Forget every name that failed or was slow, so that all of them have a new chance."""
+    """Forget every name that failed or was slow, so that all of them are looked up again."""
     return _flush_here_too(
         DnsFlush(scope=DnsFlush.Scope.REVERSE), DnsEntry.objects.filter(region=Region.REVERSE)
     )
@@ -94,9 +94,9 @@ def flush_all() -> int:
 
 
 def flush_scope(scope: str, value: str = "") -> int:
-    """Forget a `domain` with all below it, the whole `reverse` region, or `all`.
+    """Forget a `domain` with all names below it, the whole `reverse` region, or `all`.
 
-    Raises BadName for anything else.
+    Raises BadName for any other scope.
     """
     if scope == DnsFlush.Scope.ALL:
         return flush_all()
@@ -122,7 +122,7 @@ def _flush(orders: list[DnsFlush], entries: QuerySet[DnsEntry]) -> int:
 
 
 def log(user: User, names: Collection[str], verb: str) -> None:
-    """Write down that the user did this to the names."""
+    """Log that the user did this to the names."""
     kind = ContentType.objects.get_for_model(DnsEntry)
     flag = DELETION if verb in FORGETS else CHANGE
     told = {"user": user, "content_type": kind, "action_flag": flag, "change_message": verb}

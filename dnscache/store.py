@@ -1,7 +1,7 @@
 """Keeps the answers in PostgreSQL, where they outlive workers and serve all of them. Processes that
-live long write by the batch, behind the look-ups.
+live long write in batches, after the look-ups.
 
-No network here, no clock.
+The module uses neither the network nor a clock.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from dnscache.protocol.names import levels_of
 from dnscache.regions.entry import CachedAnswer
 
 _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
-#: by hand: for one name, Django takes longer to put the query together than PostgreSQL to answer it
+#: the query is written by hand: for one name, Django takes longer to build the query than
+#: PostgreSQL to answer it
 # the columns are the model's own
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM dnscache_dnsentry WHERE name = ANY(%s)"  # noqa: S608
-#: Answers may arrive late, from a slow worker: the older one never replaces the newer. Equal times:
-#: the last writer. Nor does an answer come back that was flushed between its look-up and its
-#: writing. `answer_cache.forget_flushed` says the same.
+#: Answers may arrive late, from a slow worker: an older answer never replaces a newer one. With
+#: equal times the last writer counts. An answer that was flushed between its look-up and its
+#: writing is not stored either. `answer_cache.forget_flushed` does the same.
 _UPSERT = f"""
     INSERT INTO dnscache_dnsentry ({", ".join(_COLUMNS)})
     SELECT {", ".join(_COLUMNS)} FROM jsonb_populate_recordset(NULL::dnscache_dnsentry, %s::jsonb) e
@@ -40,8 +41,9 @@ _UPSERT = f"""
         {", ".join(f"{column} = excluded.{column}" for column in _COLUMNS if column != "name")}
     WHERE dnscache_dnsentry.resolved_at <= excluded.resolved_at
 """  # noqa: S608 - the columns are the model's own
-#: COPY, because a million rows go through here while all wait. `+ 0` keeps PostgreSQL from walking
-#: the index on weight, which visits the rows at random: 3.6 s instead of 10.5 for a million
+#: COPY is used, because a million rows go through here while all processes wait. `+ 0` keeps
+#: PostgreSQL from walking the index on weight, which visits the rows at random: 3.6 s instead of
+#: 10.5 for a million
 _LOAD = """
     COPY (
         SELECT name, concat_ws(E'\\x1f', registrable, status, addresses, canonical,
@@ -57,9 +59,9 @@ _LOAD = """
 """
 logger = logging.getLogger(__name__)
 
-#: the most that a crash can lose, unless the caller is in more of a hurry
+#: the longest time whose answers a crash can lose, unless the caller writes sooner
 WRITE_EVERY_SECONDS = 1.0
-#: rows a statement; more at a time are no faster
+#: rows a statement; larger batches are no faster
 WRITE_BATCH = 500
 
 
@@ -94,7 +96,7 @@ def write_entries(entries: Collection[CachedAnswer]) -> None:
     """
     if not entries:
         return
-    # Sorted: two workers that write the same names must lock them in the same order.
+    # The rows are sorted: two workers that write the same names must lock them in the same order.
     rows = [_row(entry) for entry in sorted(entries, key=lambda entry: entry.name)]
     with connection.cursor() as cursor:
         cursor.execute(_UPSERT, [json.dumps(rows)])
@@ -108,7 +110,8 @@ def _row(entry: CachedAnswer) -> dict[str, object]:
         "status": entry.status,
         "addresses": entry.addresses,
         "address_classes": [classify(address) for address in entry.addresses],
-        "canonical": entry.canonical[:253],  # escapes of odd bytes can make it longer than any name
+        # escapes of unusual bytes can make it longer than any name
+        "canonical": entry.canonical[:253],
         "rcode": entry.rcode,
         "ttl": entry.ttl,
         "resolve_ms": entry.resolve_ms,
@@ -131,7 +134,7 @@ def _moment(seconds: float) -> str:
 
 
 def answer_of(entry: DnsEntry) -> DnsAnswer:
-    """Return the row as the answer that was written."""
+    """Return the row as the answer that was stored."""
     reply = Reply(
         DnsStatus(entry.status),
         tuple(entry.addresses),
@@ -154,11 +157,11 @@ def answer_of(entry: DnsEntry) -> DnsAnswer:
 
 
 class WriteBehind:
-    """Takes entries from any thread, and writes them from one of its own after a bounded delay, or
-    as soon as a batch is full.
+    """Takes entries from any thread, and writes them from a thread of its own after a limited
+    delay, or as soon as a batch is full.
 
-    While PostgreSQL is away they wait; only the newest entry of a name is kept. Without `start`,
-    `flush` writes.
+    While PostgreSQL is away the entries wait; only the newest entry of a name is kept. Without
+    `start`, `flush` writes.
     """
 
     def __init__(self, *, every_seconds: float = WRITE_EVERY_SECONDS) -> None:
@@ -173,14 +176,14 @@ class WriteBehind:
         self._thread.start()
 
     def close(self) -> None:
-        """Write what is left and end."""
+        """Write the remaining entries and end."""
         self._closing = True
         self._begun.set()
         self._wake.set()
         self._thread.join()
 
     def write_entries(self, entries: Collection[CachedAnswer]) -> None:
-        """Take the entries; nothing waits for PostgreSQL here."""
+        """Take the entries; the caller does not wait for PostgreSQL here."""
         with self._lock:
             self._dirty.update((entry.name, entry) for entry in entries)
             full = len(self._dirty) >= WRITE_BATCH
@@ -189,8 +192,8 @@ class WriteBehind:
             self._wake.set()
 
     def flush(self) -> None:
-        """Write everything taken so far, a batch a statement; what can't be written now is kept for
-        the next time.
+        """Write all entries taken so far, a batch a statement; entries that can't be written now
+        are kept for the next time.
         """
         with self._lock:
             dirty, self._dirty = self._dirty, {}

@@ -1,4 +1,4 @@
-"""The cache's page and files."""
+"""The addresses of the cache's pages and files."""
 
 from django.urls import path, re_path
 

@@ -28,9 +28,10 @@ from serving.requests import asked_text, render_live, wants_fragment
 WIDTH, HEIGHT = 600, 60
 KINDS = ("memory", "database", "lookup")
 ROWS = 100
-#: in place of a status: names that left the cache before their time
+#: used in place of a status for names that were evicted before they expired
 EVICTED = "evicted"
-#: columns of hard names: what they sort by (nothing: they don't), heading, whether they are numbers
+#: the columns of hard names: the sort (empty if there is none), the heading, whether the column has
+#: numbers
 HARD_COLUMNS = (
     ("name", "Name", False),
     ("", "Why", False),
@@ -87,7 +88,7 @@ def bars_of(minutes: Sequence[DnsMinute]) -> Bars:
 
 @dataclass(frozen=True)
 class TableHeading:
-    """A heading of a table; a link where its table can be sorted by it."""
+    """A heading of a table; a link if the table can be sorted by it."""
 
     sort: str
     label: str
@@ -97,8 +98,8 @@ class TableHeading:
 
 @authenticated(needs="dnscache.view_dnsentry")
 def overview(request: AuthenticatedRequest) -> HttpResponse:
-    """Show what the cache is worth, how names were come by in the last hour, the lanes and the name
-    servers; the tree as the cache of `?machine=` has it, and a list of names.
+    """Show the threads that the cache saves, how names were resolved in the last hour, the lanes
+    and the name servers; the tree from the cache of `?machine=`, and a list of names.
     """
     told = selectors.overview()
     context = {
@@ -113,9 +114,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
-    """Registered names behind `?behind=` that have `?registered=` in them, or the tree of
-    `?domain=`.
-    """
+    """Registered names after `?behind=` that contain `?registered=`, or the tree of `?domain=`."""
     text, behind, domain, machine = (
         asked_text(request.GET, name, most=LONGEST_NAME)
         for name in ("registered", "behind", "domain", "machine")
@@ -129,9 +128,9 @@ def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
 
 
 def _list(request: AuthenticatedRequest) -> dict[str, Any]:
-    """The conflict area by `?sort=`: names of `?status=` that contain `?q=`, after the name
-    `?after=`; for the status EVICTED, answers that left the cache before their time, the latest
-    first.
+    """The conflict area in the order of `?sort=`: names with `?status=` that contain `?q=`, after
+    the name `?after=`; for the status EVICTED, answers that were evicted before they expired, the
+    latest first.
     """
     text, status, sort, after = (
         asked_text(request.GET, name, most=LONGEST_NAME)
@@ -161,7 +160,7 @@ def _list(request: AuthenticatedRequest) -> dict[str, Any]:
 
 @authenticated(needs="dnscache.view_dnsentry")
 def export(request: AuthenticatedRequest, kind: str) -> StreamingHttpResponse:
-    """Download the whole cache: for tables, for programs, or as a zone's text."""
+    """Download the whole cache: for spreadsheets, for programs, or as the text of a zone."""
     return send(cache_file(kind))
 
 
@@ -185,8 +184,9 @@ def act(request: AuthenticatedRequest, deed: str) -> HttpResponse:
 
 @authenticated(needs="dnscache.delete_dnsentry", methods=("POST",))
 def flush(request: AuthenticatedRequest) -> HttpResponse:
-    """Forget what `scope` says: `all`, `reverse`, or `domain` with the registered name in
-    `value`."""
+    """Forget the names that `scope` names: `all`, `reverse`, or `domain` with the registered name
+    in `value`.
+    """
     scope, value = request.POST.get("scope", ""), request.POST.get("value", "").strip()
     try:
         count = services.flush_scope(scope, value)
@@ -221,7 +221,9 @@ def _back(request: HttpRequest) -> HttpResponse:
 
 
 def cache_file(kind: str) -> Download:
-    """The whole cache by name: csv, json, or txt that reads like a zone, failures as comments."""
+    """The whole cache in the order of names: csv, json, or txt that reads like a zone, with
+    failures as comments.
+    """
     rows = DnsEntry.objects.order_by("name").values(*FIELDS).iterator(chunk_size=2000)
     if kind == "txt":
         return text_file("dns-cache", (line for row in rows for line in _zone(row)))
@@ -229,7 +231,7 @@ def cache_file(kind: str) -> Download:
 
 
 def minutes_file(minutes: Iterable[DnsMinute]) -> Download:
-    """The numbers behind the chart of the last hour, a line a minute."""
+    """The numbers of the chart of the last hour, a line a minute."""
     rows = ({name: getattr(minute, name) for name in ("minute", *SUMS)} for minute in minutes)
     return row_file("dns-last-hour", "csv", rows, ("minute", *SUMS))
 
@@ -248,5 +250,5 @@ def _zone(row: dict[str, object]) -> Iterator[str]:
 
 
 def _plain(row: dict[str, object]) -> dict[str, object]:
-    """The row with times as texts, a blank between day and hour."""
+    """The row with times as texts that have a space between date and time."""
     return {name: str(cell) if isinstance(cell, datetime) else cell for name, cell in row.items()}

@@ -1,13 +1,13 @@
-"""The gate: a host is worth a fetcher's time once its name is settled (the reading of SEEDS D1 that
-recovers most of the wait).
+"""The gate: URLs of a host are claimed only once its name is settled (the reading of SEEDS D1 that
+saves most of the wait).
 
-Settled is what a shift may use without a lookup: a fresh answer, an alive or a dead one, since a
-dead name fails its URLs without a fetch slot; addresses served stale while no server answers; a
-name given up; and an answer with hardly a life of its own (TTL 0) for the few seconds in which the
-host is claimed.
+A name is settled if a shift can use it without a look-up: a fresh answer, whether or not the name
+exists, since a name that does not exist fails its URLs without a fetch; addresses that are served
+stale while no server answers; a name that was given up; and an answer that must not be kept (TTL 0)
+for the few seconds in which the host is claimed.
 
 The gate holds hosts back only while a pre-resolver runs: it opens by itself when the last
-pre-resolver falls silent.
+pre-resolver stops.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from dnscache.protocol.answers import LONGEST_STALE_SECONDS, MOST_TRIES
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution
 
-#: a pre-resolver beats every second; one that is silent for this long is dead
+#: a pre-resolver sends a heartbeat every second; one without a heartbeat for this long counts as
+#: dead
 ALIVE_SECONDS = 5.0
 
-#: SQL that is true of a settled row `d` of dnscache_dnsentry, for a claim query to join
+#: SQL that is true for a settled row `d` of dnscache_dnsentry, for a claim query to join
 IS_SETTLED = f"""(
     d.expires_at > statement_timestamp()
     OR (d.fails = 0 AND d.resolved_at > statement_timestamp() - interval '{GRACE_SECONDS} s')
@@ -49,8 +50,8 @@ def settled(names: Collection[str]) -> dict[str, Resolution]:
     """Return the answers of the settled ones among the canonical names, by PostgreSQL's clock and
     one query.
 
-    Addresses past their life that were just asked for (TTL 0) are good for this use; others past it
-    say `stale`.
+    Addresses past their TTL that were just looked up (TTL 0) are good for this use; others past it
+    are marked `stale`.
     """
     if not names:
         return {}

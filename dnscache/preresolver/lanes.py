@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 
 @dataclass(order=True, slots=True)
 class LookupJob:
-    #: its place in line: when it will be needed, unless links found last go first
+    #: the place in the queue: the time when the name will be needed, unless links found last go
+    #: first
     rank: float
     name: str = field(compare=False)
-    #: when it will be needed
+    #: the time when the name will be needed
     due: float = field(compare=False)
 
 
 class Lane:
-    """A pool whose size can change: its threads are made when first needed, and wait when they are
-    too many.
+    """A pool of threads whose size can change: threads are made when first needed, and wait when
+    they are too many.
 
     Any idle thread takes the next job: which thread it is does not matter, which name does.
     """
@@ -54,12 +55,12 @@ class Lane:
 
     @property
     def depth(self) -> int:
-        """How many jobs wait or are under way."""
+        """The number of jobs that wait or are under way."""
         return len(self._jobs) + self._busy
 
     def close(self, seconds: float) -> list[LookupJob]:
-        """Start nothing more and return what was left; threads that wait for a name server get
-        `seconds` to end.
+        """Start no more jobs and return those that are left; threads that wait for a name server
+        get `seconds` to end.
         """
         with self._change:
             self._closing = True

@@ -1,8 +1,8 @@
-"""Whom to ask ahead, when, and with how many threads. Pure: the caller passes `now`.
+"""Which names to look up ahead, when, and with how many threads. Pure: the caller passes `now`.
 
-The patent pre-resolves every other URL of the queue with about as many threads. A queue of a
-million URLs is a thousand hosts, and answers fetched too early expire unused, so here N counts
-hosts that come due soon and M follows from Little's law.
+The patent resolves every other URL of the queue ahead with about as many threads. A queue of a
+million URLs has a thousand hosts, and answers that come too early expire unused, so here N counts
+hosts that will soon be due and M follows from Little's law.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from dnscache.resolution import Resolution, literal, refused
 
 #: hosts that come due within this time are resolved now
 LOOK_AHEAD_SECONDS = 10.0
-#: an answer that won't last is renewed this long before it is needed, or twice the time that a
-#: look-up takes
+#: an answer that will have expired by then is renewed this long before it is needed, or twice the
+#: time that a look-up takes
 LEAD_SECONDS = 1.0
-#: an answer that never lasts (TTL 0) is good for a host that is claimed within this time, and
+#: an answer that must not be kept (TTL 0) is good for a host that is claimed within this time, and
 #: renewed a second before
 GRACE_SECONDS = 5.0
-#: a popular name is renewed when this share of its life is over
+#: a popular name is renewed when this share of its TTL is over
 POPULAR_SHARE = 0.9
 #: threads beyond Little's law, because look-ups come in bursts
 HEADROOM = 2.5
 FEWEST_THREADS, MOST_THREADS = 4, 64
 MEASURED_SECONDS = 30.0
-#: new names under one registered name, beyond which they queue in the slow lane
+#: the number of new names under one registered name in a minute; further ones queue in the slow
+#: lane
 NEW_NAMES_A_MINUTE = 120
 
 
@@ -50,7 +51,9 @@ def must_ask(entry: CachedAnswer | None, *, due: float, now: float) -> bool:
 
 
 def _is_popular_and_old(entry: CachedAnswer, now: float) -> bool:
-    """Popular: asked for more than once in its life."""
+    """Whether the name is popular, which means used more than once in its TTL, and its answer
+    old.
+    """
     life = entry.life_seconds
     return (
         not entry.fails
@@ -68,7 +71,7 @@ def threads_for(*, names: int, per_second: float, seconds: float, most: int = MO
 
 
 class LookupRate:
-    """How many look-ups begin, and how long they take, over the last half minute."""
+    """The number of look-ups begun in the last half minute, and their durations."""
 
     def __init__(self, now: float) -> None:
         self._since = now
@@ -88,7 +91,9 @@ class LookupRate:
         )
 
     def seconds(self, now: float) -> float:
-        """Return how long one takes on average; a tenth of a second as long as it is unknown."""
+        """Return how long a look-up takes on average; a tenth of a second as long as that is
+        unknown.
+        """
         _forget_before(self._took, now)
         took = list(self._took)
         return sum(seconds for _, seconds in took) / len(took) if took else 0.1
@@ -109,7 +114,7 @@ class MadeUpNameDetector:
         self._since = now
 
     def is_one_too_many(self, name: str, now: float) -> bool:
-        """Count a new name."""
+        """Count a new name; return whether it is one too many."""
         if now - self._since >= 60:
             self._counts.clear()
             self._since = now
@@ -119,7 +124,7 @@ class MadeUpNameDetector:
 
 
 class Agenda:
-    """The names needed now, read again each turn.
+    """The names that are needed now, read again each turn.
 
     `dues` has each name to look up, with its earliest due time.
     """
@@ -131,8 +136,8 @@ class Agenda:
         self._told: dict[str, float] = {}
 
     def read(self, candidates: Iterable[tuple[str, float]]) -> dict[str, Resolution]:
-        """Take the candidates, (host, due), as those needed now; return those that need no
-        lookup.
+        """Take the candidates, (host, due), as the ones needed now; return the resolutions of those
+        that need no look-up.
         """
         self.dues, self._spellings, self._hosts = {}, {}, dict(candidates)
         found: dict[str, Resolution] = {}
@@ -151,7 +156,7 @@ class Agenda:
         return found
 
     def under_all_spellings(self, found: Resolution) -> dict[str, Resolution]:
-        """Return the resolution of a name for each host that is due and spells it."""
+        """Return a name's resolution for each due host, in each of its spellings."""
         return dict.fromkeys(self._spellings.get(found.name, []), found)
 
     def news(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
@@ -159,5 +164,5 @@ class Agenda:
         return {host: one for host, one in found.items() if host not in self._told}
 
     def note(self, found: dict[str, Resolution]) -> None:
-        """Remember that these were reported."""
+        """Remember that these hosts were reported."""
         self._told.update((host, self._hosts[host]) for host in found)

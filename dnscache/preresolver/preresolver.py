@@ -1,10 +1,10 @@
-"""Resolves the hosts that will be needed next, before they are (SEEDS D1-D3).
+"""Resolves the names of hosts before they are needed (SEEDS D1-D3).
 
-It is independent of frontier and pools.
+The module is independent of frontier and pools.
 
-One thread, the caller's, reads who is due, writes the database and delivers answers; the threads of
-two lanes only talk to name servers. A name that is not answered within a second goes on in the slow
-lane, where it blocks no other.
+One thread, the caller's, reads which hosts are due, writes the database and delivers answers; the
+threads of two lanes only communicate with name servers. A name that is not answered within a second
+goes on in the slow lane, where it blocks no other.
 """
 
 from __future__ import annotations
@@ -38,23 +38,24 @@ from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution
 from dnscache.resolver import Resolver
 
-#: how long the tries of each lane wait; a name cut in the main lane goes on in the slow one
+#: the time that the tries of each lane wait; a name without an answer in the main lane goes on in
+#: the slow one
 MAIN_TRIES, SLOW_TRIES = (1.0,), (2.0, 5.0)
-#: how long a pre-resolver that starts keeps below the servers' limits
+#: the time for which a new pre-resolver stays below the servers' limits
 RAMP_SECONDS = 10.0
-#: how long a lane's threads may take to end; one that waits for a silent server is left behind, it
-#: touches nothing but a socket
+#: the time that a lane's threads may take to end; a thread that waits for a silent server is left
+#: behind, since it uses nothing but a socket
 CLOSING_SECONDS = 1.0
 
-#: the hosts that come due before the given moment, with that moment: `candidates(until)`
+#: the hosts that come due before the given moment, with their times: `candidates(until)`
 Candidates = Callable[[float], Iterable[tuple[str, float]]]
-#: which name goes first, the lowest: `rank(name, due)`
+#: the order in which names are looked up, the lowest first: `rank(name, due)`
 Rank = Callable[[str, float], float]
-#: takes the answers of hosts, in batches, under the spellings that `candidates` gave; in the thread
-#: that runs the turns
+#: takes the answers of hosts, in batches, under the spellings that `candidates` gave; it is called
+#: in the thread that runs the turns
 Deliver = Callable[[dict[str, Resolution]], None]
 HEARTBEAT_SECONDS = 1.0
-#: a machine without heartbeat for this long is deleted
+#: a machine without a heartbeat for this long is deleted
 HEARTBEAT_KEPT = timedelta(days=1)
 
 
@@ -70,7 +71,7 @@ class LaneState:
 class PreResolver:
     """Call `turn` again and again in a thread of your own, then `close`.
 
-    `slots` says how many look-ups may be in flight.
+    `slots` is the number of look-ups that may be under way.
     """
 
     def __init__(
@@ -93,8 +94,8 @@ class PreResolver:
         self._slow = Lane("slow", lambda job: self._look_up(job, SLOW_TRIES))
         self._replies: SimpleQueue[tuple[LookupJob, Reply | None, bool]] = SimpleQueue()
         self._agenda = Agenda()
-        self._queued: set[str] = set()  # in a lane, waiting or under way
-        self._led: set[str] = set()  # of these, the flights that are ours
+        self._queued: set[str] = set()  # names in a lane, waiting or under way
+        self._led: set[str] = set()  # those of these names whose flights this object leads
         self._crowds = MadeUpNameDetector(now)
         self.counts: Counter[str] = Counter()
 
@@ -124,13 +125,13 @@ class PreResolver:
         return self._main.busy + self._slow.busy
 
     def lanes(self) -> LaneState:
-        """Write a heartbeat."""
+        """The state of the lanes, to be sent as a heartbeat."""
         return LaneState(
             self._main.size, self._main.depth, self._slow.size, self._slow.depth, dict(self.counts)
         )
 
     def close(self) -> None:
-        """Give up the lookups in flight; callers that joined them get no answer."""
+        """Give up the look-ups under way; callers that joined them get no answer."""
         self._budget.close()
         for lane in (self._main, self._slow):
             lane.close(CLOSING_SECONDS)
@@ -146,7 +147,8 @@ class PreResolver:
     def _start(self, name: str, due: float, *, is_new: bool) -> None:
         """Queue a name.
 
-        A caller that needs it before its turn looks it up itself, and does not wait for the lane.
+        A caller that needs the name before its turn looks it up itself, and does not wait for the
+        lane.
         """
         if name in self._queued:
             return
@@ -167,11 +169,11 @@ class PreResolver:
         self._main.resize(
             threads_for(names=len(self._queued), most=main, **pace) if main > 0 else 0
         )
-        # those at work in the other lane finish first
+        # jobs at work in the other lane finish first
         self._slow.resize(min(slow, slots - self._main.busy))
 
     def _look_up(self, job: LookupJob, tries: tuple[float, ...]) -> None:
-        """Ask, in a lane's thread, no faster than the servers' limits allow."""
+        """Look the name up, in a lane's thread, no faster than the servers' limits allow."""
         servers = self._budget.take()
         if servers is None:
             return
@@ -187,7 +189,7 @@ class PreResolver:
         return configured_servers() if self._resolver.servers is None else self._resolver.servers
 
     def _takes_off(self, job: LookupJob) -> bool:
-        """Lead the lookup, unless another thread has the answer by now, or is about to."""
+        """Lead the look-up, unless another thread has the answer by now, or leads it."""
         now = self._resolver.clock()
         if (
             not must_ask(self._memory.find(job.name, now), due=job.due, now=now)
@@ -198,7 +200,7 @@ class PreResolver:
         return True
 
     def _take_in(self, wait: float) -> dict[str, Resolution]:
-        """Wait for a reply, take all that are there, and return their answers for the due hosts."""
+        """Wait for a reply, take all that have come, and return their answers for the due hosts."""
         entries: list[CachedAnswer] = []
         try:
             reply = self._replies.get(timeout=wait)
@@ -247,10 +249,10 @@ def send_heartbeat(
 ) -> tuple[int, int]:
     """Write a heartbeat.
 
-    Returns the machine's place among those alive, from 0, and how many they are.
+    Returns the machine's index among those alive, from 0, and their number.
 
-    By it they share the names out; while a machine joins or leaves, two may ask for one name, which
-    harms nothing.
+    Machines use these to share the names out; while a machine joins or leaves, two may look up the
+    same name, which does no harm.
     """
     depths = {
         key: getattr(lanes, key)

@@ -1,9 +1,9 @@
-"""Requests that wait for a name, served in order, but for those whose name is at hand (SEEDS D11,
-D12). Pure.
+"""Requests that wait for a name; they are served in order, except that those with a cached name may
+go first (SEEDS D11, D12). Pure.
 
 The patent swaps a request that misses with a later one that hits, again and again, and so may
-starve the first. Here those overtaken keep their places, are overtaken a few times at most, and
-only so many later ones are looked at.
+starve the first. Here a request that is overtaken keeps its place and is overtaken a few times at
+most, and only a limited number of later requests are looked at.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Waiting(Generic[R]):
 
 
 class RequestQueue(Generic[R]):
-    """First come, first served, with bounded swaps. One thread at a time."""
+    """Requests, served first come, first served, with a limited number of swaps. For one thread at
+    a time.
+    """
 
     def __init__(self) -> None:
         self._queue: deque[Waiting[R]] = deque()

@@ -1,1 +1,1 @@
-"""Names, addresses, answers and packets of DNS, as rules without a network."""
+"""Rules for names, addresses, answers and packets of DNS, without a network."""

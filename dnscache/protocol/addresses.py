@@ -1,8 +1,8 @@
 """The kind of network that an address belongs to. Pure.
 
-`ipaddress.is_global` alone lets multicast, site-local, documentation and wrapped loopback addresses
-pass, so the rule here is stricter, and an address that carries another one (mapped, compatible,
-NAT64, 6to4, Teredo) is no better than what it carries.
+`ipaddress.is_global` alone lets multicast, site-local, documentation and embedded loopback
+addresses pass, so the rule here is stricter, and an address that embeds another one (mapped,
+compatible, NAT64, 6to4, Teredo) is allowed no more than the embedded one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ Address = IPv4Address | IPv6Address
 
 
 class AddressClass(StrEnum):
-    """Only PUBLIC is fetched without an administrator's permission."""
+    """The class of an address; only PUBLIC is fetched from without an administrator's
+    permission.
+    """
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -27,13 +29,13 @@ class AddressClass(StrEnum):
     RESERVED = "reserved"
 
 
-#: Registered as special by IANA, yet global, or not known, to some `ipaddress` of Python 3.11 to
-#: 3.14.
+#: Networks that IANA lists as special and yet global, or that some versions of `ipaddress` from
+#: Python 3.11 to 3.14 do not know.
 _RESERVED = tuple(
     ipaddress.ip_network(text)
     for text in (
         "192.0.0.0/24",  # protocol assignments
-        "192.0.2.0/24",  # documentation, as the next two
+        "192.0.2.0/24",  # documentation, and so are the next two
         "198.51.100.0/24",
         "203.0.113.0/24",
         "192.88.99.0/24",  # 6to4 relays, withdrawn (RFC 7526)
@@ -47,9 +49,9 @@ _RESERVED = tuple(
         "fec0::/10",  # site local, withdrawn (RFC 3879)
     )
 )
-#: Public by registration, yet served by the platform inside its customers' networks: agents and
-#: endpoints that trust every client. Addresses of other platforms are special already:
-#: 169.254.0.0/16, 100.100.100.200, 192.0.0.192, fd00:ec2::254, fd20:ce::254.
+#: Networks that are public by registration, but used by cloud platforms inside their customers'
+#: networks: for agents and endpoints that trust every client. Addresses of other platforms are
+#: special already: 169.254.0.0/16, 100.100.100.200, 192.0.0.192, fd00:ec2::254, fd20:ce::254.
 _PLATFORMS = tuple(
     ipaddress.ip_network(text)
     for text in (
@@ -69,8 +71,8 @@ def classify(address: str) -> AddressClass:
     """Return the class of an address; for an address that embeds another, the class of the embedded
     one unless that is public.
 
-    A wrapped public address is PUBLIC for mapped and NAT64 spellings, which reach it, and RESERVED
-    for the obsolete ones. Raises ValueError if the text is no address.
+    An embedded public address is PUBLIC for mapped and NAT64 spellings, which reach it, and
+    RESERVED for the obsolete ones. Raises ValueError if the text is not an address.
     """
     parsed = ipaddress.ip_address(address)
     if isinstance(parsed, IPv4Address):
@@ -85,10 +87,10 @@ def classify(address: str) -> AddressClass:
 
 
 def dialled(address: str) -> str:
-    """Return the address in the one spelling that names what a socket would reach:
-    `::ffff:127.0.0.1` is 127.0.0.1.
+    """Return the address in the one spelling that a socket would connect to: `::ffff:127.0.0.1` is
+    127.0.0.1.
 
-    Raises ValueError if the text is no address or names an interface (`fe80::1%eth0`).
+    Raises ValueError if the text is not an address or names an interface (`fe80::1%eth0`).
     """
     parsed = ipaddress.ip_address(address)
     if isinstance(parsed, IPv6Address):
@@ -114,7 +116,9 @@ def _embedded(address: IPv6Address) -> list[IPv4Address]:
 
 
 def _plain_class(address: Address) -> AddressClass:
-    """The order matters: `ipaddress` calls loopback and link-local addresses private as well."""
+    """The class of an address that embeds no other. The order matters: `ipaddress` calls loopback
+    and link-local addresses private as well.
+    """
     special = (
         (address.is_unspecified, AddressClass.UNSPECIFIED),
         (address.is_loopback, AddressClass.LOOPBACK),

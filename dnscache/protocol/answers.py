@@ -1,4 +1,4 @@
-"""The answer of DNS about a name, for how long that holds, and when to ask a failing name again.
+"""The answer of DNS for a name, how long it is valid, and when to ask for a failing name again.
 
 Pure: the caller passes `now`.
 
@@ -14,7 +14,7 @@ from enum import StrEnum
 LONGEST_TTL_SECONDS = 86400
 LONGEST_NEGATIVE_SECONDS = 3600
 #: RFC 2308, section 5: a negative answer without a SOA record should not be cached, since two
-#: caches could pass it to and fro for ever. This cache has no DNS clients; a few seconds, as in
+#: caches could pass it to each other for ever. This cache has no DNS clients; a few seconds, as in
 #: Unbound, keep concurrent callers from repeating the question.
 NEGATIVE_WITHOUT_SOA_SECONDS = 5
 #: RFC 8767: how long addresses may be served past their TTL while no server answers, and how soon a
@@ -22,8 +22,8 @@ NEGATIVE_WITHOUT_SOA_SECONDS = 5
 LONGEST_STALE_SECONDS = 86400
 STALE_RECHECK_SECONDS = 30
 FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS = 5, 300
-#: After so many look-ups in a row without an answer a name is given up (SEEDS B9) and rests for the
-#: longest back-off.
+#: After this many look-ups in a row without an answer a name is given up (SEEDS B9) and not asked
+#: for again until the longest back-off is over.
 MOST_TRIES = 5
 
 
@@ -37,9 +37,9 @@ class DnsStatus(StrEnum):
 
     @property
     def is_failure(self) -> bool:
-        """Whether it is unknown: asking again may help, after the back-off.
+        """Whether the look-up failed: asking again may help, after the back-off.
 
-        The other answers hold for their TTL.
+        The other answers are valid for their TTL.
         """
         return self in (DnsStatus.SERVFAIL, DnsStatus.TIMEOUT)
 
@@ -59,19 +59,20 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class DnsAnswer:
-    """A reply with its life.
+    """A reply with the time for which it is valid.
 
-    Addresses outlive look-ups that fail: the reply stays, and what is served meanwhile is stale.
+    Addresses are kept when later look-ups fail: the reply stays, and until a look-up succeeds it is
+    served as stale.
     """
 
     name: str
     reply: Reply
     resolved_at: float
-    #: until then it may be served
+    #: the time until which the answer may be served
     expires_at: float
-    #: after a failure: not asked again before then
+    #: the time until which a name is not asked for again after a failure
     retry_at: float | None = None
-    #: how many look-ups in a row failed
+    #: the number of look-ups in a row that failed
     fails: int = 0
 
     def is_fresh(self, now: float) -> bool:
@@ -88,7 +89,7 @@ class DnsAnswer:
     def is_usable_stale(self, now: float) -> bool:
         """Whether these addresses may be served stale when no server answers.
 
-        No such name is never answered stale.
+        The answer that a name does not exist is never served stale.
         """
         return (
             self.reply.status is DnsStatus.OK
@@ -96,8 +97,8 @@ class DnsAnswer:
         )
 
     def may_be_served(self, now: float) -> bool:
-        """Whether no lookup is needed: it is fresh, or stale while the name rests after a
-        failure.
+        """Whether no look-up is needed: the answer is fresh, or stale while the name waits for its
+        back-off.
         """
         return self.is_fresh(now) or (
             self.retry_at is not None and now < self.retry_at and self.is_usable_stale(now)
@@ -105,10 +106,10 @@ class DnsAnswer:
 
 
 def answer_from(name: str, reply: Reply, *, previous: DnsAnswer | None, now: float) -> DnsAnswer:
-    """Return the reply as an answer that begins now; `previous` is what was known, for counting
+    """Return the reply as an answer that begins now; `previous` is the last answer, for counting
     failures.
 
-    After a failure addresses known before are kept, stale once they expire.
+    After a failure the earlier addresses are kept; they become stale once they expire.
     """
     if not reply.status.is_failure:
         return DnsAnswer(name, reply, resolved_at=now, expires_at=now + reply.ttl)
@@ -126,14 +127,14 @@ def answer_from(name: str, reply: Reply, *, previous: DnsAnswer | None, now: flo
 
 
 def backoff_seconds(fails: int) -> int:
-    """Return the rest after the n-th failure in a row: 5, 10, 20, 40, then 300 s."""
+    """Return the wait after the n-th failure in a row: 5, 10, 20, 40, then 300 s."""
     return (
         LONGEST_BACKOFF_SECONDS if fails >= MOST_TRIES else FIRST_BACKOFF_SECONDS * 2 ** (fails - 1)
     )
 
 
 def _same_series(previous: DnsAnswer, now: float) -> bool:
-    """Yesterday's failures say nothing about today: a name without requests for a while begins with
-    all its tries.
+    """Whether a failure continues the series of the previous ones. Failures of yesterday do not
+    count today: a name without requests for a while begins again with all its tries.
     """
     return previous.retry_at is not None and now < previous.retry_at + LONGEST_BACKOFF_SECONDS

@@ -1,13 +1,13 @@
-"""Host names in one spelling, addresses in disguise, and names by level. Pure.
+"""Host names in one spelling, addresses in unusual spellings, and names by level. Pure.
 
-Names follow IDNA2008 with UTS 46 and, like browsers, allow `_` and hyphens anywhere: real hosts
+Names follow IDNA2008 with UTS 46 and, as in browsers, may have `_` and hyphens anywhere: real hosts
 have them. Addresses are recognised as the WHATWG URL standard does it (`127.1`, `0x7f.1`,
-`2130706433`), so that none of them is ever asked of DNS.
+`2130706433`), so that DNS is never asked for an address.
 
-Levels (SEEDS D4): 1 is a registered name (`baidu.com`), 2 one label below it, 3 everything deeper.
-The patent counts dots, which makes `com.cn` an owner of names; the public suffix list knows better.
-Only its ICANN part is used: `a.github.io` and `b.github.io` are one zone of DNS, with pages of many
-authors.
+Levels (SEEDS D4): 1 is a registered name (`baidu.com`), 2 a name with one label more, 3 every
+longer name. The patent counts dots, by which `com.cn` would be a registered name; the public suffix
+list is right there. Only its ICANN part is used: `a.github.io` and `b.github.io` are in one zone of
+DNS, with pages of many authors.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import idna
 from publicsuffixlist import PublicSuffixList
 
 LONGEST_NAME, LONGEST_LABEL = 253, 63
-#: RFC 6761: always this machine, and never anything. `.test` and `.example` resolve where they are
-#: set up.
+#: RFC 6761: localhost is always this machine, and invalid never exists. `.test` and `.example`
+#: resolve where they are set up.
 REFUSED = ("localhost", "invalid")
 _ASCII_LABEL = re.compile(r"[a-z0-9_-]+")
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
@@ -42,10 +42,10 @@ class RefusedName(DnsCacheError):
 
 @dataclass(frozen=True)
 class HostName:
-    """A name as DNS is asked for it, or an address."""
+    """A name in the spelling that DNS is asked for, or an address."""
 
     text: str
-    #: an address, in its canonical spelling, without brackets
+    #: whether this is an address, in its canonical spelling, without brackets
     is_literal: bool
 
 
@@ -71,7 +71,9 @@ def read_host(text: str) -> HostName:
 
 
 def _mapped(text: str) -> str:
-    """Lower case, full-width letters narrow, other scripts' full stops as dots."""
+    """The text in lower case, with ordinary letters for full-width ones, and dots for the full
+    stops of other scripts.
+    """
     if text.isascii():
         return text.lower()
     try:
@@ -96,7 +98,9 @@ def _label(text: str, label: str) -> str:
 
 
 def _ipv6(text: str) -> str:
-    """A zone (`%eth0`) is refused: it names an interface of this machine."""
+    """The canonical spelling of an IPv6 address. A zone (`%eth0`) is refused: it names an interface
+    of this machine.
+    """
     inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     try:
         if "%" in inner:
@@ -107,7 +111,9 @@ def _ipv6(text: str) -> str:
 
 
 def _ipv4(text: str, parts: list[str]) -> str:
-    """One to four numbers in base 8, 10 or 16, the last filling the bytes that are left."""
+    """The canonical spelling of an IPv4 address: one to four numbers in base 8, 10 or 16, of which
+    the last fills the remaining bytes.
+    """
     try:
         numbers = [_number(part) for part in parts]
         *leading, last = numbers
@@ -132,7 +138,7 @@ def _number(part: str) -> int:
 
 
 def _short(text: str) -> str:
-    """The text for a message; hostile input can be megabytes long."""
+    """The text, shortened for a message; a hostile text can be megabytes long."""
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
@@ -141,7 +147,7 @@ class Levels:
     first: str
     #: empty for a registered name itself
     second: str = ""
-    #: empty unless the name lies deeper
+    #: empty unless the name is longer
     third: str = ""
 
     @property
@@ -152,7 +158,7 @@ class Levels:
 def levels_of(name: str) -> Levels:
     """Split a canonical name.
 
-    A public suffix or single label, which is not registered, stands for itself.
+    A public suffix or single label, which is not registered, counts as a registered name.
     """
     return levels_below(_suffixes().privatesuffix(name) or name, name)
 

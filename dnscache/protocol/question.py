@@ -1,5 +1,5 @@
-"""One question to DNS, a name and a type, on its way to an outcome; decides what a response means
-and does no I/O.
+"""One question to DNS, a name and a type, and its state until it is settled. The module decides
+what a response means and does no I/O.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dnscache.protocol.answers import (
 from dnscache.protocol.wire import ParsedResponse
 
 MOST_ADDRESSES = 16
-#: aliases followed by asking again, when a server names the alias but not what it stands for
+#: the number of times that an alias may be followed by a further question, when a server answers
+#: with an alias only
 MOST_HOPS = 8
 
 
@@ -39,18 +40,20 @@ _SILENCE = Reply(DnsStatus.TIMEOUT, error="no name server answered in time")
 
 @dataclass(slots=True)
 class DnsQuery:
-    #: the name to ask for now: at first the name itself, later what it is an alias of
+    #: the name to ask for now: first the name itself, later the one that it is an alias of
     target: str
     rdtype: dns.rdatatype.RdataType
     step: QueryStep = QueryStep.SILENT
     reply: Reply = _SILENCE
-    #: whether it is asked with EDNS, until a server has refused that
+    #: whether to ask with EDNS; not after a server has refused that
     with_edns: bool = True
     _ttl: int = LONGEST_TTL_SECONDS
     _hops: int = 0
 
     def take(self, heard: ParsedResponse, upstream: str) -> None:
-        """Process the answer of the server `upstream`: settled, failed, or a next question."""
+        """Process the answer of the server `upstream`: the question is settled, has failed, or
+        needs another question.
+        """
         if heard.rcode in NO_EDNS and self.with_edns:
             self.with_edns, self.step = False, QueryStep.AGAIN
             return None
@@ -78,7 +81,7 @@ class DnsQuery:
         return None
 
     def fail(self, error: str, upstream: str, rcode: int | None = None) -> None:
-        """Note that this server is of no help; another may be."""
+        """Note that this server could not answer; another may."""
         self.step = QueryStep.FAILED
         self.reply = Reply(DnsStatus.SERVFAIL, rcode=rcode, upstream=upstream, error=error)
 
@@ -102,10 +105,11 @@ class DnsQuery:
 
 
 def merged(questions: list[DnsQuery], *, resolve_ms: int) -> Reply:
-    """Return one reply for all types: addresses if any reply has them, in the order of the
+    """Return one reply for all types: with addresses if any question has them, in the order of the
     questions.
 
-    Without any, one failure makes the whole unknown: the type that failed may have had addresses.
+    If none has them, one failure makes the reply a failure: the type that failed may have had
+    addresses.
     """
     replies = [question.reply for question in questions]
     found = [reply for reply in replies if reply.addresses]

@@ -1,11 +1,11 @@
 """DNS packets of the usual kind, written and read without dnspython, which takes ten times as long;
-and a response's answer for the one name and type of the query.
+and the answer in a response for the one name and type of the query.
 
-Pure, but for the chance in a query.
+Pure, except that a query has random parts.
 
-An unusual response is left to dnspython: `read` answers None for it (decision 26 has the bound). A
-response that it does read, it reads as dnspython does; tests hold one against the other. Sources:
-RFC 1035, 3596 (AAAA), 6891 (EDNS).
+An unusual response is left to dnspython: `read` returns None for it (decision 26 says which are
+unusual). A response that `read` understands is read as dnspython reads it; tests compare the two.
+Sources: RFC 1035, 3596 (AAAA), 6891 (EDNS).
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ import dns.rcode
 import dns.rdatatype
 from dns.rdatatype import RdataType
 
-#: fits every path, so that no answer is lost as fragments (DNS flag day 2020)
+#: a size that fits every path, so that no answer is lost as fragments (DNS flag day 2020)
 UDP_PAYLOAD_BYTES = 1232
 A, CNAME, SOA, AAAA, OPT = 1, 5, 6, 28, 41
 NXDOMAIN = 3
-#: FORMERR, SERVFAIL, NOTIMP and REFUSED may come as a header alone
+#: responses with FORMERR, SERVFAIL, NOTIMP and REFUSED may consist of a header alone
 WITHOUT_QUESTION = (1, 2, 4, 5)
 MOST_ALIASES = 15
-#: pointers that a name may consist of; each of a packet's names could otherwise follow thousands
+#: the number of pointers that one name may have; without a limit each of a packet's names could
+#: follow thousands
 MOST_POINTERS = 16
 _OPT = struct.pack("!BHHLH", 0, OPT, UDP_PAYLOAD_BYTES, 0, 0)
 _HEADER, _RECORD = struct.Struct("!6H"), struct.Struct("!2HLH")
@@ -38,24 +39,24 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 _SIZES = {A: 4, AAAA: 16}
 #: the pointer to the name in the question, by which most records begin
 _ASKED = b"\xc0\x0c"
-#: a record's owner in small letters, its type and TTL, and where its data begins and ends
+#: a record's owner in lower case, its type and TTL, and the places where its data begins and ends
 _Record = tuple[str, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedResponse:
-    #: other than NOERROR and NXDOMAIN: the server has said nothing at all
+    #: if this is neither NOERROR nor NXDOMAIN, the server gave no answer
     rcode: int
     #: the name at the end of the aliases
     canonical: str
     addresses: tuple[str, ...]
-    #: the least of all that counts; that of the aliases where neither addresses nor a SOA say how
-    #: long the answer holds
+    #: the least TTL of all records used; that of the aliases if neither addresses nor a SOA say how
+    #: long the answer is valid
     ttl: int
-    #: there are aliases
+    #: whether there are aliases
     is_alias: bool
     has_soa: bool
-    #: whether it only names other servers (RFC 2308, section 2.2)
+    #: whether the response only names other servers (RFC 2308, section 2.2)
     is_referral: bool = False
 
 
@@ -81,11 +82,11 @@ def parse_response(response: dns.message.QueryMessage) -> ParsedResponse:
 
 
 class _UnusualPacket(Exception):
-    """The packet, or a part of it, is for dnspython."""
+    """The packet, or a part of it, has to be read by dnspython."""
 
 
 class PacketMatch(Enum):
-    """How well a packet answers a query; FOLDED: but for the case of the name's letters."""
+    """How well a packet matches a query; FOLDED: except for the case of the name's letters."""
 
     NONE = auto()
     FOLDED = auto()
@@ -95,8 +96,7 @@ class PacketMatch(Enum):
 def query(name: str, rdtype: RdataType, *, with_edns: bool = True) -> bytes:
     """Return the packet that asks for a name, which may have dnspython's escapes, with a random id.
 
-    Each letter is large or small by chance: a forger must guess that, too
-    (draft-vixie-dnsext-dns0x20).
+    The case of each letter is random: a forger must guess it, too (draft-vixie-dnsext-dns0x20).
     """
     if "\\" in name:
         edns = 0 if with_edns else -1
@@ -117,7 +117,7 @@ def _in_mixed_case(name: str) -> str:
 def match(packet: bytes, asked: bytes) -> PacketMatch:
     """Return whether a packet is an answer to the query `asked`, by its id and its question.
 
-    A server that understood nothing may leave the question out.
+    A server that could not read the query may leave the question out.
     """
     end = _question_end(asked)
     if packet[:2] != asked[:2] or len(packet) < 12 or not packet[2] & 0x80:
@@ -183,8 +183,8 @@ def _heard(
 
 
 def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, int] | None:
-    """Return the TTL and the least TTL of the zone that the name is in, the innermost in the
-    packet.
+    """Return the TTL of the SOA record and its minimum TTL, for the innermost zone in the packet
+    that has the name.
     """
     zones = {
         owner: (ttl, *struct.unpack_from("!L", packet, end - 4))
@@ -200,7 +200,7 @@ def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, in
 def _sections(
     packet: bytes, asked: str, at: int, counts: list[int]
 ) -> tuple[list[_Record], list[_Record]]:
-    """Return answers and authority.
+    """Return the records of answer and authority.
 
     All of the packet must be valid, with only EDNS as additional data.
     """
@@ -223,7 +223,9 @@ def _sections(
 
 
 def _check(packet: bytes, rdtype: int, rdclass: int, ttl: int, begin: int, end: int) -> None:
-    """Pass addresses, aliases and zones with a plain TTL whose data is as long as it says."""
+    """Accept records of addresses, aliases and zones that have a valid TTL and data of the right
+    length. Raises _UnusualPacket.
+    """
     if rdtype == CNAME:
         _, size = _name(packet, begin)
     elif rdtype == SOA:
@@ -244,7 +246,8 @@ def _name(packet: bytes, at: int) -> tuple[str, int]:
             end = end or at + 2
             at = (length & 0x3F) << 8 | packet[at + 1]
             pointers += 1
-            if at >= before or pointers > MOST_POINTERS:  # only backwards, so that it ends
+            # a pointer may only point backwards, so that the loop ends
+            if at >= before or pointers > MOST_POINTERS:
                 raise _UnusualPacket
             before = at
             continue

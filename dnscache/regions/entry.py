@@ -1,11 +1,11 @@
-"""A cached answer as it lies in memory, small: a big crawl keeps a million of them.
+"""A cached answer in memory, which has to be small: a big crawl keeps a million of them.
 
-The worth of keeping it (SEEDS D10 leaves the formula open): W = C · λ · λL / (1 + λL) with C the
-seconds that a look-up takes, L the seconds that an answer lives and λ the rate at which the name is
-asked for. The last factor is the hit ratio of an answer that is renewed on demand when demand comes
-at random, so W is the seconds of fetch threads saved per second by keeping the answer; the sum of W
-says how many threads the cache is worth. W rises with each of the patent's three inputs and is 0
-for an answer that does not live.
+The weight of an answer (SEEDS D10 leaves the formula open): W = C · λ · λL / (1 + λL), where C is
+the seconds that a look-up takes, L the seconds for which an answer is valid and λ the rate at which
+the name is requested. The last factor is the hit ratio of an answer that is renewed on demand when
+requests are random, so W is the seconds of fetch threads saved per second by keeping the answer;
+the sum of W says how many threads the cache saves. W rises with each of the patent's three inputs
+and is 0 for an answer that must not be kept.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from typing import Optional
 
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 
-#: after this long without a hit, half of a name's past counts no more
+#: after this long without a hit, a name's count of hits has halved
 HALF_LIFE_SECONDS = 600.0
 _RATE_PER_HIT = log(2) / HALF_LIFE_SECONDS
 #: look-ups shorter than this are quick (the patent leaves the threshold open) ...
 THRESHOLD_SECONDS = 0.3
-#: ... but a name changes its region only when it is this much past it, so that it does not flap
+#: ... but a name changes its region only when it is this much past the threshold, so that it does
+#: not keep changing
 HYSTERESIS = 0.2
-#: how much the newest look-up counts in the usual duration
+#: the share of the newest look-up in the usual duration
 NEWEST_SHARE = 0.3
 
 
@@ -36,8 +37,8 @@ class TreeNode:
     A cached answer is its own node; a plain node stands for a name that only has names below it.
 
     `left` is the first name one level below, `right` the next one on the same level. `before` is
-    whose `left` or `right` this is; None for the first node of a registered name, which is in table
-    1.
+    the node whose `left` or `right` this one is; None for the first node of a registered name,
+    which is in table 1.
     """
 
     __slots__ = ("before", "left", "name", "right")
@@ -62,8 +63,9 @@ class TreeNode:
             node.right.before = node
 
     def take_out(self, heir: TreeNode | None = None) -> None:
-        """Leave the tree; `heir` takes over all links, or, without one, those to the right move
-        up."""
+        """Leave the tree; `heir` takes over all links, or, without one, the nodes to the right move
+        up.
+        """
         successor = heir or self.right
         if self.before is not None:
             if self.before.left is self:
@@ -88,25 +90,25 @@ def row(first: TreeNode | None) -> Iterator[TreeNode]:
 
 
 def hits_after(hits: float, idle_seconds: float) -> float:
-    """Return the decayed count of hits with one more, that comes `idle_seconds` after the last."""
-    # clocks are set back, too
+    """Return the decayed count of hits plus one that comes `idle_seconds` after the last."""
+    # idle_seconds may be negative: clocks can be set back
     return 1.0 + (hits * 2.0 ** (-idle_seconds / HALF_LIFE_SECONDS) if idle_seconds > 0 else hits)
 
 
 def rate(hits: float, idle_seconds: float) -> float:
-    """Return λ, hits a second, of a name with that decayed count when it was last asked for."""
+    """Return λ, the hits per second, of a name with that decayed count at its last request."""
     return _RATE_PER_HIT * hits * float(2.0 ** (-max(0.0, idle_seconds) / HALF_LIFE_SECONDS))
 
 
 def weight(*, cost_seconds: float, life_seconds: float, per_second: float) -> float:
-    """Return W, threads saved; no argument may be negative."""
+    """Return W, the threads saved; no argument may be negative."""
     demand = per_second * life_seconds
     return cost_seconds * per_second * demand / (1.0 + demand)
 
 
 class Region(IntEnum):
-    """Where an answer lies (SEEDS D3); chosen by how hard the name was to resolve, not by its
-    use.
+    """The region of an answer (SEEDS D3); it depends on how hard the name was to resolve, not on
+    its use.
     """
 
     FORWARD = 1
@@ -116,10 +118,10 @@ class Region(IntEnum):
 class CachedAnswer(TreeNode):
     """One name's answer, its own node in the tree.
 
-    Replaced as a whole when the answer changes: readers take no lock.
+    The object is replaced when the answer changes, since readers take no lock.
 
-    Only `hits` and `last_access` change in place; threads that hit at once may lose a count, which
-    costs nothing.
+    Only `hits` and `last_access` change in place; when several threads hit at once a count may be
+    lost, which does no harm.
     """
 
     __slots__ = (
@@ -153,7 +155,7 @@ class CachedAnswer(TreeNode):
             reply.resolve_ms,
         )
         self.packed = " ".join(reply.addresses)  # one string is half the size of a tuple with one
-        # one object, not two alike
+        # one object, not two equal ones
         self.canonical = answer.name if reply.canonical == answer.name else reply.canonical
         self.upstream, self.error = intern(reply.upstream), reply.error
         self.resolved_at, self.retry_at, self.fails = (
@@ -162,11 +164,11 @@ class CachedAnswer(TreeNode):
             answer.fails,
         )
         self.fresh_until = answer.fresh_until
-        # a small whole number takes no memory of its own, a float does
+        # a small integer takes no memory of its own, a float does
         self.cost_ms = reply.resolve_ms
         self.hits, self.last_access = 1.0, now
         if previous is not None:
-            # seconds burnt say nothing of how quick an answer is
+            # the duration of a failure does not show how quick an answer is
             if previous.status.is_failure == self.status.is_failure:
                 self.cost_ms += round((1 - NEWEST_SHARE) * (previous.cost_ms - self.cost_ms))
             self.hits, self.last_access = previous.hits, previous.last_access
@@ -175,7 +177,7 @@ class CachedAnswer(TreeNode):
 
     @property
     def answer(self) -> DnsAnswer:
-        """The answer as it was put in."""
+        """The answer from which this was made."""
         reply = Reply(
             self.status,
             self.addresses,
@@ -192,12 +194,12 @@ class CachedAnswer(TreeNode):
 
     @property
     def expires_at(self) -> float:
-        """When the answer's TTL is over; a failure has none."""
+        """The time when the answer's TTL is over; a failure has none."""
         return self.resolved_at if self.status.is_failure else self.fresh_until
 
     @property
     def cost_seconds(self) -> float:
-        """The seconds that a look-up usually takes, or burns."""
+        """The seconds that a look-up usually takes, or wastes."""
         return self.cost_ms / 1000
 
     @property
@@ -210,14 +212,16 @@ class CachedAnswer(TreeNode):
 
     @property
     def life_seconds(self) -> float:
-        """How long the answer lives from its look-up on: its TTL, or the back-off."""
+        """The seconds for which the answer is valid from its look-up on: its TTL, or the
+        back-off.
+        """
         return self.fresh_until - self.resolved_at
 
     def per_second(self, now: float) -> float:
         return rate(self.hits, now - self.last_access)
 
     def weight(self, now: float) -> float:
-        """Threads saved by keeping this."""
+        """The number of threads that are saved by keeping this answer."""
         return weight(
             cost_seconds=self.cost_seconds,
             life_seconds=self.life_seconds,
@@ -225,13 +229,13 @@ class CachedAnswer(TreeNode):
         )
 
     def may_be_served(self, now: float) -> bool:
-        """Whether no lookup is needed; see `DnsAnswer.may_be_served`."""
+        """Whether no look-up is needed; see `DnsAnswer.may_be_served`."""
         return now < self.fresh_until or (self.fails > 0 and self.answer.may_be_served(now))
 
 
 def _region_of(entry: CachedAnswer, previous: CachedAnswer | None) -> Region:
-    """Forward if the last look-up succeeded and such look-ups are quick; exactly the threshold is
-    slow (SEEDS D3).
+    """Forward if the last look-up succeeded and such look-ups are quick; a duration equal to the
+    threshold is slow (SEEDS D3).
     """
     if entry.status is not DnsStatus.OK or entry.fails:
         return Region.REVERSE
@@ -241,7 +245,7 @@ def _region_of(entry: CachedAnswer, previous: CachedAnswer | None) -> Region:
     return Region.FORWARD if entry.cost_seconds < limit else Region.REVERSE
 
 
-#: in no field but, perhaps, the last one
+#: a sign that no field contains, except perhaps the last one
 SEPARATOR = "\x1f"
 
 _STATUSES = {status.value: status for status in DnsStatus}
@@ -264,7 +268,7 @@ def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
     first, *reply, resolved, expires, retry, used, fails, region, cost, hits, upstream, error = (
         packed.split(SEPARATOR, 16)
     )
-    entry = CachedAnswer.__new__(CachedAnswer)  # its constructor makes entries of answers
+    entry = CachedAnswer.__new__(CachedAnswer)  # the constructor makes entries from answers only
     entry.name, entry.left, entry.right, entry.before = name, None, None, None
     _unpack_reply(entry, *reply)
     entry.upstream, entry.error = intern(upstream), error

@@ -1,4 +1,4 @@
-"""The positive region: names that answered, and quickly (SEEDS D4-D8)."""
+"""The positive region: names that were answered quickly (SEEDS D4-D8)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ class ForwardRegion:
     """Table 1, a tree under each registered name, and table 2.
 
     `table1` maps a registered name to the first node of its row of second-level names (the patent's
-    mapping 1); the registered name itself stands in that row, too, so that it has a place for its
-    address. `table2` maps every full name, at whatever level, to its answer (mapping 2): a
-    third-level name need not share its parent's address. The answer is the name's node in the tree.
+    mapping 1); the registered name itself is in that row, too, so that its address has a place.
+    `table2` maps every full name, of any level, to its answer (mapping 2): a third-level name need
+    not have its parent's address. The answer is the name's node in the tree.
     """
 
     def __init__(self) -> None:
         self.table1: dict[str, TreeNode] = {}
         self.table2: dict[str, CachedAnswer] = {}
-        #: how many answers of table 2 are of the third level
+        #: the number of third-level answers in table 2
         self.third_level = 0
         # second-level names that only have names below them
         self._parents: dict[str, TreeNode] = {}
 
     def add(self, entry: CachedAnswer, first: str = "") -> None:
-        """Put the answer into table 2 and the tree, in place of an older one; `first` spares
-        finding the registered name.
+        """Put the answer into table 2 and the tree, in place of an older one; `first` is the
+        registered name, if the caller knows it.
         """
         older: TreeNode | None = self.table2.get(entry.name) or self._parents.pop(entry.name, None)
         if older is not None:
@@ -59,8 +59,8 @@ class ForwardRegion:
             self._unhang(levels.first, parent)
 
     def branches(self, first: str) -> Iterator[tuple[TreeNode, list[CachedAnswer]]]:
-        """Walk the tree that table 1 has of a registered name: each name of the second level, or
-        the registered one, with the third-level names on its left branch.
+        """Walk the tree of a registered name in table 1: each name of the second level, or the
+        registered one, with the third-level names on its left branch.
         """
         for second in row(self.table1.get(first)):
             yield second, [node for node in row(second.left) if isinstance(node, CachedAnswer)]
@@ -74,8 +74,8 @@ class ForwardRegion:
         """Name the third-level answers that must go (SEEDS D8): none up to `most`, else those last
         used before the quantile.
 
-        With the patent's middle value, 0.5, half of them go at once. Names used at the very moment
-        of the cut stay.
+        With the patent's middle value, 0.5, half of them go at once. Names used at exactly that
+        time stay.
         """
         if self.third_level <= most:
             return []
@@ -108,7 +108,9 @@ class ForwardRegion:
         node.take_out()
 
     def _replace(self, older: TreeNode, newer: TreeNode) -> None:
-        """Only the head of a row, `before` nothing, is known to table 1."""
+        """Put one node in the place of another. Table 1 knows only the head of a row, whose
+        `before` is None.
+        """
         if older.before is None:
             self.table1[levels_of(older.name).first] = newer
         older.take_out(heir=newer)

@@ -1,6 +1,6 @@
 """The negative region: names that failed, or took long (SEEDS D9, D10).
 
-It warns operators, and keeps what was costly.
+The region warns operators, and keeps answers that took long to get.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dnscache.protocol.answers import DnsStatus
 from dnscache.protocol.names import levels_of
 from dnscache.regions.entry import CachedAnswer
 
-#: why a name lies here, for operators
+#: the reason why a name is in this region, for operators
 REASONS = {
     DnsStatus.OK: "slow",
     DnsStatus.NXDOMAIN: "no such name",
@@ -39,12 +39,12 @@ class Conflict:
 class ReverseRegion:
     """Table 3 and the conflict area.
 
-    `table3` maps a name to its place in `area`, where one step finds answer and weight (the
+    `table3` maps a name to its place in `area`, where answer and weight are found in one step (the
     patent's mapping 3). Rows are sorted by weight when `sort` is called, not at every hit; newer
-    ones wait at the end, and what left is None until then.
+    rows are at the end, and a removed row's place has None until then.
 
-    Any thread may `find` while another writes: a place is never used twice, and `sort` makes a new
-    table and a new area, which replace the old ones in one step.
+    Any thread may call `find` while another writes: a place is never used twice, and `sort` makes a
+    new table and a new area, which replace the old ones in one step.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class ReverseRegion:
             area[place] = conflict
 
     def find(self, name: str) -> Conflict | None:
-        """Return a name's row: table 3 says where it is."""
+        """Return a name's row, at the place that table 3 has for it."""
         table3, area = self._both
         place = table3.get(name)
         return None if place is None else area[place]
@@ -80,27 +80,27 @@ class ReverseRegion:
         area[table3.pop(name)] = None
 
     def sort(self, now: float) -> None:
-        """Weigh every row again, put the heaviest first and close the gaps."""
+        """Weigh every row again, put those of most weight first and close the gaps."""
         rows = [Conflict(row.entry, row.entry.weight(now)) for row in self.rows()]
         rows.sort(key=lambda row: (-row.weight, row.entry.name))
         self._both = {row.entry.name: place for place, row in enumerate(rows)}, list(rows)
 
     def rows(self) -> Iterator[Conflict]:
-        """Walk the area from the front."""
+        """Yield the rows of the area, from the front."""
         return (conflict for conflict in self.area if conflict is not None)
 
     def names_of(self, first: str) -> list[str]:
-        """Return the names under a registered one: the whole area is walked, since table 1 has only
-        what is in the forward region.
+        """Return the names under a registered one: the whole area is searched, since table 1 has
+        only the names of the forward region.
         """
         names = [row.entry.name for row in self.rows() if row.entry.name.endswith(first)]
         return [name for name in names if levels_of(name).first == first]
 
     def idle_and_light(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
-        """Name the rows to delete (SEEDS D10): those among the lightest `share` without access for
-        long. Sorts first.
+        """Name the rows to delete (SEEDS D10): those among the `share` of least weight that were
+        not accessed for long. Sorts first.
 
-        Long means `idle_seconds`, or the answer's whole life if that is longer.
+        Long means `idle_seconds`, or the answer's whole TTL if that is longer.
         """
         self.sort(now)
         rows = list(self.rows())

@@ -1,4 +1,6 @@
-"""The cache space: two regions, whose tables are read and decide what leaves (SEEDS D3)."""
+"""The cache space: the two regions, looking names up in them, and the decision which answers are
+removed (SEEDS D3).
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ from dnscache.regions.entry import CachedAnswer, Region
 from dnscache.regions.forward import ForwardRegion
 from dnscache.regions.reverse import ReverseRegion
 
-#: how many answers are compared to find one to evict
+#: the number of answers that are compared to find one to evict
 SAMPLE = 16
-#: the purge deletes entries that are idle for this long among this lightest share of the conflict
-#: area
+#: the purge deletes entries that are idle for this long among this share of the conflict area, of
+#: least weight
 PURGE_SHARE, PURGE_IDLE_SECONDS = 0.1, 600.0
-#: third-level names may take this share of the capacity
+#: the share of the capacity that third-level names may take
 THIRD_LEVEL_SHARE = 0.25
 
 
@@ -59,7 +61,9 @@ class CacheSpace:
         self._evictions_left = 0
 
     def get(self, name: str, now: float) -> CachedAnswer | None:
-        """Return a fresh answer and count the hit. The hot path: one table or two, no lock."""
+        """Return a fresh answer and count the hit. This is called often: it reads one table or two,
+        and takes no lock.
+        """
         entry = self.find(name)
         if entry is None or now >= entry.fresh_until:
             return None
@@ -93,8 +97,8 @@ class CacheSpace:
     def put(
         self, answer: DnsAnswer, now: float, *, needed: Collection[str] = ()
     ) -> list[EvictedAnswer]:
-        """Keep the answer in the region it belongs to; return what had to make room, which is
-        nothing `needed` soon.
+        """Keep the answer in its region; return the answers that were evicted, none of which is
+        `needed` soon.
         """
         return self.adopt(
             CachedAnswer(answer, now=now, previous=self.find(answer.name)),
@@ -105,7 +109,9 @@ class CacheSpace:
     def adopt(
         self, entry: CachedAnswer, now: float, *, needed: Collection[str] = (), first: str = ""
     ) -> list[EvictedAnswer]:
-        """Keep an entry made elsewhere, as `put` does; `first` is its registered name, if known."""
+        """Keep an entry that was made elsewhere, as `put` does; `first` is its registered name, if
+        known.
+        """
         previous = self.find(entry.name)
         dropped = self._make_room(now, needed) if previous is None else []
         if entry.region is Region.FORWARD:
@@ -122,8 +128,8 @@ class CacheSpace:
             self._leave(entry)
 
     def purge(self, now: float) -> list[EvictedAnswer]:
-        """Drop entries that are no longer worth their place, and sort the conflict area; call it
-        once a minute.
+        """Drop entries that are no longer worth their place, and sort the conflict area; to be
+        called once a minute.
         """
         old = [entry.name for entry in self._answers() if now >= useful_until(entry)]
         dropped = self._drop(old, EvictionReason.OLD, now)
@@ -135,7 +141,7 @@ class CacheSpace:
         return dropped + self._drop(deep, EvictionReason.DEEP, now)
 
     def threads_saved(self, now: float) -> float:
-        """Return the sum of all weights: how many fetch threads the cache is worth."""
+        """Return the sum of all weights: how many fetch threads the cache saves."""
         return sum(entry.weight(now) for entry in self._answers())
 
     def _answers(self) -> list[CachedAnswer]:
@@ -151,8 +157,8 @@ class CacheSpace:
         return dropped
 
     def _lightest_of_a_sample(self, now: float, needed: Collection[str]) -> str:
-        """A dictionary can't be sampled, so a list of its names is sampled; it is rebuilt when an
-        eighth is gone.
+        """The lightest entry of a random sample. A dictionary can't be sampled, so a list of its
+        names is sampled; it is rebuilt when an eighth of them is gone.
         """
         if self._evictions_left <= 0:
             self._pool = list(self.names())
@@ -186,8 +192,8 @@ class CacheSpace:
 
 
 def useful_until(entry: CachedAnswer) -> float:
-    """Return when the answer is of no more use: addresses may be served stale, and failures are
-    counted, beyond their life.
+    """Return the time until which the answer is of use: addresses may be served stale, and failures
+    are counted, after their TTL.
     """
     if entry.status is DnsStatus.OK:
         return entry.expires_at + LONGEST_STALE_SECONDS

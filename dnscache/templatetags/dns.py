@@ -1,4 +1,4 @@
-"""Shares and lives as the cache's pages show them."""
+"""Filters for shares and numbers of threads on the cache's pages."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def revert_edit(
 ) -> CrawlJob:
     """Restore the values from before an edit, by another edit.
 
-    Raises NotThere, WrongState if the edit changed secrets, which no revision stores, and the
+    Raises NotFound, WrongState if the edit changed secrets, which no revision stores, and the
     errors of `edit_crawl`.
     """
     edit = crawl.revisions.filter(number=number).first()

@@ -58,7 +58,7 @@ def except_host(
 
 @transaction.atomic
 def end_exception(crawl: CrawlJob, number: int, *, by: User | None = None) -> RobotsException:
-    """End an exception from robots.txt before its time is over. Raises NotThere."""
+    """End an exception from robots.txt before its time is over. Raises NotFound."""
     row = (
         RobotsException.objects.select_for_update()
         .filter(crawl=crawl, pk=number, expires_at__gt=timezone.now())

@@ -17,11 +17,11 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
         sys.stdout.flush()
-    except BrokenPipeError:  # what was printed is read no further, as by `head`
+    except BrokenPipeError:  # the reader of the output has ended, such as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:
-        sys.exit(130)  # as shells have it
+        sys.exit(130)  # the exit status that shells use
     except BadSetting as error:
         sys.exit(f"crawlsite: {error}")
     except OperationalError as error:

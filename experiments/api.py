@@ -1,6 +1,6 @@
 """`/api/v1/experiments`: make experiments, and read their results."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# Annotations are not postponed here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
 from datetime import datetime

@@ -1,5 +1,5 @@
-"""One try at one request: take units piece by piece, fetch pages while holding them, give
-everything back.
+"""One attempt at one request: it takes units piece by piece, fetches pages while holding them, and
+gives all of them back.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from experiments.workload import CLASSES, WorkloadJob
 
 #: the prefix of the names of an experiment's processes in the pool, which get no shifts
 EXPERIMENT_REF = "experiment/"
-#: the interval at which a waiter looks for itself
+#: how often a waiting thread checks its request without being woken
 LOOK_SECONDS = 5.0
-#: a wait ends at the bound by itself; if this program is killed, the pool ends it soon after, and
-#: serves no dead process
+#: a wait ends at the bound by itself; if this program is killed, the pool ends the wait this much
+#: later, so that it does not serve a dead process
 GRACE_SECONDS = 5.0
 
 
@@ -52,7 +52,7 @@ class WaitRegistry:
 
     @contextmanager
     def expecting(self, request_id: UUID) -> Iterator[threading.Event]:
-        """Yield an event that is set once the request waits no more."""
+        """Yield an event that is set once the request no longer waits."""
         served = threading.Event()
         with self._lock:
             self._expected[request_id] = served
@@ -101,15 +101,15 @@ class AttemptContext(Protocol):
     experiment: Experiment
     pool: Pool
     waits: WaitRegistry
-    #: the epoch of every shift that is alive, by process
+    #: the epoch of every living shift, by process
     leases: dict[int, int]
     stopping: threading.Event
 
     def fetch(self, session: PinnedSession, page: int) -> None:
-        """Fetch a page of the experiment's web. Raises Lost, Stopped."""
+        """Fetch a page of the experiment's web. Raises AttemptLost, ExperimentStopped."""
 
     def deadlocked_now(self) -> frozenset[int]:
-        """The processes that are truly deadlocked."""
+        """the processes that are truly deadlocked"""
 
 
 class RequestAttempt:
@@ -117,15 +117,16 @@ class RequestAttempt:
         self, context: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int
     ) -> None:
         self._context, self._session, self._job, self._number = context, session, job, number
-        #: None until the pool knows it
+        #: None until the pool knows the process
         self.process: int | None = None
         self._epoch: int | None = None
         self._waited = self._deciding = 0.0
         self._pages = 0
 
     def run(self) -> AttemptResult:
-        """Make one try and return its result. Raises Stopped; in every case all units are
-        released.
+        """Make one attempt and return its result. Raises ExperimentStopped.
+
+        However it ends, all units are released.
         """
         started_at = timezone.now()
         outcome, deadlocked, detail = ExperimentOutcome.COMPLETED, False, ""
@@ -168,7 +169,7 @@ class RequestAttempt:
                 self._pages += 1
 
     def _take(self, amounts: Vector) -> None:
-        """Request, and wait for the grant. Raises OverBound."""
+        """Request the units, and wait for the grant. Raises WaitBoundExceeded."""
         assert self.process is not None
         request_id = uuid4()
         with self._context.waits.expecting(request_id) as served:
@@ -187,7 +188,7 @@ class RequestAttempt:
         self._begin(outcome)
 
     def _await(self, request_id: UUID, served: threading.Event) -> RequestOutcome:
-        """Wait for units that were not granted at once; only that counts as waiting, not how busy
+        """Wait for units that were not granted at once; only this counts as waiting, not how busy
         the machine is.
         """
         began = time.monotonic()
@@ -216,8 +217,9 @@ class RequestAttempt:
         return outcome
 
     def _give_up(self, request_id: UUID) -> RequestOutcome:
-        """Raise OverBound, with what the pool's rows say at this moment, unless a grant came
-        first."""
+        """Raise WaitBoundExceeded, with the state of the pool's rows at this moment, unless a grant
+        came first.
+        """
         deadlocked = self.process in self._context.deadlocked_now()
         outcome = cancel_request(request_id=request_id)
         if not outcome.granted:
@@ -238,9 +240,9 @@ class RequestAttempt:
             self._context.leases[self.process] = outcome.epoch
 
     def _leave(self) -> None:
-        """Give everything back, and wake whom that served.
+        """Give all units back, and wake the threads whose requests this served.
 
-        Should the database be out of reach, the lease runs out.
+        If the database cannot be reached, the lease expires.
         """
         if self.process is not None:
             self._context.leases.pop(self.process, None)

@@ -1,6 +1,6 @@
-"""The claims of the crawls of an experiment on shifts, and the contents of each site.
+"""The claims of an experiment's crawls, which run in shifts, and the contents of each site.
 
-Pure: a seed in, the same crawls out, for every policy.
+Pure: the same seed gives the same crawls for every policy.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: workers that the experiment starts, and shifts at work at the same time
+#: the number of workers that the experiment starts, and so of shifts at work at the same time
 WORKERS = 3
-#: crawls at work or waiting at the same time; the next begins when one has ended
+#: crawls that run or wait at the same time; the next one begins when one has ended
 AT_A_TIME = 5
-#: MiB that the program needs which reads a PDF; a shift asks for them when one is in hand
+#: MiB that the program that reads a PDF needs; a shift asks for them when it has fetched one
 PDF_MEMORY = 64
 LEAST_THREADS, MOST_THREADS = 2, 4
 LEAST_PAGES, MOST_PAGES = 4, 8
@@ -27,13 +27,13 @@ class PlannedSite:
     number: int
     threads: int
     pages: int
-    #: numbers of the pages that are PDF: in the latter half, so that a crawl works for a while
-    #: before it asks for memory
+    #: the numbers of the pages that are PDF files: in the latter half, so that a crawl works for a
+    #: while before it asks for memory
     pdfs: frozenset[int]
 
     @property
     def claim(self) -> dict[str, int]:
-        """Max; of memory a shift begins with 1 MiB for each fetch thread."""
+        """The maximum of each class; a shift begins with 1 MiB of memory for each fetch thread."""
         return {
             "worker": 1,
             "fetch_slots": self.threads,
@@ -46,7 +46,9 @@ class PlannedSite:
 
 @dataclass(frozen=True)
 class CrawlWorkload:
-    """The crawls of an experiment in the order of their starts, and what they share, by class."""
+    """The crawls of an experiment in the order of their starts, and the units that they share, by
+    class.
+    """
 
     capacity: Mapping[str, int]
     sites: tuple[PlannedSite, ...]
@@ -55,8 +57,8 @@ class CrawlWorkload:
 def plan_crawls(*, crawls: int, seed: int) -> CrawlWorkload:
     """Draw the crawls.
 
-    Memory is enough for any two of them, and one PDF; three that have begun and ask for a PDF's at
-    the same time may each hold what another lacks.
+    The memory is enough for any two of them and one PDF; if three have begun and ask for a PDF's
+    memory at the same time, each may hold what another lacks.
     """
     draw = random.Random(seed)  # noqa: S311 - repeatable on purpose
     capacity = {

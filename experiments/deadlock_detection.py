@@ -1,6 +1,4 @@
-"""The detection of processes that are truly deadlocked, and not just slow. Pure: numbers in, names
-out.
-"""
+"""Detects processes that are truly deadlocked, and not just slow. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ P = TypeVar("P", bound=Hashable)
 def deadlocked(
     available: Vector, allocation: Mapping[P, Vector], waiting: Mapping[P, Vector]
 ) -> frozenset[P]:
-    """Return the waiters whose requests cannot be met even when all who can finish have given
-    everything back.
+    """Return the waiting processes whose requests cannot be met even when all processes that can
+    finish have given everything back.
 
-    `allocation` is what each holds; `waiting` the amounts that waiters request. A process that does
-    not wait is at work and will finish; a waiter that could be served is taken to finish after
-    that. (Coffman, Elphick and Shoshani, 1971, section 4.)
+    `allocation` is what each holds; `waiting` the amounts that waiting processes request. A process
+    that does not wait is at work and will finish; a waiting one that could be served is assumed to
+    finish after that. (Coffman, Elphick and Shoshani, 1971, section 4.)
     """
     nothing = (0,) * len(available)
     work = available

@@ -1,5 +1,5 @@
-"""Figure 3: waiting time against time, each policy a line, laid out for an SVG. Pure: numbers in,
-places out.
+"""Figure 3: waiting time against time, one line for each policy, laid out for an SVG. Pure: it
+turns numbers into coordinates.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from itertools import chain
 
 WIDTH, HEIGHT = 860.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 12.0, 12.0, 40.0
-#: height of the line of times of day
+#: the height of the line with times of day
 TIMES = 16.0
-#: about as many marks as an axis has
+#: the approximate number of marks on an axis
 MARKS = 6
-STEPS = (1, 2, 5, 10, 20)  # the last one for rounding errors
+STEPS = (1, 2, 5, 10, 20)  # the last one is for rounding errors
 
-#: a request: seconds until it began, seconds waited, whether that was over the bound
+#: a request: the seconds until it began, the seconds it waited, whether that was over the bound
 Point = tuple[float, float, bool]
 
 
@@ -30,7 +30,7 @@ class AxisMark:
 
 @dataclass(frozen=True)
 class FigureDot:
-    """One request: where it stands, and whether it was over the bound."""
+    """One request: its coordinates, and whether it was over the bound."""
 
     x: float
     y: float
@@ -40,9 +40,9 @@ class FigureDot:
 @dataclass(frozen=True)
 class PolicyLine:
     name: str
-    #: from 0; the style of the line
+    #: its index among the policies, from 0, which sets the style of the line
     index: int
-    #: the dots of each of its rounds, in which it alone had a turn
+    #: the dots of each round in which the policy had its turn
     rounds: tuple[tuple[FigureDot, ...], ...]
 
     @property
@@ -58,8 +58,8 @@ class PolicyLine:
 
     @property
     def small_dots(self) -> str:
-        """The requests within the bound, as the path of an SVG whose lines have round ends: of
-        thousands an element each takes longer to write and to read.
+        """The requests within the bound, as the path of an SVG whose lines have round ends: with
+        thousands of requests, an element for each would take longer to write and to read.
         """
         return _dots(dot for dot in self.dots if not dot.is_over)
 
@@ -91,7 +91,7 @@ def draw(
 ) -> WaitingFigure:
     """Lay out, for each policy by name, the points of each of its rounds.
 
-    began: the moment from which seconds count.
+    began: the moment from which seconds are counted.
     """
     points = [point for rounds in series.values() for one in rounds for point in one]
     longest = max((at for at, _, _ in points), default=0.0) or 1.0
@@ -122,7 +122,7 @@ def _dots(dots: Iterable[FigureDot]) -> str:
 
 
 def _round_numbers(most: float) -> list[float]:
-    """Round numbers from 0 up to at most `most`, evenly spread."""
+    """Round numbers from 0 up to at most `most`, evenly spaced."""
     size = 10.0 ** math.floor(math.log10(most / MARKS))
     step = next(size * one for one in STEPS if most <= MARKS * size * one)
     return [round(step * i, 9) for i in range(int(most / step) + 1)]

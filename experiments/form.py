@@ -1,4 +1,4 @@
-"""The questions about a new experiment, for its page, JSON and the command line."""
+"""The fields for a new experiment, for its page, JSON and the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from experiments.models import (
     ExperimentPolicy,
 )
 
-#: the choices of each door, with the policies that they mean, in the order in which they are tried
+#: the choices on the page, in JSON and on the command line, with the policies that each means, in
+#: the order in which they run
 CHOICES = {
     "both": (ExperimentPolicy.NAIVE, ExperimentPolicy.BANKER),
     "searches": (
@@ -35,7 +36,7 @@ MOST_REQUESTS = 500
 LEAST_BOUND_SECONDS, MOST_BOUND_SECONDS = 0.1, 120.0
 MOST_SEED = 2**31 - 1
 DEFAULT_REQUESTS, DEFAULT_BOUND_SECONDS, DEFAULT_SEED = 100, 8.0, 1
-#: the crawls of an experiment on shifts
+#: the number of crawls in an experiment on shifts
 DEFAULT_CRAWLS, MOST_CRAWLS = 8, 40
 
 
@@ -52,7 +53,7 @@ def make_checked(
     kind: str = ExperimentKind.THREADS,
     by: User | None = None,
 ) -> Experiment:
-    """Make an experiment; requests: None is the usual number of its kind.
+    """Make an experiment; if requests is None, it has the usual number of its kind.
 
     Raises BadOrder, NoScheduler.
     """
@@ -72,7 +73,7 @@ def make_checked(
 
 
 def shift_mistakes(kind: str, policy: str, requests: int | None) -> dict[str, str]:
-    """The settings that shifts cannot have, in a sentence for each field."""
+    """The settings that an experiment on shifts cannot have, with a sentence for each field."""
     if kind != ExperimentKind.SHIFTS:
         return {}
     mistakes = {}
@@ -87,7 +88,9 @@ def shift_mistakes(kind: str, policy: str, requests: int | None) -> dict[str, st
 
 
 def start_experiment(*, by: User, **asked: Any) -> Experiment:
-    """Make an experiment of what `make_checked` takes, and queue it. Raises what that does."""
+    """Make an experiment from the arguments of `make_checked`, and queue it. Raises the errors of
+    `make_checked`.
+    """
     experiment = make_checked(by=by, **asked)
     transaction.on_commit(partial(EXPERIMENT.job.ask, experiment.job_id))
     return experiment
@@ -142,7 +145,7 @@ class ExperimentForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Refuse settings that shifts cannot have."""
+        """Refuse settings that an experiment on shifts cannot have."""
         asked: dict[str, Any] = super().clean() or {}
         asked["kind"] = asked.get("kind") or ExperimentKind.THREADS
         mistakes = shift_mistakes(asked["kind"], asked.get("policy", ""), asked.get("requests"))

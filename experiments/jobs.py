@@ -1,4 +1,4 @@
-"""The background job that runs an experiment. It is begun once: waits depend on the moment, so
+"""The background job that runs an experiment. It is never continued: waits depend on the moment, so
 results from before a kill cannot be completed.
 """
 
@@ -12,14 +12,16 @@ from experiments.models import JOB_KIND, Experiment
 
 
 def _work(job: RunningJob) -> JobResult:
-    # crawls and pages are fetched by the process only that does it
+    # only the process that runs an experiment needs the modules that fetch crawls and pages
     from experiments.runner import run_experiment
 
     return run_experiment(job)
 
 
 def _clear(job: BackgroundJob) -> None:
-    """Remove crawls of a job that was killed. Raises WrongState while one has not ended."""
+    """Remove the crawls of a job that was killed. Raises WrongState while one of them has not
+    ended.
+    """
     from experiments.shift_run import clear_up
 
     for experiment in Experiment.objects.filter(job=job):
@@ -36,7 +38,7 @@ EXPERIMENT = JobKind(
     label="experiment",
     done="finished",
     work=_work,
-    # its pages are of sites of its own, and its crawls go as it ends
+    # its pages are on sites of its own, and its crawls are deleted when it ends
     effects=dict.fromkeys(JobEvent, JobEffect.KEEP),
     scope=JobScope.INSTALLATION,
     is_run_again=False,

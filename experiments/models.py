@@ -1,4 +1,4 @@
-"""Experiments with policies (SEEDS P4, P5) and what became of each of their requests.
+"""Experiments with policies (SEEDS P4, P5) and the results of their requests.
 
 Written by `experiments.store`.
 """
@@ -16,9 +16,9 @@ JOB_KIND = "experiment"
 
 
 class ExperimentPolicy(models.TextChoices):
-    """How the pool of an experiment decides. all_at_once is a naive pool of which each request asks
-    its whole claim in one step. The last three are the Banker's algorithm, searched otherwise than
-    over the reduced scope (SEEDS P6).
+    """How the pool of an experiment decides. all_at_once is a pool without a check in which each
+    request asks for its whole claim in one step. The last three are the Banker's algorithm with a
+    search other than the one over the reduced scope (SEEDS P6).
     """
 
     NAIVE = "naive", "plain requests"
@@ -30,8 +30,8 @@ class ExperimentPolicy(models.TextChoices):
 
 
 class ExperimentKind(models.TextChoices):
-    """The maker of the requests: threads of the experiment, by agreement, or shifts of crawls that
-    the experiment orders, which the pool's classes bind as any other.
+    """The source of the requests: threads of the experiment, which share classes by agreement, or
+    shifts of crawls that the experiment orders, which the pool's classes limit like all others.
     """
 
     THREADS = "threads", "threads of the experiment"
@@ -39,8 +39,9 @@ class ExperimentKind(models.TextChoices):
 
 
 class ExperimentState(models.TextChoices):
-    """Broken off: its operating-system process ended before the experiment; then nothing more
-    comes. Cancelled: by a user; what was tried until then is kept.
+    """The state of an experiment. Broken off: its operating-system process ended before the
+    experiment, so there will be no more results. Cancelled: by a user; the results until then are
+    kept.
     """
 
     QUEUED = "queued"
@@ -78,7 +79,9 @@ class Experiment(models.Model):
 
     @property
     def state(self) -> ExperimentState:
-        """As its job says; `experiments.report.state_of` recognises one that was killed."""
+        """The state of its job; `experiments.report.state_of` recognises an experiment that was
+        killed.
+        """
         if self.job.cancelled_at:
             return ExperimentState.CANCELLED
         if self.job.ended_at:
@@ -90,9 +93,9 @@ class Experiment(models.Model):
 
 
 class ExperimentOutcome(models.TextChoices):
-    """The result of one try.
+    """The result of one attempt.
 
-    Only `locked` is a matter of waiting; breaches and crashes are classed apart.
+    Only `locked` is caused by waiting; breaches and crashes are counted separately.
     """
 
     COMPLETED = "completed", "Completed"
@@ -102,9 +105,9 @@ class ExperimentOutcome(models.TextChoices):
 
 
 class ExperimentRequest(models.Model):
-    """One try at one request.
+    """One attempt at one request.
 
-    A locked request is tried again after the others: then it has a row for each try.
+    A locked request is tried again after the others: then it has a row for each attempt.
     """
 
     experiment = models.ForeignKey(Experiment, models.CASCADE, related_name="tries", db_index=False)

@@ -1,5 +1,6 @@
 """The experiments pages: how often requests lock each other, with and without the Banker's
-algorithm."""
+algorithm.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ from serving.requests import render_live
 A_PAGE = 20
 #: rows of table 1 and of table 2
 REQUESTS = 25
-#: the columns of a try in a file
+#: the columns of an attempt in a file
 TRIED = (
     "policy",
     "round",
@@ -67,7 +68,7 @@ def experiments(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Tables 1, 2 and 3, figure 3, and what they mean; of tables 1 and 2 the requests of
+    """Tables 1, 2 and 3, figure 3, and their meaning; tables 1 and 2 have the requests of
     `?page=`.
     """
     found = get_object_or_404(listed_experiments(), pk=pk)
@@ -109,7 +110,7 @@ def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
-    """Every try of an experiment, which is what figure 3 is drawn from."""
+    """Every attempt of an experiment, from which figure 3 is drawn."""
     tries = get_object_or_404(Experiment, pk=pk).tries.values_list(*TRIED)
     return send(cell_file(f"experiment-{pk}", TRIED, tries))
 
@@ -150,7 +151,7 @@ def _tables(
 
 
 def _figure(view: ExperimentView, tries: FirstTries) -> WaitingFigure | None:
-    """Figure 3, from the first request on; nothing until there is one."""
+    """Figure 3, from the first request on; None before that."""
     if not tries:
         return None
     began = min(one.started_at for found in tries.values() for one in found)

@@ -1,4 +1,4 @@
-"""One policy of an experiment at work: its pool, its threads, and what they share."""
+"""The run of one policy of an experiment: its pool, its threads, and what they share."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ from experiments.store import RunningExperiment, count_unsafe_grants
 from experiments.synthetic_web import HOST
 from experiments.workload import CLASSES, Workload, WorkloadJob
 
-#: a request that was locked this often stays so, since the experiment must end
+#: the number of attempts after which a request counts as locked for good, since the experiment must
+#: end
 MOST_ATTEMPTS = 10
 MAX_PAGE_BYTES = 64 * 1024
 ANSWER_SECONDS = 10.0
-#: policies whose pools grant what is there
+#: policies whose pools grant all units that are free
 UNCHECKED = (ExperimentPolicy.NAIVE, ExperimentPolicy.ALL_AT_ONCE)
 SIGN_OF_LIFE_SECONDS = 2.0
 HEADERS = {"User-Agent": "crawlsite-experiment", "Connection": "keep-alive"}
 
 
 class PolicyRun:
-    """Runs rounds of a workload under one policy, in a pool made for it, which is left to be looked
-    at.
+    """Runs rounds of a workload under one policy, in a pool made for it, which is kept so that
+    users can look at it.
     """
 
     def __init__(
@@ -58,18 +59,18 @@ class PolicyRun:
             name=self.experiment.pool_name(policy), classes=classes, policy=bank, is_experiment=True
         )
         self.waits = WaitRegistry()
-        #: process and epoch of every shift that is alive
+        #: the process and epoch of every living shift
         self.leases: dict[int, int] = {}
         self.stopping = threading.Event()
         self._is_told_to_stop = False
         self._web = web
         self._round = 0
         self._to_do: deque[tuple[WorkloadJob, int]] = deque()
-        #: number and attempt of each process of the pool
+        #: the number and attempt of each process of the pool
         self._tries: dict[int, tuple[int, int]] = {}
 
     def run(self, number: int, jobs: Sequence[WorkloadJob]) -> None:
-        """Work the jobs of a round off, and count the unsafe grants so far.
+        """Run the jobs of a round, and count the unsafe grants so far.
 
         Raises a thread's exception, and JobGone, after all threads have released their units.
         """
@@ -95,7 +96,7 @@ class PolicyRun:
         )
 
     def fetch(self, session: PinnedSession, page: int) -> None:
-        """Fetch a page of the experiment's web. Raises Lost."""
+        """Fetch a page of the experiment's web. Raises AttemptLost."""
         if self.stopping.is_set():
             raise ExperimentStopped
         fetched = fetch(
@@ -113,14 +114,14 @@ class PolicyRun:
             for future in as_completed(futures):
                 future.result()
         finally:
-            # Without a fault all have ended; after one, or Ctrl-C, the others are stopped.
+            # Without an error all threads have ended; after one, or Ctrl-C, the others are stopped.
             self.stopping.set()
             self.waits.wake_all()
 
     def _work(self) -> None:
-        """The loop of one thread: the next request, until there is none.
+        """The loop of one thread: take the next request, until there is none.
 
-        A locked request goes to the end of the line.
+        A locked request goes to the end of the queue.
         """
         session = PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=2 * MAX_PAGE_BYTES)
         try:
@@ -150,7 +151,7 @@ class PolicyRun:
             return None
 
     def _keep_alive(self, over: threading.Event) -> None:
-        """Renew leases at a third of their time, and say that the experiment goes on."""
+        """Renew leases after a third of their time, and send the experiment's heartbeat."""
         every = settings.BANK_LEASE_SECONDS / 3
         renewed_at = time.monotonic()
         try:
@@ -163,7 +164,7 @@ class PolicyRun:
                     if time.monotonic() - renewed_at >= every:
                         renewed_at = time.monotonic()
                         self._renew()
-                except OperationalError:  # PostgreSQL restarts, say: the next turn tries again
+                except OperationalError:  # as when PostgreSQL restarts: the next turn tries again
                     connections.close_all()
         finally:
             connections.close_all()

@@ -20,14 +20,14 @@ from allocation.rules import banker
 from allocation.rules.replay import LedgerReplay
 from experiments.deadlock_detection import deadlocked
 
-#: a process cannot go on without these; growth it does without
+#: requests without which a process cannot go on; it can go on without growth
 BLOCKING = (RequestKind.START, RequestKind.STAGE)
 
 
 def deadlocked_in(pool: Pool) -> frozenset[int]:
     """The processes that are truly deadlocked.
 
-    One statement reads the pool, so it sees one moment.
+    One statement reads the pool, so it sees the pool at one moment.
     """
     wanted = Request.objects.filter(
         process=OuterRef("pk"), state=RequestState.WAITING, kind__in=BLOCKING
@@ -48,7 +48,9 @@ def deadlocked_in(pool: Pool) -> frozenset[int]:
 
 
 def unsafe_grants(pool: Pool) -> Counter[int]:
-    """How many grants left the pool in a state that is not safe, by process, from its ledger."""
+    """Return the number of grants that left the pool in an unsafe state, by process, from its
+    ledger.
+    """
     replay, found = LedgerReplay(), Counter[int]()
     for entry in entries(pool.pk):
         replay.follow(entry)

@@ -1,4 +1,4 @@
-"""Read experiments: tables 1 and 2 (a row a request) and table 3 (a row a policy)."""
+"""Reads experiments: tables 1 and 2 (a row a request) and table 3 (a row a policy)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from experiments.models import (
     ExperimentState,
 )
 
-#: after this long without a heartbeat the experiment's process is dead
+#: after this long without a heartbeat the experiment's process counts as dead
 SILENT = timedelta(seconds=30)
-#: one that is cancelled gives back what it holds in this time
+#: a cancelled experiment gives back its units within this time
 ENDS_WITHIN = timedelta(minutes=1)
 FIRST = Q(attempt=1)
 ENDED = (ExperimentState.FINISHED, ExperimentState.BROKEN_OFF, ExperimentState.CANCELLED)
@@ -45,13 +45,13 @@ NUMBERS = {
 class RequestResult:
     number: int
     started_at: datetime
-    #: the wait of the first try
+    #: the wait of the first attempt
     waited_seconds: float
     outcome: ExperimentOutcome
     deadlocked: bool
     pages: int
     detail: str
-    #: tries after the first, their waits, and the result of the last one
+    #: the number of attempts after the first, their waits, and the result of the last one
     retries: int
     retry_seconds: float
     in_the_end: ExperimentOutcome
@@ -65,20 +65,20 @@ class RequestResult:
 class PolicyResult:
     """One policy's results.
 
-    As in the paper's table 3, a request counts by its first try, but for what is said to be with
+    As in the paper's table 3, a request counts by its first attempt, except in fields named as with
     retries.
     """
 
     policy: ExperimentPolicy
     pool: int | None
-    #: among the experiment's policies, from 1 on
+    #: its number among the experiment's policies, from 1 on
     place: int = 1
     requests_done: int = 0
     seconds: float | None = None
     waited_seconds: float = 0.0
     waited_with_retries_seconds: float = 0.0
     deciding_seconds: float = 0.0
-    #: None: a round of the policy has not ended
+    #: None if a round of the policy has not ended
     unsafe_grants: int | None = None
     locked: int = 0
     deadlocked: int = 0
@@ -114,7 +114,7 @@ class ExperimentView:
 
     @property
     def requests_done(self) -> int:
-        """Requests whose first try has ended, over all policies."""
+        """The number of requests whose first attempt has ended, over all policies."""
         return sum(column.requests_done for column in self.columns)
 
     @property
@@ -122,7 +122,7 @@ class ExperimentView:
         return self.experiment.requests * len(self.experiment.policies)
 
 
-#: columns of a try that its request's result is made of
+#: the columns of an attempt from which its request's result is made
 SHOWN = (
     *("policy", "number", "started_at", "waited_seconds", "outcome"),
     *("deadlocked", "pages", "detail"),
@@ -130,7 +130,7 @@ SHOWN = (
 
 
 def listed_experiments() -> QuerySet[Experiment]:
-    """All, with the users of their jobs."""
+    """All experiments, with the users of their jobs."""
     return Experiment.objects.select_related("job__by", "job__cancelled_by")
 
 
@@ -144,12 +144,13 @@ def experiment_view(experiment: Experiment) -> ExperimentView:
 def request_results(
     experiment: Experiment, numbers: Collection[int] | None = None
 ) -> dict[str, tuple[RequestResult, ...]]:
-    """The requests of each policy by number; None for all."""
+    """The requests of each policy by number; all requests if numbers is None."""
     tries: dict[str, dict[int, list[Any]]] = {}
     rows = ExperimentRequest.objects.filter(experiment=experiment).order_by("number", "attempt")
     if numbers is not None:
         rows = rows.filter(number__in=numbers)
-    for one in rows.values_list(*SHOWN, named=True):  # thousands, of which no objects are made
+    # there are thousands of rows, so no model objects are made
+    for one in rows.values_list(*SHOWN, named=True):
         tries.setdefault(one.policy, {}).setdefault(one.number, []).append(one)
     return {policy: tuple(map(_entry, by.values())) for policy, by in tries.items()}
 
@@ -162,12 +163,12 @@ class FirstAttempt(NamedTuple):
     is_over: bool
 
 
-#: the first tries of each policy, by number
+#: the first attempts of each policy, by number
 FirstTries = dict[str, list[FirstAttempt]]
 
 
 def first_tries(experiment: Experiment) -> FirstTries:
-    """The data of figure 3."""
+    """The first attempts, from which figure 3 is drawn."""
     tries: FirstTries = {}
     rows = ExperimentRequest.objects.filter(FIRST, experiment=experiment).order_by("number")
     columns = ("policy", "number", "round", "started_at", "waited_seconds", "outcome")
@@ -253,7 +254,7 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
 
 
 def _entry(tries: list[Any]) -> RequestResult:
-    """The result of one request by its rows, the first try first."""
+    """The result of one request from its rows, the first attempt first."""
     first, later = tries[0], tries[1:]
     return RequestResult(
         number=first.number,

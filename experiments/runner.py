@@ -1,4 +1,4 @@
-"""The run of an experiment by turns of its policies: the work of its job."""
+"""The run of an experiment, whose policies take turns: the work of its job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from experiments.store import RunningExperiment
 from experiments.synthetic_web import serve_web
 from experiments.workload import make_workload, rounds
 
-#: the bookmark of a job that was begun: there is no place to continue from
+#: the bookmark of a job that has begun; the job cannot be continued from there
 BEGUN = "begun"
 LEFT = "it waits until the crawls that it ordered have ended, and are deleted"
 
@@ -24,10 +24,10 @@ class ExperimentFailure(CrawlError):
 
 
 def run_experiment(job: RunningJob) -> JobResult:
-    """Run the experiment of a job; of one that was killed, remove what it left.
+    """Run the experiment of a job; if the job was killed before, remove what it left.
 
-    However this ends, nothing stays held. Raises ExperimentFailure, JobGone if it is cancelled,
-    and JobWaits while crawls cannot be removed.
+    However this ends, no units stay held. Raises ExperimentFailure, JobGone if the job is
+    cancelled, and JobWaits while crawls cannot be removed.
     """
     experiment = Experiment.objects.select_related("job__by").get(job=job.row)
     if job.row.bookmark:
@@ -67,7 +67,9 @@ def _run_threads(running: RunningExperiment) -> None:
 
 
 def _run_shifts(running: RunningExperiment) -> None:
-    """The crawls are aborted and removed while their workers can end the shifts."""
+    """Run an experiment on shifts. The crawls are aborted and removed while their workers can still
+    end the shifts.
+    """
     experiment = running.experiment
     workload = plan_crawls(crawls=experiment.requests, seed=experiment.seed)
     with running_workers(WORKERS) as workers:

@@ -1,5 +1,5 @@
-"""One policy of an experiment on shifts: its pool, its crawls on sites of their own, the pool's
-decisions meanwhile, and the removal of everything except the pool.
+"""The run of one policy of an experiment on shifts: its pool, its crawls on sites of their own, the
+pool's decisions meanwhile, and the removal of everything except the pool.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from experiments.pool_state import BLOCKING, deadlocked_in, unsafe_grants
 from experiments.store import AttemptResult, RunningExperiment
 from experiments.synthetic_web import HOST, serve_sites
 
-#: how often the pool is looked at
+#: how often the pool is read
 LOOK_SECONDS = 0.25
 #: a crawl ends by itself after this long
 MOST_SECONDS = 300
-#: how long crawls that were aborted may take to end
+#: the time that aborted crawls may take to end
 END_SECONDS = 30.0
 
 
@@ -52,7 +52,7 @@ class WorkersLost(CrawlError):
 
 
 class ShiftPolicyRun:
-    """Lets crawls run in rounds under one policy, in a pool made for it, which stays."""
+    """Runs crawls in rounds under one policy, in a pool made for it, which is kept."""
 
     def __init__(
         self,
@@ -74,12 +74,12 @@ class ShiftPolicyRun:
         )
         #: the runs of the round
         self._runs: dict[int, Run] = {}
-        #: waits that passed the bound, and those of processes that were truly deadlocked then
+        #: the waits that passed the bound, and those of processes that were truly deadlocked then
         self._judged: set[object] = set()
         self._deadlocked: set[int] = set()
 
     def run(self, round_: int, sites: Sequence[PlannedSite]) -> None:
-        """Start the crawls of a round, wait for their ends, and store what became of each.
+        """Start the crawls of a round, wait for their ends, and store each one's result.
 
         Raises JobGone, WorkersLost.
         """
@@ -92,7 +92,7 @@ class ShiftPolicyRun:
                 for _ in range(min(AT_A_TIME - going_on, len(to_do))):
                     site = to_do.popleft()
                     self._runs[site.number] = self._start(site, addresses[site.number])
-                time.sleep(LOOK_SECONDS)  # workers of their own change the rows
+                time.sleep(LOOK_SECONDS)  # the workers, in other processes, change the rows
         unsafe = unsafe_grants(self.pool)
         for number, run in self._runs.items():
             result = replace(self._result(number, run, unsafe), round=round_)
@@ -116,7 +116,7 @@ class ShiftPolicyRun:
         return start_run(create_crawl(order, by=by, own_pool=self.pool), by=by)
 
     def _going_on(self) -> int:
-        """How many crawls have not ended; judges the waits meanwhile."""
+        """The number of crawls that have not ended; waits are judged meanwhile."""
         if not self._running.goes_on():
             raise JobGone
         if not all(worker.is_alive() for worker in self._workers):
@@ -126,7 +126,9 @@ class ShiftPolicyRun:
         return runs.exclude(state__in=ENDED_STATES).count()
 
     def _judge_waits(self) -> None:
-        """Find out who is truly deadlocked, once for each wait that passes the bound."""
+        """Find out which processes are truly deadlocked, once for each wait that passes the
+        bound.
+        """
         bound = self._experiment.bound_seconds
         late = [
             (pk, process)
@@ -175,7 +177,7 @@ def note_of(experiment: Experiment) -> str:
 
 def clear_up(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
     """Abort and permanently delete the crawls that an experiment has left, and no longer allow its
-    sites. Return whether nothing is left. Safe to repeat.
+    sites. Return whether none is left. Safe to repeat.
     """
     AllowedNetwork.objects.filter(note=note_of(experiment)).delete()
     names = [experiment.pool_name(policy) for policy in experiment.policies]
@@ -184,7 +186,7 @@ def clear_up(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
     while is_left := crawls.exists():
         if time.monotonic() > until:
             break
-        time.sleep(LOOK_SECONDS)  # shifts end in other processes, and then their crawls go
+        time.sleep(LOOK_SECONDS)  # shifts end in other processes, and then their crawls are deleted
         _remove(crawls.all())
     return not is_left
 

@@ -1,5 +1,5 @@
-"""The workers of an experiment on shifts: RQ workers like those of crawls, on a queue of their own,
-so that no crawl waits for a worker that is at an experiment.
+"""The workers of an experiment on shifts: RQ workers like those of crawls, but on a queue of their
+own, so that no crawl waits for a worker that is busy with an experiment.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS
 from crawling.machine.orphans import stop_with_parent
 
-#: a shift that is told to stop ends its fetches first
+#: a shift that is told to stop first ends its fetches
 LEAVE_SECONDS = 30.0
-#: as RQ itself starts a work process: everything is imported already
+#: as RQ itself starts a work process: all modules are imported already
 FORK = multiprocessing.get_context("fork")
 
 
@@ -27,8 +27,8 @@ FORK = multiprocessing.get_context("fork")
 def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
     """Run `count` workers until the block ends.
 
-    To be called by the main thread while there is no other: it forks. If it dies, the kernel stops
-    them, and their shifts end in order.
+    To be called by the main thread while there is no other, because this forks. If this process
+    dies, the kernel stops the workers, and their shifts end in order.
     """
     workers = tuple(FORK.Process(target=_work, name="experiment worker") for _ in range(count))
     try:
@@ -49,7 +49,7 @@ def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
 def _work() -> None:
     stop_with_parent()
     for connection in connections.all(initialized_only=True):
-        connection.connection = None  # it is the parent's, with the lock of the job
+        connection.connection = None  # the connection is the parent's, with the lock of the job
     queue = django_rq.get_queue(EXPERIMENT_SHIFTS)
     ShiftWorker(
         [queue],

@@ -39,14 +39,14 @@ class AttemptResult:
 
 
 class RunningExperiment:
-    """An experiment whose job is at work."""
+    """An experiment whose job is running."""
 
     def __init__(self, experiment: Experiment, job: RunningJob) -> None:
         self.experiment, self._job = experiment, job
         self._done = 0
 
     def goes_on(self) -> bool:
-        """Whether the experiment may go on, since no user has cancelled it; also stores its
+        """Whether the experiment may go on, since no user has cancelled it; this also stores its
         progress in its job.
         """
         try:
@@ -85,7 +85,9 @@ def make_experiment(
 def count_unsafe_grants(
     experiment: Experiment, policy: str, found: Mapping[tuple[int, int], int]
 ) -> None:
-    """Store how many grants to each try, by number and attempt, were unsafe; to all others none."""
+    """Store the number of unsafe grants to each attempt, by number and attempt; all other attempts
+    get 0.
+    """
     tries = ExperimentRequest.objects.filter(experiment=experiment, policy=policy)
     with transaction.atomic():
         tries.update(unsafe_grants=0)

@@ -1,5 +1,5 @@
-"""Small webs on loopback for the time of an experiment: page n is the same, and takes as long,
-every time.
+"""Small webs on loopback that an experiment serves while it runs: page n is the same, and takes the
+same time, every time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HTML, PDF, TEXT = "text/html; charset=utf-8", "application/pdf", "text/plain"
 
 
 class SyntheticPage(NamedTuple):
-    """The answer for a path, and the seconds before it."""
+    """The answer for a path, and the delay before it in seconds."""
 
     status: int
     content_type: str
@@ -32,7 +32,7 @@ NOTHING = SyntheticPage(404, TEXT, b"Nothing is here.")
 
 
 def seconds_of(page: int) -> float:
-    """The server's time for a page: 100 to 219 ms, spread evenly over the pages."""
+    """The server's delay for a page: 100 to 219 ms, spread evenly over the pages."""
     return 0.1 + 0.001 * (37 * page % 120)
 
 
@@ -95,13 +95,14 @@ def page_at(site: PlannedSite, path: str) -> SyntheticPage:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body leave in one packet; two would wait for the client's delayed ACK
+    # head and body are sent in one packet; two packets would wait for the client's delayed ACK
+    wbufsize = -1
     timeout = 5  # an unused connection must not keep its thread
     server: _Server
 
     def do_GET(self) -> None:
         page = self.server.answer(self.path)
-        time.sleep(page.seconds)  # what a real server and the way to it would take
+        time.sleep(page.seconds)  # the delay stands for a real server and the network to it
         self.send_response(page.status)
         self.send_header("Content-Type", page.content_type)
         self.send_header("Content-Length", str(len(page.body)))
@@ -114,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    block_on_close = False  # clients keep connections alive
+    block_on_close = False  # clients keep connections open
     request_queue_size = 128
 
     def __init__(self, answer: Callable[[str], SyntheticPage]) -> None:
@@ -145,8 +146,8 @@ def serve_web(answer: Callable[[str], SyntheticPage] = _shared_page) -> Iterator
 
 @contextmanager
 def serve_sites(sites: Sequence[PlannedSite]) -> Iterator[dict[int, str]]:
-    """Serve each site on a port of its own, as crawls take turns at a host; yield their addresses
-    by number.
+    """Serve each site on a port of its own, since crawls take turns at a host; yield the sites'
+    addresses by number.
     """
     with ExitStack() as served:
         yield {

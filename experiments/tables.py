@@ -1,5 +1,5 @@
-"""Tables 1, 2 and 3 of an experiment as the command line prints them, and what the paper's table 3
-prints (SEEDS P5), with its errata.
+"""Tables 1, 2 and 3 of an experiment as the command line prints them, and the numbers of the
+paper's table 3 (SEEDS P5), with its errata.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class PaperRow:
     waited_seconds: int
     locked: int
     percent: int
-    #: the number in the table where that is a misprint
+    #: the number in the paper's table if that is a misprint
     printed: str = ""
 
 
@@ -27,7 +27,7 @@ PAPER_ROWS = (
     PaperRow("plain requests", "2:09:07", 7747, 30, 30),
     PaperRow("Banker's algorithm", "1:38:28", 5908, 2, 2, printed="20"),
 )
-#: the Banker's total waiting as a part of plain requests'
+#: the Banker's total waiting time as a fraction of that of plain requests
 PAPER_RATIO = PAPER_ROWS[1].waited_seconds / PAPER_ROWS[0].waited_seconds
 #: the claims of an experiment, and their limits
 WAITS_DEPEND = (
@@ -63,7 +63,7 @@ def request_table(number: int, column: PolicyResult, bound_seconds: float) -> Ta
 
 
 def policy_table(view: ExperimentView) -> Table:
-    """Table 3: the policies beside each other."""
+    """Table 3: a comparison of the policies."""
     table = Table(
         "policy",
         title="Table 3. Policies compared",

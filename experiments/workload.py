@@ -1,6 +1,6 @@
 """The pages and units that the requests of an experiment will ask for.
 
-Pure: a seed in, the same workload out, for every policy.
+Pure: the same seed gives the same workload for every policy.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from allocation.rules.banker import Vector, plus
 
-#: the resource classes of an experiment: key, unit and what one stands for; its requests share them
-#: by agreement, nothing enforces them
+#: the resource classes of an experiment: key, unit and what one unit stands for; its requests share
+#: them by agreement, no class is enforced
 CLASSES = (
     ("fetch_slots", "slots", "Stands for fetches under way; an experiment only counts it."),
     ("memory", "blocks of 16 MiB", "Stands for documents in hand; an experiment only counts it."),
@@ -23,18 +23,19 @@ CLASSES = (
 )
 #: requests at work at the same time: each is a thread with a database connection of its own
 AT_A_TIME = 20
-#: capacity as a part of what AT_A_TIME mean claims add up to. Simulated over 20 seeds, plain
+#: The capacity as a fraction of the sum of AT_A_TIME mean claims. Simulated over 20 seeds, plain
 #: requests are over a bound of eight seconds in 26 % of the cases at 0.50, in 30 % at 0.49 and in
-#: 35 % at 0.48; SEEDS P5 has 30 %. Real threads lock each other less often than simulated ones, the
-#: less the busier the machine.
+#: 35 % at 0.48; SEEDS P5 has 30 %. Real threads lock each other less often than simulated ones, and
+#: the less, the busier the machine is.
 SCARCITY = 0.48
 LARGEST_CLAIM = 10
 STEPS = 3
 PAGES_PER_STEP = (1, 2)
-#: pages of the experiment's web; page n is the same, and takes as long, each time
+#: the number of pages of the experiment's web; page n is the same, and takes the same time, every
+#: time
 PAGES = 97
-#: requests of a round, see `rounds`: fewer would hardly wait for each other, and of more the
-#: policies would take turns too rarely
+#: requests of a round, see `rounds`: with fewer, requests would hardly wait for each other, and
+#: with more, the policies would take turns too rarely
 LEAST_ROUND, MOST_ROUND = 4, 50
 
 J = TypeVar("J")
@@ -59,14 +60,16 @@ class WorkloadJob:
         return f"Request{self.number}"
 
     def at_once(self) -> WorkloadJob:
-        """The same work with the whole claim requested in the first step: no hold and wait."""
+        """The same work with the whole claim requested in the first step, so that no request waits
+        while it holds units.
+        """
         pages = tuple(page for step in self.steps for page in step.pages)
         return WorkloadJob(self.number, self.claim, (WorkloadStep(self.claim, pages),))
 
 
 @dataclass(frozen=True)
 class Workload:
-    """The jobs in the order in which they arrive, and how much there is to share."""
+    """The jobs in the order in which they arrive, and the units that they share."""
 
     capacity: Vector
     jobs: tuple[WorkloadJob, ...]
@@ -76,7 +79,8 @@ class Workload:
 def make_workload(*, requests: int, seed: int) -> Workload:
     """Draw a workload.
 
-    In rounds of fewer requests than AT_A_TIME all are at work at once, and share as much less.
+    In rounds of fewer requests than AT_A_TIME all are at work at once, and share a capacity that is
+    smaller in proportion.
     """
     draw = random.Random(seed)  # noqa: S311 - repeatable on purpose
     jobs = tuple(_job(draw, number) for number in range(1, requests + 1))
@@ -88,7 +92,7 @@ def rounds(jobs: Sequence[J], policies: Sequence[str]) -> Iterator[tuple[int, st
     """Let the policies take turns: for each turn its round, from 1 on, its policy and its jobs.
 
     Each policy gets the same jobs in each round. The order of the policies is reversed from round
-    to round, so that a machine that becomes slower or faster meanwhile favours none of two.
+    to round, so that a machine that becomes slower or faster meanwhile does not favour one of two.
     """
     size = _round_size(len(jobs))
     for number, first in enumerate(range(0, len(jobs), size), 1):
@@ -97,7 +101,7 @@ def rounds(jobs: Sequence[J], policies: Sequence[str]) -> Iterator[tuple[int, st
 
 
 def _round_size(jobs: int) -> int:
-    """Two rounds, or more of many jobs; one of few."""
+    """The size of a round: two rounds for few jobs and more for many; one round for very few."""
     return min(MOST_ROUND, max(LEAST_ROUND, math.ceil(jobs / 2)))
 
 
@@ -117,7 +121,7 @@ def _job(draw: random.Random, number: int) -> WorkloadJob:
 
 
 def _split(draw: random.Random, units: int) -> list[int]:
-    """Share units out over the steps, each unit by chance."""
+    """Share units out over the steps, each unit at random."""
     shares = [0] * STEPS
     for _ in range(units):
         shares[draw.randrange(STEPS)] += 1
@@ -125,8 +129,8 @@ def _split(draw: random.Random, units: int) -> list[int]:
 
 
 def _capacity(jobs: tuple[WorkloadJob, ...], at_a_time: int) -> Vector:
-    """SCARCITY of the mean demand, but enough for the largest claim alone: more could never be
-    served.
+    """SCARCITY of the mean demand, but enough for the largest claim alone: a larger claim could
+    never be served.
     """
     by_class = list(zip(*(job.claim for job in jobs), strict=True))
     return tuple(

@@ -1,3 +1,3 @@
-"""The code that views and endpoints of every package share: permissions, questions of fields, lists
-by pages, rows as files, and live pages.
+"""The code that views and endpoints of all packages share: permissions, fields of forms, lists by
+pages, rows as files, and live pages.
 """

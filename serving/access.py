@@ -1,4 +1,4 @@
-"""The guards of views and endpoints: logged in, with which permission, by which method.
+"""The guards of views and endpoints: they require a log-in, a permission, and a method.
 
 Permissions are Django's, as `app.codename`; `crawlsite/administration/accounts.py` gives them to
 roles.
@@ -25,8 +25,8 @@ SESSION_ENDED = (
     "Your session has ended, and nothing was changed. Log in to return to the page; what you typed "
     "is filled in again, except passwords and files."
 )
-#: where a user carries permissions of the role that do not count now, each with a sentence that
-#: says who has it
+#: the attribute of a user with permissions of the role that do not count now, each with a sentence
+#: that says who has it
 WITHHELD = "_withheld_permissions"
 P = ParamSpec("P")
 V = TypeVar("V")
@@ -34,7 +34,7 @@ R = TypeVar("R")
 
 
 class AuthenticatedRequest(HttpRequest):
-    """A request to views behind `authenticated` and to endpoints: with a logged-in user."""
+    """A request to views behind `authenticated` and to endpoints: its user is logged in."""
 
     user: User
 
@@ -67,8 +67,9 @@ def authenticated(
 def _logged_in(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """As Django's `login_required`, but a form sent after the end of the session leads back to the
-    page of the form: its own address may answer no GET, and it is never sent twice.
+    """A guard like Django's `login_required`, but a form sent after the end of the session leads
+    back to the page of the form: the form's own address may answer no GET, and the form is never
+    sent twice.
     """
     of_pages = login_required(view)
 
@@ -83,8 +84,8 @@ def _logged_in(
 
 
 def withhold(user: User, permissions: dict[str, str]) -> None:
-    """Let these permissions not count, as long as this object stands for the user."""
-    setattr(user, WITHHELD, withheld(user) | permissions)  # which reaches behind a lazy object
+    """Withhold these permissions for as long as this object stands for the user."""
+    setattr(user, WITHHELD, withheld(user) | permissions)  # setattr also works on a lazy object
 
 
 def withheld(user: User | AnonymousUser) -> dict[str, str]:
@@ -94,8 +95,8 @@ def withheld(user: User | AnonymousUser) -> dict[str, str]:
 
 
 def require(user: User, permission: str) -> None:
-    """Check a permission that depends on the request; "" for none. Raises PermissionDenied, which
-    names who has it if it is withheld from the user's role.
+    """Check a permission that depends on the request; "" requires none. Raises PermissionDenied,
+    whose message says who has the permission if it is withheld from the user's role.
     """
     if permission and not user.has_perm(permission):
         raise PermissionDenied(withheld(user).get(permission, ""))

@@ -1,4 +1,4 @@
-"""Files that are made while they are sent, and the answers that carry them."""
+"""Files that are made while they are sent, and the responses that carry them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from serving.row_lines import csv_lines, lines_of
 PARQUET = "application/vnd.apache.parquet"
 #: kinds of files of rows, and the words of the links to them
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
-#: by the ending of a file its type
+#: the content type by the ending of a file
 TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
@@ -30,9 +30,9 @@ class Download:
     name: str
     content_type: str
     pieces: Iterator[str] | Iterator[bytes]
-    #: in bytes, if it is known in advance
+    #: the length in bytes, if it is known in advance
     length: int | None = None
-    #: False if rows are not yet computed; the file's name and a header say so
+    #: False if rows are not yet computed; the file's name and a header tell the user
     complete: bool = True
 
     @property
@@ -46,12 +46,12 @@ class Download:
 def row_file(
     stem: str, kind: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()
 ) -> Download:
-    """The rows as the file `stem.kind`; kind and columns: see `lines_of`."""
+    """The rows as the file `stem.kind`; kind and columns are explained at `lines_of`."""
     return Download(f"{stem}.{kind}", TYPES[kind], lines_of(rows, kind, columns))
 
 
 def cell_file(stem: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Download:
-    """The table `stem.csv`, of rows that are cells without names."""
+    """The table `stem.csv`, from rows whose cells have no names."""
     return Download(f"{stem}.csv", TYPES["csv"], csv_lines(columns, rows))
 
 
@@ -60,9 +60,10 @@ def text_file(stem: str, lines: Iterator[str]) -> Download:
 
 
 def send(download: Download) -> StreamingHttpResponse:
-    """Send it piece by piece.
+    """Send the file piece by piece.
 
-    If a piece can't be made the connection breaks off, so that a part is not taken for the whole.
+    If a piece can't be made the connection is closed early, so that a part is not taken for the
+    whole.
     """
     answer = StreamingHttpResponse(download.pieces, content_type=download.content_type)
     answer["Content-Disposition"] = f'attachment; filename="{quote(download.shown_name)}"'

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True)
 class ListChoices:
-    #: rows on a page; 0 for the usual number of each list
+    #: the rows on a page; 0 for the usual number of each list
     rows: int = 0
-    #: keys of columns, by the name of the list
+    #: the keys of the hidden columns, by the name of the list
     hidden: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def most(self, usual: int) -> int:
@@ -30,7 +30,7 @@ class ListChoices:
 
 
 def choices_of(request: HttpRequest) -> ListChoices:
-    """The choices that crawlsite's middleware has found; the usual ones where nothing was
-    chosen.
+    """The choices that crawlsite's middleware has found; the usual ones if the user has made
+    none.
     """
     return getattr(request, "list_choices", None) or ListChoices()

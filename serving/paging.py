@@ -1,4 +1,4 @@
-"""Lists by pages: one row more than a page holds shows whether there is a next page."""
+"""Lists by pages: one row more than a page has shows whether there is a next page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_NUMBERED = 10_000
 
 
 class BoundedCount(int):
-    """A count that was broken off, which is shown with a plus."""
+    """A count that was broken off; it is shown with a plus."""
 
     def __str__(self) -> str:
         return f"{self:,}"
@@ -43,17 +43,17 @@ class BoundedCount(int):
 
 
 def bounded_count(rows: QuerySet[M]) -> int:
-    """How many rows there are; a BoundedCount if more than MOST_NUMBERED."""
+    """The number of rows; a BoundedCount if there are more than MOST_NUMBERED."""
     return bounded(rows.order_by()[: MOST_NUMBERED + 1].count())
 
 
 def bounded(counted: int) -> int:
-    """The count, which was broken off at MOST_NUMBERED + 1."""
+    """The count, as a BoundedCount if it was broken off at MOST_NUMBERED + 1."""
     return counted if counted <= MOST_NUMBERED else BoundedCount(MOST_NUMBERED)
 
 
 class BoundedPaginator(Paginator):
-    """Numbers the pages of the first MOST_NUMBERED rows; what lies behind is found by a filter."""
+    """Numbers the pages of the first MOST_NUMBERED rows; later rows are found by a filter."""
 
     @cached_property
     def count(self) -> int:

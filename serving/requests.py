@@ -1,6 +1,6 @@
-"""Facts of a request: the fields of its address or form, the page on which its form stood, and
-whether it asks for a fragment: the script of a live page that is open asks for its changing part
-again and again.
+"""Facts of a request: the fields of its address or form, the page that had its form, and whether it
+asks for a fragment, as the script of an open live page does again and again for the part that
+changes.
 """
 
 from __future__ import annotations
@@ -18,21 +18,25 @@ LONGEST_TEXT = 200
 
 
 def asked_text(query: Mapping[str, Any], name: str, *, most: int = LONGEST_TEXT) -> str:
-    """The text of a field, as the database can have it: without NUL, trimmed, and cut; "" where the
-    field is not given.
+    """The text of a field in a form that the database can store: without NUL, trimmed, and cut; ""
+    if the request has no such field.
     """
     return str(query.get(name, "")).replace("\0", "").strip()[:most]
 
 
 def page_sent_from(request: HttpRequest) -> str:
-    """The path and query of the sending page, as the browser names it; "" if it is none of ours."""
+    """The path and query of the page that sent the request, as the browser states it; "" if the
+    page is not ours.
+    """
     sent_from = urlsplit(request.headers.get("Referer", ""))
     is_ours = url_has_allowed_host_and_scheme(sent_from.geturl(), {request.get_host()})
     return sent_from._replace(scheme="", netloc="").geturl() if is_ours else ""
 
 
 def wants_fragment(request: HttpRequest) -> bool:
-    """Whether a script asks for the part that changes; a browser asks for the page."""
+    """Whether the request is a script's for the part that changes; a browser asks for the whole
+    page.
+    """
     return bool(getattr(request, "htmx", False))
 
 
@@ -45,7 +49,7 @@ def render_live(
     *,
     depends_on_user: bool = False,
 ) -> HttpResponse:
-    """The page by its template, or its fragment; caches keep the two apart.
+    """Render the page from its template, or its fragment; caches keep the two apart.
 
     depends_on_user: whether users with the same permissions and choices get different fragments.
     """
@@ -65,5 +69,7 @@ def render_framed(request: HttpRequest, page: str, facts: Mapping[str, Any]) -> 
 
 
 def is_common(answer: HttpResponse) -> bool:
-    """Whether a view has declared that all with the same permissions and choices get the same."""
+    """Whether a view has declared that all users with the same permissions and choices get the same
+    answer.
+    """
     return bool(vars(answer).get("is_common"))

@@ -1,5 +1,5 @@
-"""Rows of facts as the lines of a file, made one by one: a table that spreadsheets open, JSON
-objects, or a JSON array. Pure.
+"""Rows of facts as the lines of a file, made one by one: a table for spreadsheets, JSON objects, or
+a JSON array. Pure.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from io import StringIO
 from itertools import chain
 from typing import Any
 
-#: With these a formula begins (OWASP, CSV Injection), in full width, too; blanks before them do
-#: not help.
+#: The signs with which a formula begins (OWASP, CSV Injection), also in full width; blanks before
+#: them do not help.
 SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:[.,][0-9]{1,40})?(?:[eE][+-]?[0-9]{1,4})?")
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet could take the text for a formula; a plain number is none."""
+    """Whether a spreadsheet could take the text for a formula; a plain number is not one."""
     if text[:1] in ("\t", "\r", "\n"):
         return True
     return text.lstrip().startswith(SIGNS) and NUMBER.fullmatch(text.strip()) is None
@@ -47,7 +47,8 @@ def lines_of(
 ) -> Iterator[str]:
     """The rows as `csv`, `jsonl` (an object a line) or `json` (one array), times in ISO 8601.
 
-    columns: of a table; without them they are the first row's, and a table without a row is empty.
+    columns: the columns of a table; by default those of the first row, and then a table without
+    rows is empty.
     """
     if kind == "csv":
         return _table(rows, columns)

@@ -1,4 +1,6 @@
-"""The base of the API's schemas: ninja's, without its detour by attributes where there are keys."""
+"""The base class of the API's schemas: ninja's, but without its slow reading by attributes where
+there are keys.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from pydantic import ModelWrapValidatorHandler, ValidationInfo, model_validator
 
 
 class Schema(ninja.Schema):
-    """A ninja.Schema that takes an instance of its own, a dictionary and a data class as pydantic
+    """A ninja.Schema that reads an instance of its own, a dictionary and a data class as pydantic
     does.
 
-    Ninja reads all by attributes, each in Python, and so an instance again at every level around
-    it: of an answer with a thousand rows that was most of the time.
+    Ninja reads all of them by attributes, each in Python, and so reads an instance again at every
+    level around it: for an answer with a thousand rows that was most of the time.
     """
 
     @model_validator(mode="wrap")

@@ -1,6 +1,6 @@
-"""The address of a client, and its number of requests in this minute of the clock: counted in Redis
-for all web processes together. Pages that need no account have addresses that are secrets, and each
-opens a limited number of times a minute.
+"""The address of a client, and its number of requests in the current minute: counted in Redis for
+all web processes together. Pages that need no account have secret addresses, and each client may
+open a limited number of them a minute.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ MINUTE = 60
 
 
 def visitor_address(request: HttpRequest) -> str:
-    """The client's address; of IPv6 its network, as a client can have very many addresses there.
+    """The client's address; for IPv6 its network, since a client can have very many addresses
+    there.
 
-    Behind a proxy it is the last of X-Forwarded-For, since clients can make up those before it. If
-    that is no address it is the proxy's.
+    Behind a proxy this is the last address of X-Forwarded-For, since clients can make up those
+    before it. If that is not an address, the proxy's is used.
     """
     told = request.headers.get("X-Forwarded-For", "") if settings.BEHIND_HTTPS else ""
     asking = str(request.META.get("REMOTE_ADDR", ""))
@@ -36,7 +37,9 @@ def visitor_address(request: HttpRequest) -> str:
 
 
 def parsed_address(text: str) -> IPv4Address | IPv6Address | None:
-    """As proxies write it: alone, with a port, or in brackets; None if it is none."""
+    """The address in one of the spellings of proxies: alone, with a port, or in brackets; None if
+    the text is not an address.
+    """
     text = text.strip().strip('"')
     port = ""
     if text.startswith("[") and "]" in text:
@@ -54,39 +57,43 @@ def parsed_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def this_minute() -> int:
-    """The number of the minute of the clock."""
+    """The number of the current minute."""
     return int(time()) // MINUTE
 
 
 def seconds_left() -> int:
-    """Until the clock's next minute, at least one."""
+    """The seconds until the next minute, at least one."""
     return MINUTE - int(time()) % MINUTE
 
 
 def counted(who: str) -> int:
-    """How many this is in the present minute.
+    """Count a request, and return the number of requests in the current minute.
 
-    Each count ends with its minute, so that there are never many; without Redis all may ask.
+    Each count ends with its minute, so that there are never many; without Redis all requests are
+    allowed.
     """
     key = f"api/{who}/{this_minute()}"
     try:
         return 1 if cache.add(key, 1, timeout=2 * MINUTE) else cache.incr(key)
-    except (RedisError, ValueError) as error:  # a ValueError: Redis lost the count in between
+    # a ValueError means that Redis lost the count in between
+    except (RedisError, ValueError) as error:
         logger.warning("a request could not be counted", extra={"error": str(error)})
         return 0
 
 
-#: neither kept by caches, nor listed by search engines; the address is a secret, so links from here
-#: do not send it
+#: such pages are neither kept by caches, nor listed by search engines; the address is a secret, so
+#: browsers do not send it with links from here
 HEADERS = {
     "Cache-Control": "private, no-store",
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
 }
-#: such pages that an address may ask for in a minute, whether there is one
+#: the number of such pages, existing or not, that an address may ask for in a minute
 SHARED_REPORTS = 60
 
 
 def exceeds_shared_reports(request: HttpRequest) -> bool:
-    """Whether its address has opened too many share links in this minute; counts this one."""
+    """Whether this address has opened too many share links in this minute; this request is
+    counted.
+    """
     return counted(f"shared/{visitor_address(request)}") > SHARED_REPORTS

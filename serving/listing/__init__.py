@@ -1,3 +1,3 @@
-"""Lists that are said once: from the fields of a row come the endpoint and its description, the
-heads of the table on the page, and the columns of files.
+"""Lists that are defined once: the fields of a row define the endpoint and its description, the
+headings of the table on the page, and the columns of files.
 """

@@ -12,21 +12,22 @@ NUMBERS = (int, float)
 
 @dataclass(frozen=True)
 class Column:
-    #: in the description of the API
+    #: the text for the description of the API
     meaning: str = ""
-    #: its head on pages; empty for its name
+    #: the heading on pages; empty to use its name
     label: str = ""
     #: whether the list may be sorted by it, the largest first
     sorts: bool = False
-    #: whether it is a number that is shown as a text, such as a status
+    #: whether the value is a number that is shown as a text, such as a status
     is_text: bool = False
-    #: whether the table has it; what is added to the rows of a page stands in no file
+    #: whether the table has the column; a column that is only added to the rows of a page is in no
+    #: file
     is_stored: bool = True
     #: the record's attribute that the column shows, such as `by.username`; empty: the column's name
     of: str = ""
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
-        """Pydantic asks it for the description of a field with this annotation."""
+        """Return the description of a field with this annotation, for Pydantic."""
         schema: dict[str, Any] = handler(core)
         return {**schema, "description": self.meaning} if self.meaning else schema
 
@@ -62,8 +63,8 @@ def columns_of(row: type) -> dict[str, ListColumn]:
 
 
 def row_of(row: type[Row], record: object) -> Row:
-    """A row of the attributes of a record. An attribute of None is "" if the row has a text,
-    otherwise None.
+    """A row made from the attributes of a record. An attribute that is None becomes "" if the row
+    has a text, otherwise None.
     """
     columns = columns_of(row)  # type: ignore[arg-type]  # a class is hashable
     return row(**{name: _read(record, one) for name, one in columns.items()})

@@ -1,4 +1,4 @@
-"""A list on the command line: the options that narrow and sort it, its rows as lines or as JSON,
+"""A list on the command line: the options that filter and sort it, its rows as lines or as JSON,
 and a file of all rows.
 """
 
@@ -56,7 +56,9 @@ def add_row_options(
     usual: int = 20,
     endings: Collection[str] = ENDINGS,
 ) -> None:
-    """How many rows are printed, and the file of all of them, if it may be had."""
+    """Add the options for the number of printed rows, and for a file of all rows, if there is
+    one.
+    """
     parser.add_argument(
         "--limit",
         type=_positive,
@@ -101,7 +103,7 @@ def show_list(
 def print_rows(
     rows: Iterable[Row], options: Options, out: OutputWrapper, line: Callable[[Row], str]
 ) -> None:
-    """Data classes, as lines or as a JSON object each."""
+    """Print rows, which are data classes, as lines or as a JSON object each."""
     for row in rows:
         if options["json"]:
             facts = asdict(row)  # type: ignore[call-overload]
@@ -124,7 +126,7 @@ def export_rows(
 
 
 def write_rows(place: Path, pieces: Iterable[bytes | str]) -> str:
-    """Write what `--export` asks for and return what to print. Raises CommandError."""
+    """Write the file that `--export` names and return the line to print. Raises CommandError."""
     try:
         write_whole(place, (one.encode() if isinstance(one, str) else one for one in pieces))
     except OSError as error:

@@ -1,4 +1,6 @@
-"""The endpoint of a list: its parameters, its description and its answer, made from the list."""
+"""The endpoint of a list: its parameters, its description and its answer, made from the definition
+of the list.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from pydantic import create_model
 from serving.listing.row_list import ListFilter
 from serving.schemas import Schema
 
-#: PostgreSQL keeps no NUL
+#: PostgreSQL cannot store NUL
 TEXT = r"^[^\x00]*$"
 LONGEST = 300
 PLACE = "`next` of the previous page; omit it for the first"
@@ -43,11 +45,11 @@ class AnyList(Protocol):
 
 
 class ListAnswer(NamedTuple):
-    """An answer that has more than rows."""
+    """An answer that has more than the rows."""
 
-    #: the rows are read from it
+    #: the source from which the rows are read
     source: Any
-    #: asked after the rows are read
+    #: called after the rows are read
     facts: Callable[[], Mapping[str, Any]]
 
 
@@ -61,8 +63,8 @@ def listed(
     usual: int = 50,
     longest_key: int = 5000,
 ) -> Callable[[View], View]:
-    """Let a router answer GET with pages of a list that are read from what the view returns: a
-    source of the list, or a ListAnswer with the facts that the schema `beside` says.
+    """Let a router answer GET with pages of a list. Rows are read from what the view returns: a
+    source of the list, or a ListAnswer with the facts that the schema `beside` describes.
 
     The view has the parameters that say whose list it is; those of the list come after them.
     """

@@ -1,4 +1,4 @@
-"""The request of a page for a list, and the heads of its table."""
+"""A page's request for a list, and the headings of its table."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ LONGEST_FILTER, LONGEST_CURSOR = 300, 5000
 
 class ListHead(NamedTuple):
     label: str
-    #: the sort of a click; empty if the list cannot be sorted by it
+    #: the sort that a click on the heading selects; empty if the list cannot be sorted by this
+    #: column
     sort: str
     is_sorted: bool
     is_number: bool
 
 
 def asked_filters(request: HttpRequest, names: Iterable[str]) -> dict[str, str]:
-    """The values of each filter in a page's address; empty for none."""
+    """The value of each filter in a page's address; empty if there is none."""
     return {name: asked_text(request.GET, name, most=LONGEST_FILTER) for name in names}
 
 
 def asked_list(request: HttpRequest, rows: RowList[Row], ask: Ask, *, usual: int) -> dict[str, Any]:
-    """The rows of a list that a page asks for, the cursor behind which more follow, and what their
-    table needs. A column that the list cannot be sorted by counts as not given.
+    """The rows of a list that a page asks for, the cursor after which more follow, and what their
+    table needs. A sort by a column that cannot be sorted by is ignored.
 
-    usual: rows a page, unless the user has chosen otherwise. Raises BadListRequest, and what `ask`
-    raises.
+    usual: rows a page, unless the user has chosen another number. Raises BadListRequest, and the
+    errors of `ask`.
     """
     sort = request.GET.get("sort", "")
     sort = sort if sort in rows.sorts else rows.first_sort

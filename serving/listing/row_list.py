@@ -1,8 +1,8 @@
-"""A list of rows of one table, by key: of pages, files, JSON and the command line. Pure: it makes
-queries, and others ask them.
+"""A list of rows of one table, by key: for pages, files, JSON and the command line. Pure: it makes
+queries, and its callers run them.
 
 Rows are sorted by a column, the largest first, and equal ones by their key; or only by their key. A
-list continues after the last row of the previous page, so every page costs the same.
+list continues after the last row of the previous page, so every page takes the same time.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from serving.listing.columns import ListColumn, columns_of
 
 Row = TypeVar("Row")
 Values = Mapping[str, Any]
-#: the rows of a query with its values
+#: runs a query with its values and returns the rows
 Ask = Callable[[str, Values], list[tuple[Any, ...]]]
-#: the same while they are taken
+#: the same, but the rows are returned one by one
 EachRow = Callable[[str, Values], Iterator[tuple[Any, ...]]]
 
 NO_CURSOR = "It is no `next` of a page before."
-#: digits of a number that 64 bits hold
+#: the number of digits that fit 64 bits
 MOST_DIGITS = 18
 
 
@@ -39,20 +39,20 @@ class ListFilter:
     name: str
     #: the condition of the query, with `$name` for the value
     condition: str
-    #: in the description of the API
+    #: the text for the description of the API
     meaning: str = ""
-    #: the expression that the whole value matches; empty if any text does
+    #: the expression that the whole value must match; empty if any text is allowed
     pattern: str = ""
     #: the end of the sentence for a value that does not match: *must be …*
     example: str = ""
-    #: instead of a pattern: the values that it may have, of which the first stands for none
+    #: the allowed values, used instead of a pattern; the first means no filter
     choices: tuple[str, ...] = ()
-    #: the help on the command line; empty for `meaning`
+    #: the help on the command line; empty to use `meaning`
     words: str = ""
 
     @property
     def option(self) -> str:
-        """On the command line."""
+        """The name of the filter's option on the command line."""
         return "--text" if self.name == "q" else f"--{self.name}"
 
     def read(self, text: str) -> str:
@@ -67,15 +67,15 @@ class ListFilter:
 
 @dataclass(frozen=True)
 class RowList(Generic[Row]):
-    """Rows of a table of DuckDB. Columns that sort are numbers; files have no order; a filter that
-    may be missing has a pattern, not choices.
+    """Rows of a table of DuckDB. Columns that can be sorted by are numbers; files have no order; a
+    filter that may be missing has a pattern, not choices.
     """
 
     #: a frozen data class whose fields are the columns of the table
     row: type[Row]
     table: str
     key: str
-    #: columns on pages, in their order
+    #: the columns on pages, in their order
     shown: tuple[str, ...]
     filters: tuple[ListFilter, ...] = ()
     #: the default sort column; empty to sort only by the key
@@ -89,24 +89,24 @@ class RowList(Generic[Row]):
 
     @property
     def goes_by_number(self) -> bool:
-        """Whether its cursor is the number of a row."""
+        """Whether the list's cursor is the number of a row."""
         return not self.first_sort and self.columns[self.key].is_number
 
     @property
     def sorts(self) -> tuple[str, ...]:
-        """The columns that it may be sorted by, the usual one first."""
+        """The columns by which the list may be sorted, the usual one first."""
         others = (one.name for one in self.columns.values() if one.told.sorts)
         return (self.first_sort, *(name for name in others if name != self.first_sort))
 
     @property
     def stored(self) -> list[str]:
-        """The columns of the table, which files have."""
+        """The columns that the table has, which are those of files."""
         return [one.name for one in self.columns.values() if one.told.is_stored]
 
     def page(
         self, ask: Ask, wanted: Mapping[str, str], *, sort: str = "", after: str = "", most: int
     ) -> tuple[list[Row], str | None]:
-        """Rows, and the cursor behind which more follow. Raises BadListRequest."""
+        """The rows of a page, and the cursor after which more follow. Raises BadListRequest."""
         sort = sort or self.first_sort
         conditions, values = self._narrowed(wanted)
         if after:
@@ -121,7 +121,7 @@ class RowList(Generic[Row]):
         return self.complete(found[:most]), following
 
     def each(self, each: EachRow, wanted: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """All rows of the table that are wanted. Raises BadListRequest."""
+        """All wanted rows of the table. Raises BadListRequest."""
         conditions, values = self._narrowed(wanted)
         names = self.stored
         return (
@@ -129,7 +129,7 @@ class RowList(Generic[Row]):
         )
 
     def _select(self, conditions: list[str]) -> str:
-        # constants; what users send stands in the values
+        # the names are constants; the texts that users send are in the values
         columns, where = ", ".join(self.stored), " AND ".join(conditions)
         return f"SELECT {columns} FROM {self.table} WHERE {where}"  # noqa: S608
 

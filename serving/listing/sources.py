@@ -15,7 +15,7 @@ from serving.paging import cut
 
 Row = TypeVar("Row")
 M = TypeVar("M", bound=Model)
-#: sources are narrowed and sorted before
+#: the caller has already filtered and sorted a source
 NO_FILTERS: tuple[ListFilter, ...] = ()
 
 
@@ -27,7 +27,7 @@ def records_of(
     after: str = "",
     most: int,
 ) -> tuple[list[M], Any]:
-    """The records behind a key, the latest first, and the key behind which more follow."""
+    """The records after a key, the latest first, and the key after which more follow."""
     behind, order = ("gt", "") if is_oldest_first else ("lt", "-")
     found = found.filter(**{f"{key}__{behind}": after}) if after else found
     records = list(found.order_by(f"{order}{key}")[: most + 1])
@@ -37,11 +37,11 @@ def records_of(
 @dataclass(frozen=True)
 class QueryList(Generic[Row]):
     """Records of a model by a key, the latest first: a page is one query, and a record that is
-    added while a user reads on moves none to another page.
+    added while a user reads does not move any to another page.
     """
 
     row: type[Row]
-    #: a field that no two records share
+    #: a field whose value no two records share
     key: str = "pk"
     goes_by_number: bool = True
     is_oldest_first: bool = False
@@ -60,7 +60,7 @@ class QueryList(Generic[Row]):
         after: str = "",
         most: int,
     ) -> tuple[list[Row], Any]:
-        """Rows, and the key behind which more follow."""
+        """The rows of a page, and the key after which more follow."""
         records, following = records_of(
             source, key=self.key, is_oldest_first=self.is_oldest_first, after=after, most=most
         )
@@ -68,8 +68,8 @@ class QueryList(Generic[Row]):
         return list(read(records)), following
 
     def each(self, source: QuerySet[M], *, chunk: int = 1_000) -> Iterator[dict[str, Any]]:
-        """All rows, read by pages, so that a slow client keeps neither a transaction nor a cursor
-        open.
+        """All rows, read page by page, so that a slow client keeps neither a transaction nor a
+        cursor open.
         """
         after: Any = ""
         while after is not None:
@@ -79,7 +79,9 @@ class QueryList(Generic[Row]):
 
 @dataclass(frozen=True)
 class FoundList(Generic[Row]):
-    """Rows that a function finds, which takes the key to go on `after`, and how many at `most`."""
+    """Rows that a function finds; its arguments are the key to continue `after` and the greatest
+    number of rows, `most`.
+    """
 
     row: type[Row]
     goes_by_number: bool = False
@@ -96,7 +98,9 @@ class FoundList(Generic[Row]):
         after: str = "",
         most: int,
     ) -> tuple[list[Row], Any]:
-        """Rows, and the key after which more follow. Raises the errors of `source`."""
+        """The rows of a page, and the key after which more follow. Raises the errors of
+        `source`.
+        """
         if not after:
             return source(most=most)
         return source(after=int(after) if self.goes_by_number else after, most=most)

@@ -51,7 +51,9 @@ def add(
     addresses: list[str],
     ttl: int = 300,
 ) -> None:
-    """Answer with those of the addresses that are of the type asked for; none: NODATA."""
+    """Answer with those of the addresses that have the requested type; with none of them,
+    NODATA.
+    """
     wanted = [address for address in addresses if (":" in address) == (rdtype == AAAA)]
     if wanted and rdtype in (A, AAAA):
         response.answer.append(dns.rrset.from_text_list(f"{name}.", ttl, "IN", rdtype, wanted))
@@ -177,7 +179,9 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 def as_sent(response: dns.message.Message, name: str) -> bytes:
-    """The packet, with what dnspython writes in none: a TTL above 2**31 - 1, other letters."""
+    """The packet, with changes that dnspython never writes: a TTL above 2**31 - 1, other
+    letters.
+    """
     wire = response.to_wire(max_size=65535)
     scenario, _, argument = name.partition(".")[0].partition("-")
     if scenario == "ttl":

@@ -1,5 +1,5 @@
-"""Every page of the dashboard, taken from the table of routes, in a house that has something of
-everything.
+"""Every page of the dashboard, from the table of routes, in an installation that has at least one
+of every kind of object.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from tests.browser.house import make_crawl
 from tests.crawling.conftest import do_shifts
 from tests.test_roles import PATHS, ROUTES
 
-#: answers that are files, or parts of a page, or that have a frame of their own
+#: addresses whose answers are files, or parts of a page, or pages with a frame of their own
 NO_PAGES = {
     "crawls/<int:pk>/pages/<int:url>/content/",
     "crawls/<int:pk>/shown/",
@@ -88,12 +88,12 @@ ROUTES_OF_PAGES = sorted(
     and route not in NO_PAGES
     and not route.startswith("admin/")
 )
-#: what else than a crawl a page is about, by the beginning of its address
+#: what a page is about if not a crawl, by the beginning of its address
 OWNERS = (
     *("alerts", "collections", "deleted", "experiments", "extractors", "hosts", "resources"),
     *("teams", "users"),
 )
-#: what else a page shows when it is asked for something
+#: what else a page shows with these parameters
 ASKED = {
     "crawls/": ["?state=paused", "?q=nothing+like+it", "?sort=-failed"],
     "crawls/new/": ["?clone={crawl}", "?for=data&extractor=Books"],
@@ -141,8 +141,8 @@ ASKED = {
 
 
 def addresses(values: dict[str, object], *, asked: bool = True) -> list[str]:
-    """Of every page, and what else it shows when it is `asked` for something. values: as `furnish`
-    gives them.
+    """The addresses of all pages, and of their variants with the parameters `asked`. values: as
+    `furnish` returns them.
     """
     found = []
     for route in ROUTES_OF_PAGES:
@@ -161,7 +161,7 @@ def addresses(values: dict[str, object], *, asked: bool = True) -> list[str]:
     return found
 
 
-#: what a page may say for programs, and has to be read for a table
+#: data for programs that a page may have, from which a table is read
 DATA = """<article class=h-entry><h1 class=p-name>Book A</h1>
 <a class="p-author h-card" href=/>Ann</a><img src=/a.png alt="A book">
 <time class=dt-published datetime=2026-01-02>2 January</time></article>
@@ -169,8 +169,8 @@ DATA = """<article class=h-entry><h1 class=p-name>Book A</h1>
 
 
 def furnish(site, *, by: User, data: str = "") -> dict[str, object]:
-    """A crawl of two runs that differ, one that is paused, and one of whatever else there may be;
-    the ids of each by its name. data: what a page has beside its text.
+    """Make a crawl of two runs that differ, one that is paused, and one of every other kind of
+    object; return their ids by name. data: HTML that is added to a page.
     """
     site.pages["/"] = (
         '<title>Books</title><a href="/a">a</a> <a href="/gone">gone</a> <a '
@@ -205,9 +205,9 @@ def furnish(site, *, by: User, data: str = "") -> dict[str, object]:
 
 
 def use_pages(page: Page, *, by: User) -> None:
-    """Let pages be filled that show what is made of the latest run of a crawl and of one of its
-    pages: mirrors, tables, watches, collections, sources of seeds, extracted fields, clusters of
-    copies.
+    """Make data for pages that show what is computed from the latest run of a crawl and from one of
+    its pages: mirrors, tables, watches, collections, sources of seeds, extracted fields, clusters
+    of copies.
     """
     run = page.run
     for kind in (MIRROR, LATEST_MIRROR):
@@ -228,7 +228,7 @@ def _page(run: Run) -> int:
 
 
 def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
-    """One of whatever else there may be, of a crawl with runs and one that is not at work."""
+    """Make one of every other kind of object, for a crawl with runs and one that is not at work."""
     now = timezone.now()
     listener = Listener.objects.create(
         name="Chat", url="https://chat.example.org/", events=["failed"], secret="s" * 20
@@ -281,7 +281,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
 
 
 def fill_names() -> None:
-    """Names that were found, failed, and left."""
+    """Make names that were found, that failed, and that were evicted."""
     now = timezone.now().timestamp()
     good, bad = (
         Reply(DnsStatus.OK, ("192.0.2.1",), ttl=300, resolve_ms=40),

@@ -1,7 +1,8 @@
-"""Our commands as processes that start quickly: forked from one that has imported what they import.
+"""Our commands as processes that start quickly: forked from a process that has already imported
+their modules.
 
-A new Python would spend two seconds of the processor on that. Settings each process reads for
-itself, from its own environment; no module keeps one of them as it is imported, and none is to.
+A new Python would spend two seconds of the processor on that. Each process reads its settings from
+its own environment; no module stores a setting when it is imported, and none should.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FORKS.set_forkserver_preload(["tests.imported"])
 class Program:
     """`manage.py` with these words, started.
 
-    The program's output is added to the file `log`. To be handled like a Popen.
+    The program's output is added to the file `log`. The object can be used like a Popen.
     """
 
     def __init__(self, words: list[str], env: dict[str, str], log: Path) -> None:
@@ -67,7 +68,7 @@ def _manage(words: list[str], env: dict[str, str], log: Path) -> None:
 
 
 def read_settings_anew() -> None:
-    """Forget what the process that this one was forked from has read."""
+    """Forget the settings that the parent process has read."""
     from django.conf import empty, settings
     from django.core.cache import caches
     from django.db import connections
@@ -76,7 +77,7 @@ def read_settings_anew() -> None:
     settings._wrapped = empty
     for handler in (connections, caches):
         for alias in handler.settings:
-            with suppress(AttributeError):  # nothing has asked for it
+            with suppress(AttributeError):  # the value was never read
                 del handler[alias]
         handler._settings = None
         del handler.settings

@@ -1,4 +1,4 @@
-"""The modules that programs of ours import as they start, imported: `tests.forked` forks them from
+"""Imports the modules that our programs import as they start: `tests.forked` forks them from
 here.
 """
 

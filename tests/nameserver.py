@@ -21,7 +21,7 @@ from tests.dns_scenarios import PUBLIC, SCENARIOS, add, as_sent, forged, plain
 
 
 class NameServer:
-    """Answers SERVFAIL for what is `failing`, from `hosts` (the addresses of a name, or of all
+    """Answers SERVFAIL for names in `failing`, from `hosts` (the addresses of a name, or of all
     names below it: `*.a.test`), else by scenario.
 
     Counts every packet as (name, "A", "udp").
@@ -38,7 +38,7 @@ class NameServer:
         self.closing = threading.Event()
 
     def count(self, name: str, *qualities: str) -> int:
-        """How often `name` was asked for, over all types and transports but for those given:
+        """The number of questions for `name`, over all types and transports unless some are given:
         `count("a.test", "A", "udp")`.
         """
         with self._lock:
@@ -161,6 +161,6 @@ def _one_port(address: str) -> tuple[_Udp, _Tcp]:
         udp = _Udp((address, 0), _UdpHandler)
         try:
             return udp, _Tcp(udp.server_address, _TcpHandler)
-        except OSError:  # this port is taken for TCP; the kernel picks another next time
+        except OSError:  # the port is taken for TCP; the kernel chooses another next time
             udp.server_close()
     raise OSError(f"no port free for both UDP and TCP on {address}")

@@ -40,11 +40,11 @@ Page = Reply | Callable[[Request], Reply] | bytes | str
 
 @dataclass
 class Site:
-    """Pages by path (with its query, else without) and what was asked for.
+    """Pages by path (with its query, else without) and the log of requests.
 
     A page is (status, headers, body), a body alone (200, text/html), or a function of the request
-    that returns the former. Pages may be added while the site runs. `host_name:port` of the request
-    decides nothing: read `request.host` for that.
+    that returns one of these. Pages may be added while the site runs. The host's name in a request
+    is ignored: read `request.host` for it.
     """
 
     pages: dict[str, Page]
@@ -52,7 +52,7 @@ class Site:
     port: int = 0
     scheme: str = "http"
     log: list[Request] = field(default_factory=list)
-    #: (monotonic seconds, the client's address) of each connection ever accepted
+    #: (monotonic seconds, the client's address) of each accepted connection
     connections: list[tuple[float, tuple[str, int]]] = field(default_factory=list)
 
     @property
@@ -61,7 +61,7 @@ class Site:
 
     @property
     def paths(self) -> list[str]:
-        """The paths asked for, oldest first, without robots.txt."""
+        """The requested paths, the oldest first, without robots.txt."""
         return [request.path for request in self.log if request.path != "/robots.txt"]
 
     def reply(self, request: Request) -> Reply:
@@ -116,16 +116,19 @@ class _Server(ThreadingHTTPServer):
             for connection in self.open_sockets:
                 try:
                     connection.shutdown(socket.SHUT_RDWR)
-                except OSError:  # the client was faster
+                except OSError:  # the client closed first
                     continue
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: clients that hang up or refuse a certificate are part of the tests."""
+        """Print nothing: clients that close the connection or refuse a certificate are part of the
+        tests.
+        """
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body leave in one packet; two would wait for the client's delayed ACK
+    # head and body are sent in one packet; two packets would wait for the client's delayed ACK
+    wbufsize = -1
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
@@ -154,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_POST = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep the test's output clean; `Site.log` has it all."""
+        """Keep the test's output clean; `Site.log` has every request."""
 
 
 @contextmanager
@@ -180,7 +183,7 @@ def serve_site(
 
 
 def require_openssl() -> None:
-    """Skip the test, loudly, where no certificate can be made; CI must never skip it."""
+    """Skip the test, with a clear message, if no certificate can be made; CI must never skip it."""
     if not shutil.which("openssl"):
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "no `openssl` command to make a certificate with: HTTPS is NOT tested"
@@ -219,7 +222,7 @@ def make_certificate(directory: Path, *names: str) -> Path:
 
 
 def tls_context(certificate: Path) -> ssl.SSLContext:
-    """Return what `serve_site(tls=…)` wants."""
+    """Return the argument for `serve_site(tls=…)`."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate)
     return context

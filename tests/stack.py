@@ -42,7 +42,7 @@ SCHEDULER = ["scheduler", "--skip-checks"]
 
 @dataclass
 class Stack:
-    """The processes started so far. `log` takes what they print."""
+    """The processes started so far. `log` takes their output."""
 
     log: Path
     env: dict[str, str]
@@ -56,12 +56,12 @@ class Stack:
         for process in self.processes:
             process.terminate()
         for process in self.processes:
-            process.wait(60)  # a busy machine may need as long
+            process.wait(60)  # a busy machine may need this long
 
 
 @contextmanager
 def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
-    """Yield a stack in which nothing runs yet; whatever was started is stopped at the end."""
+    """Yield a stack without processes; those that the test starts are stopped at the end."""
     assert not connection.in_atomic_block, "processes see what is committed: use transactional_db"
     env = {
         **os.environ,
@@ -80,8 +80,8 @@ def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
 
 @contextmanager
 def background_queue() -> Iterator[Queue]:
-    """Yield the queue of background jobs; it is empty at first and at last, as is that of idle
-    ones. Numbers of rows begin anew with each test database, so jobs of an earlier one could be
+    """Yield the queue of background jobs; it is empty at the start and at the end, and so is that
+    of idle jobs. Ids of rows begin anew with each test database, so jobs of an earlier one could be
     taken for ours.
     """
     queues = [django_rq.get_queue(name) for name in (BACKGROUND_QUEUE, IDLE)]
@@ -92,7 +92,7 @@ def background_queue() -> Iterator[Queue]:
 
 
 def forget_jobs() -> None:
-    """Numbers of processes begin anew with each test database, so jobs of an earlier one could be
+    """Delete all jobs. Ids begin anew with each test database, so jobs of an earlier one could be
     taken for ours.
     """
     redis = django_rq.get_connection(SHIFTS)
@@ -123,10 +123,10 @@ def work_process_of(worker: Program) -> psutil.Process | None:
 
 
 def wait_until(condition: Callable[[], object], *, seconds: float = 90.0) -> None:
-    """Look again and again until the condition holds; fail when it takes too long.
+    """Check the condition again and again until it is true; fail when that takes too long.
 
-    The longer it has taken, the rarer are the looks, down to ten a second: a look takes
-    milliseconds of the processor, and the processes that the test waits for need them.
+    The longer it has taken, the rarer are the checks, down to ten a second: a check takes
+    milliseconds of the processor, which the awaited processes need.
     """
     began = time.monotonic()
     while not condition():

@@ -1,4 +1,4 @@
-"""A small cast for the bank's tests, and the check that no test loses a unit."""
+"""Pools and processes for the bank's tests, and the check that no test loses a unit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ KEYS = "abcdefghij"
 
 @pytest.fixture(autouse=True)
 def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After every test with a database: each unit is available or held, and who waits says so."""
+    """After every test with a database, check that each unit is available or held, and that every
+    waiting process is recorded as such.
+    """
     uses_database = {"db", "transactional_db"} & set(
         request.fixturenames
     ) or request.node.get_closest_marker("django_db")
@@ -57,8 +59,8 @@ def make_pool() -> Callable[..., Pool]:
 
 @pytest.fixture
 def make_process() -> Callable[..., Process]:
-    """make_process(pool, "p0", maximum, holding) registers a process, and starts it with what it is
-    to hold.
+    """make_process(pool, "p0", maximum, holding) registers a process, and starts it with the units
+    that it is to hold.
     """
 
     def make(

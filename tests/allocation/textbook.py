@@ -1,4 +1,6 @@
-"""States from the textbooks, digits per class, with answers recomputed by searching all orders."""
+"""States from textbooks, a digit for each class, with answers recomputed by a search of all
+orders.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ def state(allocation: str, maximum: str, available: str) -> State:
 
 @dataclass(frozen=True)
 class Case:
-    """`orders` counts the safe orders; `order` is one that the source gives (zero-based), None if
-    unsafe.
+    """A state. `orders` counts the safe orders; `order` is one that the source gives (zero-based),
+    None if unsafe.
     """
 
     name: str
@@ -79,7 +81,7 @@ CASES = [
     Case("P3 of the paper", P3, 2, "1230"),
 ]
 
-#: state, process, request, what is said (an error is "exceeds_need"), Available after a grant
+#: state, process, request, answer (an error is "exceeds_need"), Available after a grant
 REQUESTS = [
     (S1, 1, "102", "grant", "230"),
     (S1, 0, "020", "grant", "312"),

@@ -1,4 +1,4 @@
-"""A pool, loopback, one account a role, and clients that speak JSON as each of them."""
+"""A pool, loopback, one account for each role, and clients that send JSON as each of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEED = "http://127.0.0.1:8900/"
 
 
 class Program:
-    """A client that sends and reads JSON; answers are (status, what the body says)."""
+    """A client that sends and reads JSON; its answers are (status, body)."""
 
     def __init__(self, token: str = "", client: Client | None = None) -> None:
         self.client = client or Client()
@@ -46,7 +46,7 @@ class Program:
         return answer.status_code, json.loads(answer.content) if answer.content else None
 
     def get(self, path: str):
-        """The answer of a GET that must go well."""
+        """The answer of a GET, which must succeed."""
         status, body = self("GET", path)
         assert status == 200, body
         return body
@@ -54,7 +54,7 @@ class Program:
 
 @pytest.fixture
 def people(pool):  # noqa: F811
-    """Users by role; `nobody` has none."""
+    """Users by role; `nobody` has no role."""
     make_roles()
     users = {
         name: User.objects.create_user(name)

@@ -1,4 +1,4 @@
-"""Something that happens while a page is fetched."""
+"""Pages that do something while they are fetched."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from django.db import connections
 
 
 def acting(do):
-    """A page that does it."""
+    """A page that calls a function when it is fetched."""
 
     def page(request):
         try:
             do()
         finally:
-            connections.close_all()  # the site's thread has its own
+            connections.close_all()  # the site's thread has a connection of its own
         return 200, {"Content-Type": "text/html"}, "x"
 
     return page

@@ -1,4 +1,4 @@
-"""A pool, permission for loopback, and a worker that works in the test's own process."""
+"""A pool, permission for loopback, and a worker that runs in the test's own process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pool(db) -> Pool:
 
 
 def the_pool() -> Pool:
-    """The pool of the module's shared crawls, if there are any."""
+    """The pool of the module's shared crawls, or a new one."""
     return Pool.objects.filter(name="default").first() or create_pool(
         name="default", classes=CLASSES
     )
@@ -53,7 +53,7 @@ def loopback(db) -> AllowedNetwork:
 
 
 def allowed_loopback() -> AllowedNetwork:
-    """As for the pool."""
+    """The permission for loopback, shared in the same way as the pool."""
     return AllowedNetwork.objects.get_or_create(
         network="127.0.0.0/8", port_from=1024, port_to=65535
     )[0]
@@ -61,9 +61,7 @@ def allowed_loopback() -> AllowedNetwork:
 
 @pytest.fixture
 def order(pool, loopback):
-    """Return a function that makes a crawl's fields: fast, and otherwise as an operator would leave
-    them.
-    """
+    """Return a function that makes a crawl's fields: fast, and otherwise the defaults."""
     return order_of
 
 
@@ -73,7 +71,7 @@ def order_of(*seeds: str, **fields):
 
 @pytest.fixture
 def crawl_to_the_end(order, work_off):
-    """Return a function that makes a crawl, works all its shifts off, and returns its run."""
+    """Return a function that makes a crawl, runs all its shifts, and returns its run."""
 
     def crawl(*seeds: str, **fields) -> Run:
         return work_off(start_run(create_crawl(order(*seeds, **fields))))
@@ -90,8 +88,8 @@ def shared(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Sha
 
 @pytest.fixture(scope="module")
 def crawl_once(shared) -> Callable[..., Run]:
-    """Like `crawl_to_the_end`, for all tests of a module, which roll back what they write. They get
-    the run by `Run.objects.get`.
+    """Like `crawl_to_the_end`, but for all tests of a module, whose changes are rolled back. They
+    read the run by `Run.objects.get`.
     """
 
     def crawl(*seeds: str, **fields) -> Run:
@@ -111,9 +109,9 @@ def work_off(pool, transactional_db):
 def do_shifts(
     run: Run, *, until: Callable[[Run], bool] = lambda run: run.state in ENDED_STATES
 ) -> Run:
-    """Do a run's shifts, one after the other in this process, until it has ended or `until` is true
-    of it. No worker of background jobs is there, so that of its links, which the end asks for, is
-    left to each test.
+    """Run the shifts of a run, one after the other in this process, until it has ended or `until`
+    is true of it. There is no worker for background jobs, so each test has to run the job of the
+    run's links, which its end requests.
     """
     while not until(run):
         start_due_crawls()
@@ -121,14 +119,14 @@ def do_shifts(
         for process, epoch in granted:
             run_shift(process, epoch)
         if not granted:
-            time.sleep(0.02)  # a host rests; other tests have the processor meanwhile
+            time.sleep(0.02)  # a host rests; meanwhile other tests have the processor
         run.refresh_from_db()
     BackgroundJob.objects.filter(kind=LINKS.name, run=run).delete()
     return run
 
 
 def granted_starts() -> list[tuple[int, int]]:
-    """The shifts that were granted and not handed to a worker yet, as the scheduler would hand them
+    """The shifts that were granted and not yet handed to a worker, as the scheduler would hand them
     out.
     """
     messages = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
@@ -138,7 +136,7 @@ def granted_starts() -> list[tuple[int, int]]:
 
 @pytest.fixture
 def identified(db):
-    """We have said who we are, so real sites may be crawled."""
+    """Identify ourselves, so that real sites may be crawled."""
     return set_identity("crawlsite", "https://crawls.example.org/about")
 
 
@@ -152,7 +150,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def taken(order, make_site, work_off, tmp_path):
-    """A small crawl's checkpoint."""
+    """A checkpoint of a small crawl."""
     site = make_site({"/": '<a href="/a">x</a>', "/a": "a"})
     run = work_off(start_run(create_crawl(order(f"{site.url}/"))))
     take_checkpoint(run, tmp_path / "taken", with_archive=True)
@@ -161,7 +159,7 @@ def taken(order, make_site, work_off, tmp_path):
 
 @pytest.fixture
 def queue(pool):
-    """The real queue, emptied, without workers."""
+    """The real queue, emptied and without workers."""
     queue = django_rq.get_queue(SHIFTS)
     queue.connection.flushdb()
     yield queue
@@ -170,8 +168,8 @@ def queue(pool):
 
 @pytest.fixture
 def worker(queue):
-    """A worker that is registered for shifts, as commands ask before they begin a run; it takes
-    none up.
+    """A worker that is registered for shifts, as commands require before they begin a run; it never
+    takes one.
     """
     worker = Worker([queue])
     worker.register_birth()
@@ -181,7 +179,7 @@ def worker(queue):
 
 @pytest.fixture
 def mail_server(settings):
-    """pytest-django keeps mail in memory; here it goes out by SMTP."""
+    """Send mail by SMTP to a server; pytest-django otherwise keeps it in memory."""
     with serve_mail() as server:
         settings.EMAIL_BACKEND = "crawlsite.mail_backend.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = server.server_address

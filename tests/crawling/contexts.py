@@ -1,6 +1,4 @@
-"""Fetch contexts as tests want them: this machine is allowed, nothing is limited, and there is no
-shift around.
-"""
+"""Fetch contexts for tests: this machine is allowed, no limits are set, and there is no shift."""
 
 from ipaddress import ip_network
 
@@ -34,7 +32,7 @@ def make_client(*, allowed=(HERE,), most=1_000_000, fetching=None, recipients=No
 
 
 class NotingPort(NoShift):
-    """Keeps the robots.txt files that are handed over."""
+    """Keeps the robots.txt files that are given to it."""
 
     def __init__(self):
         self.robots = []

@@ -84,7 +84,7 @@ class Frontier:
         )
 
     def claim(self, most=100, shift=None):
-        """Claim up to so many from each of the run's queues; returns them in their order."""
+        """Claim up to `most` URLs from each of the run's queues; return them in their order."""
         claimed = claim_urls(shift or self.shift, dict.fromkeys(self.queues(), most))
         return sorted(
             (url for urls in claimed.values() for url in urls),
@@ -99,7 +99,7 @@ class Frontier:
             give_back(shift or self.shift)
 
     def in_hand(self):
-        """A good outcome for each URL that the shift has."""
+        """A good outcome for each URL that the shift holds."""
         return [
             outcome(url) for url in Url.objects.filter(shift=self.shift, state="p").order_by("pk")
         ]
@@ -168,7 +168,7 @@ def outcome(url, state="s", **fields):
 
 
 def rows():
-    """Everything that recording may write."""
+    """All rows that recording an outcome may change."""
     return [
         list(model.objects.order_by("pk").values()) for model in (Url, HostQueue, Page, RunCount)
     ]
@@ -187,7 +187,7 @@ def other_connection(*statements):
                     cursor.execute(*statement)
                 ready.set()
                 over.wait(20)
-        except Exception as trouble:  # told to the test, which raises it
+        except Exception as trouble:  # kept for the test, which raises it
             troubles.append(trouble)
         finally:
             connections.close_all()

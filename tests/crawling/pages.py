@@ -1,4 +1,4 @@
-"""People of each role in front of a browser without scripts."""
+"""Users of each role with a browser without scripts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def browser(role: str, **user_fields) -> Client:
 
 
 def log_in(client: Client, user: User) -> None:
-    """Set the session of a log-in, which is all that tests of pages need, for a quarter of its
+    """Set the session of a log-in, which is all that tests of pages need, with a quarter of the
     queries.
     """
     session = SessionStore()
@@ -42,5 +42,5 @@ def soup(response) -> BeautifulSoup:
 
 
 def timeless(page: str) -> str:
-    """Without `3 seconds ago`, which a moment later is 4."""
+    """The page without times such as `3 seconds ago`, which a moment later are 4."""
     return re.sub(r">[^<]* ago</time>|>now</time>", "></time>", page)

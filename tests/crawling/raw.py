@@ -1,4 +1,4 @@
-"""A server on loopback that says and does exactly what a test wants, and a client for it."""
+"""A server on loopback that sends and does exactly what a test wants, and a client for it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 @contextmanager
 def serve_raw(*talks):
-    """Let each connection in turn be handled by the next of the functions of a socket; yields the
-    URL and the list of accepted ones.
+    """Let each of the functions handle one connection, in turn; yields the URL and the list of
+    accepted connections.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         accepted = []
@@ -29,7 +29,7 @@ def serve_raw(*talks):
             for talk in talks:
                 try:
                     connection, _ = listener.accept()
-                except OSError:  # the test is over, without a connection
+                except OSError:  # the test has ended before a connection came
                     return
                 accepted.append(connection)
                 with connection:
@@ -39,18 +39,18 @@ def serve_raw(*talks):
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/", accepted
         finally:
-            listener.shutdown(socket.SHUT_RDWR)  # closing alone wakes no thread in accept()
+            listener.shutdown(socket.SHUT_RDWR)  # close() alone does not wake a thread in accept()
 
 
 def say(*pieces, pause=0.0, then=lambda connection: None):
-    """Read a request, answer with the pieces, do the rest."""
+    """Read a request, answer with the pieces, then call the rest."""
 
     def talk(connection):
         read_request(connection)
         for piece in pieces:
             try:
                 connection.sendall(piece)
-            except OSError:  # the client has had enough: that is what some tests are about
+            except OSError:  # the client has closed the connection, which some tests are about
                 return
             time.sleep(pause)
         then(connection)
@@ -59,7 +59,7 @@ def say(*pieces, pause=0.0, then=lambda connection: None):
 
 
 def read_request(connection):
-    """Returns the path asked for; None: no request."""
+    """Return the path of a request; None if there is no request."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         piece = connection.recv(4096)
@@ -69,12 +69,12 @@ def read_request(connection):
     return head.split(b" ", 2)[1]
 
 
-#: states of tcp(7) in which what was sent may still arrive: ESTABLISHED and CLOSE_WAIT
+#: states of tcp(7) in which sent bytes may still arrive: ESTABLISHED and CLOSE_WAIT
 OPEN = (1, 8)
 
 
 def wait_until_it_is_there(connection):
-    """Return once the other end's kernel has all that was sent, or takes no more."""
+    """Return once the other end's kernel has all sent bytes, or accepts no more."""
     while connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in OPEN:
         if not any(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))):
             return
@@ -90,7 +90,7 @@ def say_all(connection, pieces):
     for piece in pieces:
         try:
             connection.sendall(piece)
-        except OSError:  # hung up on, as it must be
+        except OSError:  # the connection was reset, as it must be
             return
 
 

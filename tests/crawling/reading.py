@@ -1,4 +1,4 @@
-"""Second readings to their end, on machines of any speed."""
+"""Reads documents a second time to the end, on machines of any speed."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from crawling.uses.search.jobs import INDEXING
 
 
 def read_when_idle(run_id: int) -> str:
-    """The result of a turn of the job that reads its pages again."""
+    """The result of one turn of the job that reads the run's pages again."""
     return run_job(open_job(SECOND_READING, Run.objects.get(pk=run_id), by=None).pk)
 
 
 def index_what_was_read() -> None:
-    """By the job of the search index, to its end."""
+    """Add the documents to the search index, by its job, to the end."""
     while (ending := run_job(open_job(INDEXING, None, by=None).pk)) == "others wait":
         pass
     assert ending == "added"
 
 
 def read_to_the_end(run: Run) -> None:
-    """A turn that takes long ends early if a job waits, as one of the test's own may; what it has
-    read by then is added to the search index by another job.
+    """Read again to the end. A turn that takes long ends early if a job waits, as one of the test's
+    own may; what it has read by then is added to the search index by another job.
     """
     while (ending := read_when_idle(run.pk)) == "others wait":
         pass

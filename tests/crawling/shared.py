@@ -1,6 +1,6 @@
 """Crawls that the tests of a module share: done and committed before the first of them.
 
-Each test finds them as they were: its transaction is rolled back, and its archive is a copy.
+Each test finds the same state: its transaction is rolled back, and its archive is a copy.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class Shared:
-    """Does what tests are to share, and has it removed after the last of them.
+    """Does the work that tests share, and removes the results after the last of them.
 
-    It goes before a test that commits, too: those of a module come after the others.
+    They are removed before a test that commits, too: such tests of a module come after the others.
     """
 
     def __init__(self, blocker: Any, archive: Path, sites: ExitStack) -> None:
@@ -40,10 +40,10 @@ class Shared:
             connection.close()
 
     def serve(self, pages: dict[str, Any], **options: Any) -> Site:
-        """A site that is there until the last test has ended."""
+        """Start a site that runs until the last test has ended."""
         return self._sites.enter_context(serve_site(pages, **options))
 
     def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do what commits."""
+        """Do work that commits."""
         with self._blocker.unblock(), override_settings(ARCHIVE_DIR=self._archive):
             return work(*args, **kwargs)

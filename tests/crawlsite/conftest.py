@@ -1,4 +1,4 @@
-"""Places and programs for the tests of the embedded servers and the supervisor."""
+"""State directories and programs for the tests of the embedded servers and the supervisor."""
 
 import shutil
 import subprocess
@@ -38,8 +38,8 @@ def place(make_place: Callable[..., Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def lay_data(make_place: Callable[..., Path]) -> Callable[[Path], None]:
-    """Lays PostgreSQL's data into a state directory as initdb leaves them, which takes a second and
-    a half of the processor each time; tests that are about it do without.
+    """Copies PostgreSQL's data into a state directory as initdb makes them, which takes a second
+    and a half of the processor each time; tests of initdb do without this.
     """
     made, programs = make_place(), find_postgres()
     account = choose_account(made, [programs.postgres])
@@ -62,8 +62,8 @@ def laid(place: Path, lay_data: Callable[[Path], None]) -> Path:
 
 @pytest.fixture
 def start_pair(lay_data: Callable[[Path], None]) -> Iterator[Callable[..., EmbeddedServers]]:
-    """Starts pairs in this process, and stops them when the test ends; `bare`: where initdb has
-    never been.
+    """Starts pairs in this process, and stops them when the test ends; `bare`: without a copy of
+    initdb's data.
     """
     started = []
 
@@ -82,7 +82,7 @@ def start_pair(lay_data: Callable[[Path], None]) -> Iterator[Callable[..., Embed
 
 @pytest.fixture(scope="module")
 def running(make_place: Callable[..., Path], lay_data) -> Iterator[EmbeddedServers]:
-    """A pair that only looks are taken at."""
+    """A running pair that tests only read from."""
     state_dir = make_place() / "state"
     lay_data(state_dir)
     pair = EmbeddedServers(state_dir)

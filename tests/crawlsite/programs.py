@@ -1,4 +1,4 @@
-"""Programs as tests start and watch them."""
+"""Programs that tests start and watch."""
 
 import os
 import re
@@ -14,13 +14,13 @@ import pytest
 import requests
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-#: what the first administrator chooses in tests
+#: the password that the first administrator chooses in tests
 OWN_PASSWORD = "one of my own"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change accounts")
 
 
 def choose_password(browser: requests.Session, base: str, given: str) -> None:
-    """Instead of one that was given: until then no other page opens."""
+    """Replace the given password by OWN_PASSWORD: until then no other page opens."""
     page = browser.get(f"{base}/")
     assert page.url.startswith(f"{base}/account/password/")
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]
@@ -32,8 +32,8 @@ def choose_password(browser: requests.Session, base: str, given: str) -> None:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The caller's environment without ours (and that of `make test`): so the embedded servers are
-    started.
+    """The caller's environment without our variables (and those of `make test`), so that the
+    embedded servers are started.
     """
     ours = {
         "DATABASE_URL",
@@ -64,14 +64,15 @@ def services(
 
 
 def finish(process: subprocess.Popen, seconds: float = 90) -> tuple[int, str, str]:
-    """Status, output and errors of a process that ends by itself."""
+    """Return status, output and errors of a process that ends by itself."""
     out, errors = process.communicate(timeout=seconds)
     return process.returncode, out, errors
 
 
 def eventually(what: Callable[[], object], seconds: float = 90) -> None:
-    """Wait until `what` holds; a wait that is too short fails, one that is too long costs
-    nothing."""
+    """Wait until `what` is true; too short a limit makes tests fail, too long a one costs
+    nothing.
+    """
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until, "it never came true"
@@ -81,7 +82,7 @@ def eventually(what: Callable[[], object], seconds: float = 90) -> None:
 def eventually_moving(
     what: Callable[[], object], moves: Callable[[], object], seconds: float
 ) -> None:
-    """Wait until `what` holds, for as long as `moves` says something new every so many seconds."""
+    """Wait until `what` is true; fail when the value of `moves` has not changed for `seconds`."""
     last, until = moves(), time.monotonic() + seconds
     while not what():
         if (latest := moves()) != last:

@@ -1,4 +1,4 @@
-"""A supervisor as a test starts it."""
+"""A supervisor that a test starts."""
 
 import contextlib
 import re
@@ -60,10 +60,11 @@ class Supervisor:
         ]
 
     def workers(self) -> list[psutil.Process]:
-        """The processes that work shifts off, as the supervisor has noted them down."""
+        """The worker processes, from the supervisor's notes."""
         found = []
         for note in (self.state_dir / "pids/stack").glob("worker*"):
-            with contextlib.suppress(psutil.NoSuchProcess):  # as one does that was just killed
+            # a process that was just killed has ended
+            with contextlib.suppress(psutil.NoSuchProcess):
                 found.append(psutil.Process(int(note.read_text().split()[0])))
         return found
 

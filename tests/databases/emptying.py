@@ -1,5 +1,5 @@
-"""Empties the database after a test that committed: deletes the few rows there are, where Django
-truncates every table.
+"""Empties the database after a test that committed, by deleting the few rows that exist, where
+Django truncates every table.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from functools import cache
 
 from django.db import connection
 
-#: what migrations and Django itself put there once; it is not written afterwards
+#: tables that migrations and Django itself filled once and that are not written afterwards
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}
 
 #: The lock waits, as TRUNCATE would, for a transaction that a killed program left behind. In the
-#: role of a replica neither foreign keys nor the ledger's trigger are asked; only a superuser may
-#: take it. A table that has grown is truncated, or every later look would wade through its dead
-#: rows.
+#: role of a replica neither foreign keys nor the ledger's trigger are checked; only a superuser may
+#: take this role. A table that has grown is truncated, since every later query would have to pass
+#: its dead rows.
 EMPTY = """
 DO $$
 DECLARE name text;

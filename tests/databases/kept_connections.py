@@ -1,11 +1,11 @@
 """Connections to the test database, kept for the next test, job or thread that opens one.
 
-Each new one costs the server a process that has to learn all tables. A job closes what it finds and
-opens its own, since in the product it was forked, and a thread closes its own as it ends: that
-makes thousands in a run of the suite.
+Each new connection costs the server a process that has to load the descriptions of all tables. A
+job closes the connections that it finds and opens its own, since in the product it was forked, and
+a thread closes its own as it ends: that makes thousands in a run of the suite.
 
-Settings, locks and tables that a session has made for itself are gone when its connection is taken
-again; statements that it has prepared stay, of which its client keeps account.
+Settings, locks and tables that a session has made for itself are gone when its connection is used
+again; prepared statements stay, of which the client keeps a list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from psycopg.pq import ExecStatus, TransactionStatus
 
 MOST = 8
 FORGET = b"RESET ROLE; RESET ALL; UNLISTEN *; DISCARD TEMP; SELECT pg_advisory_unlock_all()"
-#: what makes two connections interchangeable
+#: the values by which two connections are interchangeable
 ADDRESS = ("host", "port", "dbname", "user", "options")
 
 open_connection = DatabaseWrapper.get_new_connection
@@ -27,13 +27,13 @@ Kept = list[tuple[list[Any], psycopg.Connection[Any]]]
 
 
 class KeptConnections:
-    """The connections of this process: one that was forked from it has none."""
+    """The connections of this process; a process that was forked from it has none."""
 
     def __init__(self) -> None:
         self._owner, self._kept = os.getpid(), Kept()
 
     def take(self, params: dict[str, Any]) -> psycopg.Connection[Any] | None:
-        """None: there is none to that address."""
+        """Take a connection to this address; None if there is none."""
         while self._owner == os.getpid() and self._kept:
             address, connection = self._kept.pop()
             if address == address_of(params) and is_alive(connection):
@@ -42,7 +42,7 @@ class KeptConnections:
         return None
 
     def put(self, connection: psycopg.Connection[Any], params: dict[str, Any]) -> None:
-        """Keep it, or close it if there are enough, or if it is not at rest."""
+        """Keep the connection, or close it if there are enough, or if a transaction is open."""
         is_mine = self._owner == os.getpid()
         if is_mine and len(self._kept) < MOST and forgets(connection):
             self._kept.append((address_of(params), connection))
@@ -59,7 +59,7 @@ def address_of(params: dict[str, Any]) -> list[Any]:
 
 
 def is_alive(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the server has not ended it meanwhile."""
+    """Whether the server has not ended the connection meanwhile."""
     try:
         connection.pgconn.consume_input()
     except psycopg.OperationalError:
@@ -68,7 +68,7 @@ def is_alive(connection: psycopg.Connection[Any]) -> bool:
 
 
 def forgets(connection: psycopg.Connection[Any]) -> bool:
-    """Whether it is fit for others, now that nothing of its session is left."""
+    """Reset the session; return whether the connection is fit for others."""
     if connection.closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
         return False
     connection.isolation_level = connection.read_only = connection.deferrable = None

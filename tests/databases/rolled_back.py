@@ -1,6 +1,7 @@
-"""Tests that roll back at their end, for requests and jobs that take their transactions for their
-own: what is to be done once they have committed is done as the outermost of theirs ends, and the
-connection on which all of it can be rolled back is not closed by a job that fears to share it.
+"""Tests that roll back at their end, for requests and jobs that take their transactions for the
+outermost: functions that they register for after the commit are called when their outermost
+transaction ends, and a job that would close a shared connection does not close the one on which all
+is rolled back.
 """
 
 from __future__ import annotations
@@ -40,6 +41,6 @@ def close_if_it_may(connection: BaseDatabaseWrapper) -> None:
 
 
 def is_in_the_tests_own(connection: BaseDatabaseWrapper) -> bool:
-    """Whether the only transaction is the one that the test itself will roll back."""
+    """Whether the only open transaction is the one that the test itself will roll back."""
     blocks = connection.atomic_blocks
     return len(blocks) == 1 and blocks[0]._from_testcase

@@ -8,14 +8,14 @@ from tests.databases.emptying import empty_database
 
 
 class SharedRows:
-    """archive: the folder that belongs to the rows, of which each test gets a copy; None: there are
-    no rows.
+    """Committed rows. archive: the folder that belongs to the rows, of which each test gets a copy;
+    None if there are no rows.
     """
 
     archive: Path | None = None
 
     def remove(self) -> None:
-        """A second time nothing happens."""
+        """Remove the rows; a second call does nothing."""
         if self.archive:
             empty_database()
         self.archive = None

@@ -1,7 +1,7 @@
 """A database in which all migrations have run: each worker of the suite clones it, instead of
-migrating for seconds.
+running migrations for seconds.
 
-It is kept for the next run of the suite, and made anew when a migration changes.
+The template is kept for the next run of the suite, and made anew when a migration changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from psycopg import sql
 from crawlsite.env import BASE_DIR
 from tests.stack import database_url
 
-#: of an advisory lock: one worker migrates, and the others wait for it
+#: the number of an advisory lock: one worker runs the migrations, and the others wait for it
 LOCK = 7_265_461
 
 
@@ -52,8 +52,8 @@ def digest_of_migrations() -> str:
 
 
 def make(server: psycopg.Connection, name: str, *, unfinished: str) -> None:
-    """Under another name first: a run that is killed half-way must leave no template that looks
-    complete.
+    """Make the template, under another name first: a run that is killed half-way must leave no
+    template that looks complete.
     """
     server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(unfinished)))
     env = {**os.environ, "DATABASE_URL": database_url(unfinished)}

@@ -1,4 +1,4 @@
-"""A resolver of the test's own, with a clock that the test turns."""
+"""A resolver of the test's own, with a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def clock():
 
 @pytest.fixture
 def make_resolver(dns_server, clock):
-    """Return a function that makes a resolver, as a worker's process would: an empty memory, the
-    shared database.
+    """Return a function that makes a resolver like that of a worker's process: with an empty memory
+    and the shared database.
     """
-    exchanges.take()  # what threads of an earlier test asked of its server
+    exchanges.take()  # drop the exchanges that threads of an earlier test made with its server
     return lambda **options: Resolver(servers=(dns_server.address,), clock=clock, **options)
 
 

@@ -1,4 +1,4 @@
-"""A live cache, as pages read it."""
+"""A live cache that pages can read."""
 
 from __future__ import annotations
 

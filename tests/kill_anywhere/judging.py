@@ -1,4 +1,4 @@
-"""The promises of a crawl that has ended, whatever died meanwhile."""
+"""The promises about a crawl that has ended, whatever was killed meanwhile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTS = ("discovered", "fetched", "succeeded", "failed", "excluded", "quarantin
 
 
 def judge_pages(stage: Stage, name: str, served: ServedWeb) -> None:
-    """The page set is that of an undisturbed crawl, and everything is counted once."""
+    """Check that the page set is that of an undisturbed crawl, and every page is counted once."""
     expected = served.expected()
     rows = stage.ask(f"SELECT url, state, status FROM crawling_url WHERE run_id = {RUN}", name)
     assert len(rows) == len({url for url, *_ in rows})
@@ -61,7 +61,7 @@ def judge_pages(stage: Stage, name: str, served: ServedWeb) -> None:
 
 
 def judge_bank(stage: Stage) -> None:
-    """Nothing is held, leased, open or amiss."""
+    """Check that no unit is held, no lease or request is open, and no count is wrong."""
     assert stage.ask("SELECT * FROM conservation WHERE difference <> 0") == []
     assert stage.ask(
         "SELECT count(*) FROM allocation_process WHERE holding OR state = 'active'"
@@ -73,8 +73,8 @@ def judge_bank(stage: Stage) -> None:
 
 
 def judge_archive(stage: Stage, name: str) -> None:
-    """The files are whole, as long as their rows say, and hold each page once, where its row says,
-    and what robots.txt said.
+    """Check that the files are whole, as long as their rows say, and have each page once, at its
+    row's place, and the robots.txt files.
     """
     files = stage.ask(
         "SELECT id, name, committed_length, sealed_at IS NOT NULL FROM crawling_archivefile "
@@ -94,7 +94,7 @@ def judge_archive(stage: Stage, name: str) -> None:
             assert not path.exists()
             continue
         assert path.stat().st_size == length
-        # what `warcio check` does
+        # the check that `warcio check` does
         assert Checker(Namespace(inputs=[str(path)], verbose=False)).process_all() == 0
         found += [(number, *place) for place in answers_in(path)]
     robots = [place for place in found if place[2].endswith("/robots.txt")]

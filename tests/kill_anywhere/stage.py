@@ -1,5 +1,5 @@
-"""The product with servers of its own, whose processes are killed, and what must hold when its
-crawls have ended.
+"""The product with servers of its own, whose processes are killed, and the checks of its ended
+crawls.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ worker: python manage.py rqworker --skip-checks shifts \
  --worker-class crawling.fetching.worker.rq_worker.ShiftWorker --serializer json --worker-ttl 60
 scheduler: python manage.py scheduler --skip-checks
 """
-#: short enough that a lost shift costs no test its time; with less, a busy machine loses shifts by
-#: itself, and pages are blamed for it
+#: short enough that tests do not wait long for a lost shift; with less, a busy machine loses shifts
+#: by itself, and pages count as failed
 SETTINGS = {"WORKERS": "2", "BANK_LEASE_SECONDS": "5", "BANK_PICKUP_SECONDS": "5"}
 ALLOW = (
     "INSERT INTO crawling_allowednetwork (network, port_from, port_to, note) "
     "VALUES ('127.0.0.0/8', 1024, 65535, '')"
 )
-#: in one process: each would begin with a second and a half of imports
+#: one process for all of it: each process would begin with a second and a half of imports
 SET_UP = """
 import django; django.setup()
 from django.core.management import call_command
 call_command("migrate", skip_checks=True, verbosity=0)
 call_command("set_up")
 """
-#: what changes while a crawl gets on
+#: values that change while a crawl makes progress
 MOVES = (
     "SELECT count(*), count(*) FILTER (WHERE state IN ('s', 'f')), (SELECT count(*) "
     "FROM crawling_shift) FROM crawling_url"
 )
 ENDED = ("finished", "stopped", "failed")
-#: what may be killed; the second kind of PostgreSQL's deaths ends all its sessions, the first the
-#: server itself
+#: the processes that may be killed; the second way of killing PostgreSQL ends all its sessions, the
+#: first the server itself
 VICTIMS = ("work process", "worker and work process", "postgres", "session", "valkey", "scheduler")
 
 
@@ -76,7 +76,7 @@ def prepare(place: Path) -> None:
 class Stage:
     """One running product.
 
-    Sentences about its database are asked of PostgreSQL itself, not of the code that wrote them.
+    Questions about its database are put to PostgreSQL itself, not to the code that wrote the rows.
     """
 
     def __init__(self, place: Path) -> None:
@@ -90,7 +90,7 @@ class Stage:
             return connection.execute(sql, values).fetchall()
 
     def hears(self, sql: str, *values: object) -> list[tuple]:
-        """As `ask`, of a server that may just be dead."""
+        """Ask like `ask`, but a server that may just be down."""
         try:
             return self.ask(sql, *values)
         except psycopg.OperationalError:
@@ -134,7 +134,7 @@ class Stage:
     def await_end(self, seconds: float = 150) -> None:
         """Wait until every run has ended, has left the bank and has closed its files.
 
-        Fails when nothing has moved for this long, however slow the machine is.
+        Fails when nothing has changed for this long, however slow the machine is.
         """
         open_ends = """SELECT count(*) FILTER (WHERE state <> ALL(%s)),
                                   (SELECT count(*) FROM allocation_process WHERE state = 'active'),
@@ -153,13 +153,13 @@ class Stage:
         return [child for child in self._children() if _is_named(word, child)]
 
     def kill(self, victim: str, chance: Random) -> bool:
-        """Kill -9; whether there was anything of the kind to kill."""
+        """Send SIGKILL; return whether there was a process of this kind to kill."""
         for process in self._victims(victim, chance):
             with_it = [process]
             if victim == "worker and work process":
                 with_it = [*_children_of(process), process]
                 for one in with_it:
-                    os.kill(one.pid, signal.SIGSTOP)  # so that neither sees the other die
+                    os.kill(one.pid, signal.SIGSTOP)  # so that neither sees the other end
             for one in with_it:
                 os.kill(one.pid, signal.SIGKILL)
             return True
@@ -202,13 +202,13 @@ def _children_of(process: psutil.Process) -> list[psutil.Process]:
 def _is_named(word: str, process: psutil.Process) -> bool:
     try:
         return word in " ".join(process.cmdline())
-    except psutil.Error:  # it has just ended
+    except psutil.Error:  # the process has just ended
         return False
 
 
 @contextmanager
 def staged(prepared: Path, place: Path) -> Iterator[Stage]:
-    """Run the product on a copy of what was prepared, until the block ends."""
+    """Run the product on a copy of the prepared directory, until the block ends."""
     shutil.copytree(
         prepared,
         place,

@@ -1,1 +1,1 @@
-"""Faults planted in the shipped code, to see that the tests find them: a test of the tests."""
+"""Faults planted in the product's code, to see that the tests find them: a test of the tests."""

@@ -1,5 +1,5 @@
-"""The fixtures of the tests that are to go red; without the check that nothing is lost, for with a
-fault much is.
+"""The fixtures of the tests that are expected to fail, without the check that no unit is lost,
+since with a fault many are.
 """
 
 from tests.allocation.conftest import make_pool, make_process

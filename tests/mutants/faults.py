@@ -1,17 +1,17 @@
-"""The faults. Each is one that a careful person could make, and that makes a bank leak, hang or
-starve a process.
+"""The planted faults. Each is one that a careful programmer could make, and that makes a bank leak,
+hang or starve a process.
 """
 
 from __future__ import annotations
 
 from tests.mutants.planting import Fault
 
-#: leaves every decision to the services, that none is taken by the server alone
+#: leaves every decision to the services, so that the server takes none alone
 NEVER_QUICK = Fault(
     "allocation.services.quick_path:_is_plain", "if not all(", "if True or not all("
 )
 
-#: in the pure rules, found by the machine on paper
+#: in the pure rules, found by the state machine on paper
 PURE = {
     "grants whatever is available": Fault(
         "allocation.rules.banker:examine", "enough = process in order if", "enough = True if"
@@ -41,7 +41,7 @@ PURE = {
     ),
 }
 
-#: in the services, found by the machine on PostgreSQL
+#: in the services, found by the state machine on PostgreSQL
 SERVICES = {
     "does not serve waiters after a release": Fault(
         "allocation.services.releases:give_back",
@@ -69,7 +69,8 @@ SERVICES = {
     ),
 }
 
-#: in the server's functions, found by the same machine: the function, what to put in place of what
+#: in the server's functions, found by the same state machine: the function, the text to replace,
+#: and its replacement
 SERVER = {
     "forgets to count who was passed": (
         "allocation_write_grant",
@@ -90,8 +91,8 @@ SERVER = {
     "grants out of nothing": ("allocation_write_grant", {"free[j] := free[j] - wanted[j];": ""}),
 }
 
-#: in what the server decides alone, found by the comparison of twin pools; last, of sixty histories
-#: the first that finds it, which is tried before the others
+#: in the server's own decisions, found by the comparison of twin pools; the last value is the first
+#: of sixty histories that finds the fault, which is tried before the others
 ALONE = {
     "takes what is reserved": (
         "allocation_grant",

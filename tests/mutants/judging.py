@@ -1,5 +1,5 @@
-"""Tell a fault that was found from one that is broken itself: a misspelt name in the planted text
-is no find.
+"""Tells a fault that was found from one that is itself broken: a misspelt name in the planted text
+does not count as found.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from django.db import IntegrityError
 from allocation.errors import AllocationError
 from allocation.rules.replay import Breach
 
-#: The errors of a broken promise: an assertion of a test, a `pytest.raises` in vain, a constraint
-#: of the database, a ledger that cannot be, and the bank on paper, which refuses what the faulty
-#: bank did.
+#: The errors of a broken promise: a test's failed assertion, a `pytest.raises` without an
+#: exception, a constraint of the database, an impossible ledger, and a refusal of the bank on paper
+#: where the faulty bank granted.
 FINDS = (AssertionError, pytest.fail.Exception, IntegrityError, Breach, AllocationError)
 
 
@@ -23,7 +23,7 @@ FINDS = (AssertionError, pytest.fail.Exception, IntegrityError, Breach, Allocati
 def found() -> Iterator[None]:
     """Expect the block to break a promise.
 
-    Fails if it keeps all, or if something else goes wrong in it.
+    Fails if the block keeps all of them, or if another kind of error occurs in it.
     """
     try:
         yield

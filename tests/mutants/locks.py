@@ -1,4 +1,4 @@
-"""Each lock and fence of the bank, what it is like without, and the test that then goes red."""
+"""Each lock and fence of the bank, the code without it, and the test that then fails."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ LOCKS: dict[str, tuple[Fault, Callable]] = {
     ),
 }
 
-#: in the server's functions: which function, what to put in place of what, and the test that goes
-#: red
+#: in the server's functions: the function, the text to replace and its replacement, and the test
+#: that fails
 QUICK_LOCKS: dict[str, tuple[str, dict[str, str], Callable]] = {
     "pool row, between a request and the same again": (
         "allocation_locked",

@@ -1,4 +1,4 @@
-"""Plant a fault: a function's source with one piece changed takes the function's place in all
+"""Plants a fault: a function's source with one piece changed takes the function's place in all
 modules that imported it.
 """
 
@@ -20,9 +20,9 @@ from django.db import connection
 @dataclass(frozen=True)
 class Fault:
     """The change of a function, which is named as `package.module:Class.function`; each `old`
-    stands there exactly once.
+    occurs there exactly once.
 
-    The function is taken as `ast.unparse` prints it: however its lines are broken, and with single
+    The function's text is as `ast.unparse` prints it: however its lines are broken, and with single
     quotes.
     """
 
@@ -36,7 +36,7 @@ class Fault:
 def planted(fault: Fault) -> Iterator[None]:
     """Run the block with the fault in place.
 
-    Raises LookupError if the shipped code no longer has that piece.
+    Raises LookupError if the product's code no longer has that piece.
     """
     function = _find(fault.where)
     source = ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(function))))
@@ -56,7 +56,7 @@ def planted(fault: Fault) -> Iterator[None]:
 def planted_in_server(function: str, changes: dict[str, str]) -> Iterator[None]:
     """Run the block with pieces of a function of the server changed.
 
-    Raises LookupError if it has no such piece.
+    Raises LookupError if the function has no such piece.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_get_functiondef(%s::regproc)", [function])
@@ -83,7 +83,7 @@ def _find(where: str) -> FunctionType:
 def _compiled(function: FunctionType, source: str) -> object:
     """The code of the changed function.
 
-    Its decorators are left off: what they made of it stays in place.
+    Its decorators are left off: the objects that they returned stay in place.
     """
     plain = source[source.index("def ") :]
     changed: dict[str, FunctionType] = {}

@@ -1,8 +1,8 @@
-"""Prints the files of tests by what they take of a processor: of the process that tests, of the
-programs that it starts, a browser among them, and of the servers.
+"""Prints the files of tests with the processor time that they take: in the process of the tests, in
+the programs that it starts, among them a browser, and in the servers.
 
-By the clock a test looks dear that waits, and one that keeps PostgreSQL busy looks cheap. To be
-loaded by `-n 0 -p tests.processes.cost`, for some folders at a time.
+By elapsed time a test that waits looks expensive, and one that keeps PostgreSQL busy looks cheap.
+To be loaded by `-n 0 -p tests.processes.cost`, for some folders at a time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     file = BY_FILE[item.nodeid.partition("::")[0]]
     file["count"] += 1
     for kind, taken in seconds().items():
-        # programs that were not awaited are gone with their time
+        # the time of programs that were not awaited is lost
         file[kind] += max(0.0, taken - before[kind])
 
 
 def seconds() -> dict[str, float]:
-    """Of a processor, so far, by kind."""
+    """The seconds of processor time so far, by kind."""
     own = psutil.Process()
     return {
         "tests": time.process_time(),
@@ -42,7 +42,9 @@ def seconds() -> dict[str, float]:
 
 
 def servers(own: psutil.Process) -> list[psutil.Process]:
-    """The processes beside ours below the one that has brought PostgreSQL and Valkey."""
+    """The processes beside our own that were started by the process that started PostgreSQL and
+    Valkey.
+    """
     bringing = own.parent()
     if bringing is None or "crawlsite.services" not in bringing.cmdline():
         return []

@@ -1,4 +1,6 @@
-"""The start of a run of the suite in several processes: what each of them needs is made once."""
+"""The start of a run of the suite in several processes: data that each of them needs are made
+once.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ FORK = multiprocessing.get_context("fork")
 def dealt(items: list[pytest.Item], long: tuple[str, ...], processes: int) -> list[pytest.Item]:
     """The tests in the order in which they are to be split, into one block a process.
 
-    Every other block begins with a part of those that take long, whole files: they wait much, and
-    meanwhile the blocks between them need the processor. Processes that have done theirs take over
-    what stands last in others' blocks, so the run ends with short tests.
+    Every other block begins with a part of the tests that take long, in whole files: these wait
+    much, and meanwhile the blocks between them need the processor. Processes that have finished
+    take over the last tests of other blocks, so the run ends with short tests.
     """
     parts: list[list[pytest.Item]] = [[] for _ in range(max(1, processes // 2))]
     files: dict[Path, list[pytest.Item]] = {}
@@ -45,8 +47,8 @@ def compiled_meanwhile(config: pytest.Config) -> Iterator[None]:
     """While this process collects, another one imports the test modules from the last to the first,
     and then makes the template of the test databases.
 
-    pytest compiles each test module that is new or changed, for two milliseconds an assertion. On a
-    fresh clone that takes longer than all the rest of the collection.
+    pytest compiles each test module that is new or changed, which takes two milliseconds an
+    assertion. On a fresh clone that takes longer than all the rest of the collection.
     """
     process = FORK.Process(target=_compile, args=(sorted(modules(config), reverse=True),))
     process.start()
@@ -58,7 +60,8 @@ def compiled_meanwhile(config: pytest.Config) -> Iterator[None]:
 
 def _compile(names: list[str]) -> None:
     for name in names:
-        with suppress(Exception, pytest.skip.Exception):  # the collection fails by it, and tells
+        # the collection fails for the same reason, and prints it
+        with suppress(Exception, pytest.skip.Exception):
             importlib.import_module(name)
     migrated_template()
 

@@ -1,11 +1,11 @@
 """Runs the tests in several processes (`-n 6`), which are forked once all tests are collected.
 
 Each process of pytest-xdist imports the product and collects all tests for itself, fifteen seconds
-of a processor in each. Ours share what the first one has imported and collected, with their memory.
+of a processor in each. Ours share the modules and tests of the first process, with their memory.
 
 Each process begins with a block of tests of its own, in their order, so that fixtures of modules
-serve as long as in one process; one that has done its own takes over half of another's rest. A
-process that dies costs the test that it ran, and another takes its place.
+serve as long as in one process; a process that has finished its own takes over half of another's
+rest. If a process dies, only its current test is lost, and another process takes its place.
 
 Loaded by `-p` in pyproject.toml.
 """
@@ -37,7 +37,7 @@ LAST_SECONDS = 60.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    # only pytest's own group takes short options in small letters
+    # only pytest's own group accepts short options in lower case
     parser.getgroup("general")._addoption(
         "-n", dest="processes", metavar="N", type=int, default=0, help="run tests in N processes"
     )
@@ -46,8 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     option = session.config.option
     if option.collectonly or session.testsfailed or option.processes < 1 or not session.items:
-        return None  # the usual loop, in this process
-    session.config._tmp_path_factory.getbasetemp()  # for those of the workers, below it
+        return None  # use the usual loop, in this process
+    # make the base folder, below which those of the workers are
+    session.config._tmp_path_factory.getbasetemp()
     connections.close_all()
     Pool(session, option.processes).run()
     return True
@@ -55,16 +56,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 @dataclass(eq=False)
 class Worker:
-    """A process that tests, as the first one sees it."""
+    """A process that runs tests, as the first process sees it."""
 
     number: int
     process: BaseProcess
     connection: Connection
-    #: the tests that it will get, as places in the list of all
+    #: the tests that it will get, as indexes into the list of all
     block: deque[int]
-    #: the tests that it has: the one that it runs, and the next
+    #: the tests that it has been sent: the one that it runs, and the next
     given: deque[int] = field(default_factory=deque)
-    #: whether it has been told that no test will follow
+    #: whether it has been told that no more tests will follow
     is_last: bool = False
 
     def give(self, index: int | None) -> None:
@@ -101,7 +102,8 @@ class Pool:
         number, self._started = self._started, self._started + 1
         others = [ours, *(worker.connection for worker in self._workers)]
         process = FORK.Process(target=_work, args=(self._session, number, theirs, others))
-        with warnings.catch_warnings():  # libraries have threads, which wait for work
+        # libraries have threads, which wait for work, so the fork would warn
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             process.start()
         theirs.close()
@@ -118,7 +120,7 @@ class Pool:
         worker.give(worker.block.popleft() if worker.block else None)
 
     def _take_over(self, worker: Worker) -> None:
-        """The end of the longest block that is left, but for tests that would stand alone."""
+        """Take half of the longest block that is left, from its end, but not a single test."""
         longest = max((other.block for other in self._workers), key=len)
         for _ in range(len(longest) // 2):
             worker.block.appendleft(longest.pop())
@@ -140,7 +142,9 @@ class Pool:
             raise RuntimeError(f"a process of the suite failed outside a test:\n{content}")
 
     def _bury(self, worker: Worker) -> None:
-        """Report the test in which it died, if it did, and have another one do the rest."""
+        """Report the test in which the worker died, if there was one, and let another worker do the
+        rest.
+        """
         self._workers.remove(worker)
         worker.process.join(LAST_SECONDS)
         if not worker.given:
@@ -169,8 +173,8 @@ class Pool:
 def _work(
     session: pytest.Session, number: int, connection: Connection, others: list[Connection]
 ) -> None:
-    """A worker: run the tests whose places the connection gives. The next one is known with each,
-    since fixtures end before a test that does not share them.
+    """Run, in a worker, the tests whose indexes the connection sends. The next one is sent with
+    each, since fixtures end before a test that does not share them.
     """
     for other in others:
         other.close()
@@ -194,7 +198,7 @@ def _work(
 
 @contextmanager
 def _of_its_own(config: pytest.Config, number: int, connection: Connection) -> Iterator[None]:
-    """Names, folders and captured output that no other worker has."""
+    """Set names, folders and captured output that no other worker has."""
     config.workerinput = {"workerid": f"gw{number}"}  # as pytest-django expects it
     take_database(number)
     folders = config._tmp_path_factory
@@ -207,7 +211,8 @@ def _of_its_own(config: pytest.Config, number: int, connection: Connection) -> I
     capture = plugins.getplugin("capturemanager")
     capture.stop_global_capturing()
     capture.start_global_capturing()
-    configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)  # its stream was captured before
+    # its stream was opened before the capture began
+    configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
     yield
     capture.stop_global_capturing()
 

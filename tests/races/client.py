@@ -1,8 +1,8 @@
-"""A client of a bank whose server may die at any moment: start, growth and release, over and over,
-each sent until it is answered.
+"""A client of a bank whose server may be killed at any moment: start, growth and release, over and
+over, each sent until it is answered.
 
-`python -m tests.races.client PROCESS`: prints a line for each shift that came through. A line on
-its input ends it.
+`python -m tests.races.client PROCESS` prints a line for each shift that succeeded. A line on its
+input ends it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 
 def until_answered(work: Callable, **kwargs: object) -> object:
-    """Send the same again and again: its id makes that harmless."""
+    """Send the same request again and again: its id makes that harmless."""
     while True:
         try:
             return work(**kwargs)

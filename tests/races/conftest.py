@@ -1,4 +1,4 @@
-"""Rivals with connections of their own, and a way to see that one waits for another."""
+"""Other connections that compete with the test's, and a way to see that one waits for another."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 60
 
 @pytest.fixture
 def rival(transactional_db) -> Iterator[psycopg.Connection]:
-    """A plain connection to the same database; nothing is committed unless the test says so."""
+    """A plain connection to the same database; it commits only if the test says so."""
     params = connection.get_connection_params()
     with psycopg.connect(
         **{
@@ -53,8 +53,8 @@ def meanwhile(transactional_db) -> Iterator[Callable[..., Future]]:
 
 @pytest.fixture
 def decided_by_the_services() -> Iterator[None]:
-    """Decisions step by step: those that the server takes alone are one statement, in which no test
-    can stop.
+    """Let the services decide step by step: the server's own decisions are one statement, in which
+    a test cannot halt.
     """
     with planted(NEVER_QUICK):
         yield
@@ -75,7 +75,7 @@ def until_waiting(count: int) -> list[int]:
 
     def waiting() -> list[int]:
         with connection.cursor() as cursor:
-            # A transaction sees its first picture of the activity until it is told to look again.
+            # A transaction keeps its first snapshot of the activity until it is told to read again.
             cursor.execute("SELECT pg_stat_clear_snapshot()")
             cursor.execute(
                 "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
@@ -87,7 +87,7 @@ def until_waiting(count: int) -> list[int]:
 
 
 def until(look: Callable, is_there: Callable) -> object:
-    """Look again and again until what is seen is there; fail after a while."""
+    """Call `look` again and again until its result satisfies `is_there`; fail after a while."""
     end = time.monotonic() + PATIENCE_SECONDS
     while not is_there(seen := look()):
         assert time.monotonic() < end, f"still {seen} after {PATIENCE_SECONDS} s"

@@ -1,4 +1,4 @@
-"""Step two or three connections through a race: one halts at a statement, another is seen to wait
+"""Steps two or three connections through a race: one halts at a statement, another is seen to wait
 for it.
 """
 
@@ -56,8 +56,8 @@ class Halt:
 def halted(
     meanwhile: Callable, work: Callable, sql: str, *, before: bool = False, **kwargs: object
 ) -> Iterator[Halt]:
-    """While the block runs, `work` stands at that statement in another thread; `.future` is its
-    answer afterwards.
+    """While the block runs, `work` halts at that statement in another thread; `.future` has its
+    result afterwards.
     """
     halt = Halt(work, sql, before=before)
     halt.future = meanwhile(halt, **kwargs)
@@ -69,7 +69,7 @@ def halted(
 
 
 def until_somebody_waits_for(backend: int) -> int:
-    """Return a backend that is blocked by this one, as soon as there is one."""
+    """Return a backend that waits for this one, as soon as there is one."""
 
     def blocked() -> list[int]:
         with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""A case: what one server does, and what a crawl of it must give."""
+"""A case: the behaviour of one server, and the expected result of a crawl of it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from tests.webs.judging import Seen
     from tests.webs.server import Talk
 
-#: the bytes of a whole answer, after which the connection stays open, or a function that talks as
-#: it likes; what that returns is sent likewise, and after None the connection is closed
+#: the bytes of a whole answer, after which the connection stays open, or a function that uses the
+#: connection freely; bytes that it returns are sent likewise, and after None the connection is
+#: closed
 Answer = bytes | Callable[["Talk"], bytes | None]
 
 
@@ -63,7 +64,7 @@ def answer(
     status: int = 200,
     kind: str = "text/html; charset=utf-8",
 ) -> bytes:
-    """A whole answer with its length, unless `headers` have another or a transfer coding."""
+    """A whole answer with its length, unless `headers` have another one or a transfer coding."""
     content = body.encode() if isinstance(body, str) else body
     fields = {"Content-Type": kind, **(headers or {})}
     if not {"content-length", "transfer-encoding"} & {name.lower() for name in fields}:

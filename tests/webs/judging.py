@@ -1,4 +1,6 @@
-"""The observations of a case at its server and in the rows, and the faults in them."""
+"""The observations of a case at its server and in the rows, and the differences from the expected
+ones.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class Seen:
         return self.server.paths().count(self.case.seed.partition("#")[0])
 
     def faults(self) -> list[str]:
-        """A sentence for each thing that is not as the case says."""
+        """A sentence for each difference from the case."""
         case, wrong = self.case, []
         if self.run.state not in ENDED_STATES:
             wrong.append(f"the run is {self.run.state}: {self.run.reason}")
@@ -69,7 +71,7 @@ def line(seen: Seen) -> str:
 
 
 def table(seen: list[Seen]) -> str:
-    """The cases' rows, each with what is wrong of it below."""
+    """The cases' rows, each followed by its faults."""
     rows = [HEAD]
     for one in seen:
         rows += [line(one), *(f"    WRONG: {fault}" for fault in one.faults())]

@@ -26,7 +26,7 @@ from tests.webs.judging import Seen
 from tests.webs.server import CaseServer, serve_cases
 
 LOOK_SECONDS = 0.05
-#: what the small form may take; a machine that is busy needs several times the usual 30 s
+#: the limit for the small cases together; a busy machine needs several times the usual 30 s
 TOGETHER_SECONDS = 200.0
 numbers = count(1)
 
@@ -36,7 +36,7 @@ Stage = tuple[list[CaseServer], "Memory"]
 def play_together(order: Callable, tmp_path: Path, cases: list[Case]) -> list[Seen]:
     """Crawl all cases at once with two workers, those of equal orders by one crawl.
 
-    Runs that have not ended by then are stopped, which their cases' faults say. The
+    Runs that have not ended in time are stopped, which is reported as a fault of their cases. The
     largest work process counts for every case.
     """
     with _stage(tmp_path, cases, workers=2) as (servers, memory):
@@ -60,7 +60,9 @@ def play_alone(order: Callable, tmp_path: Path, case: Case) -> Seen:
 
 
 class Memory:
-    """The largest resident size of the workers' work processes, as the kernel keeps it for each."""
+    """The largest resident size of the workers' work processes, from the kernel's record of
+    each.
+    """
 
     def __init__(self, workers: list[Program]) -> None:
         self.most_mib, self._workers, self._closing = 0.0, workers, threading.Event()
@@ -74,7 +76,7 @@ class Memory:
     def _watch(self) -> None:
         while not self._closing.wait(LOOK_SECONDS):
             for worker in self._workers:
-                with suppress(psutil.Error):  # it has just ended
+                with suppress(psutil.Error):  # the process has just ended
                     for child in psutil.Process(worker.pid).children():
                         self.most_mib = max(self.most_mib, _peak_mib(child.pid))
 
@@ -109,7 +111,9 @@ def _start(order: Callable, servers: list[CaseServer]) -> Run:
 
 
 def _await_ends(runs: list[Run], seconds: float) -> None:
-    """Wait for the runs' ends, or stop them; each `run` is as it was when its time was over."""
+    """Wait for the runs' ends, or stop them; each `run` has its state from the time when its limit
+    was over.
+    """
     until = time.monotonic() + seconds
     while any(run.state not in ENDED_STATES for run in runs) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
@@ -117,6 +121,6 @@ def _await_ends(runs: list[Run], seconds: float) -> None:
             run.refresh_from_db()
     late = [run.pk for run in runs if run.state not in ENDED_STATES]
     for run in Run.objects.filter(pk__in=late):
-        with suppress(WrongState):  # it has ended just now
+        with suppress(WrongState):  # the run has ended just now
             stop(run.crawl)
     wait_until(lambda: not Shift.objects.filter(process__run__in=late, ended_at=None).exists())

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from tests.nameserver import NameServer
 from tests.webs.case import Case
 
-#: a server that waits for its client for ever would outlive its test
+#: a server that waited for its client for ever would outlive its test
 PATIENCE_SECONDS = 180.0
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request; `at` is monotonic seconds, names of headers are in small letters."""
+    """One request; `at` is monotonic seconds, names of headers are in lower case."""
 
     at: float
     method: str
@@ -30,7 +30,9 @@ class Asked:
 
 @dataclass
 class Talk:
-    """A connection, for answers that are functions. `asked` is the request being answered."""
+    """A connection, for answers that are functions. `asked` is the request that is being
+    answered.
+    """
 
     sock: socket.socket
     server: CaseServer
@@ -43,7 +45,7 @@ class Talk:
 
     @property
     def try_number(self) -> int:
-        """How often this path has been asked for so far, on all connections; 1 for the first."""
+        """The number of requests for this path so far, on all connections; 1 for the first."""
         return sum(asked.target == self.path for asked in list(self.server.asked))
 
     def send(self, *pieces: bytes, pause: float = 0.0) -> bool:
@@ -51,24 +53,24 @@ class Talk:
         for piece in pieces:
             try:
                 self.sock.sendall(piece)
-            except OSError:  # the client hung up, which may be what it should do
+            except OSError:  # the client closed the connection, which may be the expected result
                 return False
             if pause and self.server.closing.wait(pause):
                 return False
         return True
 
     def send_all(self, pieces: Iterable[bytes]) -> bool:
-        """Send pieces, which may be without end, until the client hangs up."""
+        """Send pieces, possibly endless, until the client closes the connection."""
         return all(self.send(piece) for piece in pieces)
 
     def wait_for_hang_up(self) -> None:
-        """Say nothing until the client has gone."""
+        """Send nothing until the client has closed the connection."""
         with suppress(OSError):
             while self.sock.recv(4096):
                 pass
 
     def reset(self) -> None:
-        """Let the connection end with RST instead of FIN."""
+        """End the connection with RST instead of FIN."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def read_request(self) -> Asked | None:
@@ -121,16 +123,18 @@ class CaseServer:
         return self.origin + self.case.seed
 
     def paths(self) -> list[str]:
-        """The paths asked for, oldest first, without robots.txt."""
+        """The requested paths, the oldest first, without robots.txt."""
         return [asked.target for asked in list(self.asked) if asked.target != "/robots.txt"]
 
     def seconds(self) -> float:
-        """From the first request to the end of the last answer, robots.txt's beside."""
+        """The seconds from the first request to the end of the last answer, except for
+        robots.txt.
+        """
         begun = [asked.at for asked in list(self.asked)]
         return max(self.ended, default=begun[-1]) - begun[0] if begun else 0.0
 
     def log(self) -> str:
-        """Each request, and when it came after the first."""
+        """Each request, with its time after the first."""
         asked = list(self.asked)
         return ", ".join(f"{one.at - asked[0].at:.1f} s {one.target}" for one in asked[:20])
 
@@ -144,7 +148,7 @@ class CaseServer:
     def _talk(self, connection: socket.socket) -> None:
         connection.settimeout(PATIENCE_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with connection, suppress(OSError):  # the client broke off
+        with connection, suppress(OSError):  # the client closed the connection
             sock = self.case.accept(connection) if self.case.accept else connection
             if sock is not None:
                 with sock:
@@ -162,7 +166,7 @@ class CaseServer:
 
 @contextmanager
 def serve_cases(cases: Iterable[Case], names: NameServer) -> Iterator[list[CaseServer]]:
-    """Serve each case on an address of its own, and make its names known, in the block."""
+    """Serve each case on an address of its own while the block runs, and make its names known."""
     with ExitStack() as stack:
         servers = []
         for number, case in enumerate(cases, 10):
@@ -171,7 +175,7 @@ def serve_cases(cases: Iterable[Case], names: NameServer) -> Iterator[list[CaseS
             server.port = listener.getsockname()[1]
             names.hosts.update({host: [server.address] for host in case.hosts})
             threading.Thread(target=server.serve, args=(listener,), daemon=True).start()
-            # closing alone wakes no thread in accept()
+            # close() alone does not wake a thread in accept()
             stack.callback(listener.shutdown, socket.SHUT_RDWR)
             stack.callback(server.closing.set)
             servers.append(server)

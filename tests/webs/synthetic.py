@@ -1,5 +1,5 @@
-"""A web that follows from a few numbers, so that what a crawl must find is known before it is
-crawled.
+"""A web that is determined by a few numbers, so that the expected result of a crawl is known before
+it begins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Make up what a pool's processes might do, whatever of it the bank refuses."""
+"""Makes up what a pool's processes might do, whether or not the bank refuses it."""
 
 from __future__ import annotations
 
@@ -56,15 +56,13 @@ deeds = st.tuples(
     st.integers(0, 4),
     amounts,
 )
-#: one is granted, the next two wait
+#: the first is granted, the next two wait
 OPENING = [("start", 0, {"a": 4, "b": 3}), ("start", 1, {"a": 3}), ("start", 2, {"b": 2})]
 histories = st.lists(deeds, min_size=20, max_size=40).map(lambda deeds: OPENING + deeds)
 
 
 class Story:
-    """A pool, and a cast of processes: three at first, who together claim about twice what there
-    is.
-    """
+    """A pool and its processes: three at first, which together claim about twice the capacity."""
 
     def __init__(self, pool: Pool, *, with_shares: bool = False) -> None:
         """with_shares: two of three processes belong to a share, whose limit and reserve change."""
@@ -90,7 +88,9 @@ class Story:
         )
 
     def end(self) -> None:
-        """Let those who hold ask for all they still may, and finish; till nobody holds or waits."""
+        """Let the processes that hold units ask for the rest of their claims, and finish, until
+        none holds or waits.
+        """
         while holders := Process.objects.filter(pool=self.pool, holding=True, is_waiting=False):
             for process in holders.order_by("pk"):
                 process.refresh_from_db()
@@ -176,7 +176,7 @@ class Story:
 
 
 def rewrite(sql: str, *values: object) -> None:
-    """Do to the ledger what its trigger forbids."""
+    """Change the ledger in a way that its trigger forbids."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE allocation_event DISABLE TRIGGER allocation_event_is_final")
         cursor.execute(sql, values)

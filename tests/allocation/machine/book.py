@@ -1,4 +1,4 @@
-"""The books of an honest clerk, and the promises that any bank must keep afterwards."""
+"""A separate record of a bank's state, and the promises that any bank must keep after each step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 Vector = tuple[int, ...]
-#: no bank has so many units
+#: more units than any bank has
 NO_LIMIT = 2**31 - 1
 
 
@@ -22,7 +22,7 @@ class ShareRow(NamedTuple):
 
 @dataclass
 class Row:
-    """A process, as a bank shows it."""
+    """A process, as the bank shows it."""
 
     maximum: Vector
     held: Vector
@@ -50,7 +50,7 @@ class Wait:
 class Seen:
     """The visible state of a bank.
 
-    `passed` has those who wait, the first in turn first, and how often each was passed.
+    `passed` has the waiting requests, the first in turn first, and how often each was passed.
     """
 
     capacity: Vector
@@ -63,9 +63,10 @@ class Seen:
 
 @dataclass
 class Book:
-    """The clerk's copy.
+    """The separate record.
 
-    Only what was granted while others gave back is read from the bank, and then judged.
+    Only grants that were made while other processes gave units back are read from the bank, and
+    then judged.
     """
 
     capacity: Vector
@@ -90,7 +91,7 @@ class Book:
         waiting: bool | None = None,
         holding: bool | None = None,
     ) -> list[int]:
-        """The names of unfinished processes of which all this is so."""
+        """The names of the unfinished processes that satisfy all these conditions."""
         waiters = {wait.name for wait in self.waits.values()}
         return [
             name
@@ -113,7 +114,7 @@ class Book:
         return reduce(more, rows, (0,) * len(self.capacity))
 
     def is_beyond_limit(self, name: int) -> bool:
-        """Whether one that holds nothing may not start for the limit of its share."""
+        """Whether a process that holds nothing may not start because of its share's limit."""
         row = self.rows[name]
         if row.share is None or any(row.held):
             return False
@@ -136,7 +137,7 @@ class Book:
         )
 
     def is_kept_back(self, name: int, amounts: Vector) -> bool:
-        """Whether shares keep a request back that is free and safe."""
+        """Whether a request that is free and safe is held back for shares."""
         row = self.rows[name]
         if any(row.held):
             return False
@@ -145,8 +146,8 @@ class Book:
         )
 
     def first_in_turn(self, order: Iterable[UUID], share: int | None = None) -> UUID | None:
-        """The first who waits for what reservations do not hold off, or the limits of shares other
-        than that one: for whose turn others of it may have to wait.
+        """The first waiting request that neither reservations nor the limits of other shares hold
+        back: other processes of its share may have to wait for its turn.
         """
         reach = self.capacity
         for row in self.rows.values():
@@ -168,7 +169,7 @@ class Book:
         return some_order_finishes(self.available, self._finishers())
 
     def stuck(self) -> set[int]:
-        """The processes that could not finish if all that can did."""
+        """The processes that could not finish even if all that can had finished."""
         work, left = (
             self.available,
             {name: row for name, row in self.rows.items() if any(row.held) and not row.kept},

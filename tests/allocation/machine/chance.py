@@ -1,4 +1,4 @@
-"""The rules tied to each of the two banks."""
+"""The rules applied to each of the two banks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.allocation.machine.rules import BankMachine
 
 
 class OnPaper(BankMachine):
-    """The pure core."""
+    """Tests of the pure core."""
 
     open_bank = PaperBank
 
 
 class OnRows(BankMachine):
-    """PostgreSQL. The rows of one example are taken back before the next."""
+    """Tests of PostgreSQL. The rows of one example are rolled back before the next."""
 
     open_bank = RowBank
 

@@ -1,4 +1,4 @@
-"""A bank on paper: the shipped pure rules decide, everything round them is as simple as can be."""
+"""A bank on paper: the product's pure rules decide, and the rest is as simple as possible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refuse_if(condition: bool) -> None:
 
 @dataclass
 class PaperBank:
-    """Everything that the rules of the machine may ask of a bank."""
+    """Everything that the rules of the state machine may ask of a bank."""
 
     capacity: Vector
     bypass_limit: int
@@ -215,8 +215,8 @@ class PaperBank:
         self.pump()
 
     def pump(self) -> int:
-        """Serve all in turn, again and again: a start may fill a share, and so make another the
-        first.
+        """Serve all requests in turn, again and again: a start may fill a share, and so make
+        another request the first.
         """
         served = 0
         while more := sum(self._serve(request) for request in list(self.waits)):

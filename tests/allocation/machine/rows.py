@@ -1,4 +1,4 @@
-"""The bank itself: PostgreSQL, through its services. Only clocks are turned by hand."""
+"""The bank itself: PostgreSQL, through its services. Only clocks are set by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ A_MOMENT_AGO = ClockTimestamp() - timedelta(seconds=1)
 
 
 class RowBank:
-    """The same questions as `PaperBank` answers, asked of the shipped services."""
+    """The operations of `PaperBank`, carried out by the product's services."""
 
     def __init__(self, capacity: Vector, bypass_limit: int) -> None:
         classes = [
@@ -120,7 +120,7 @@ class RowBank:
         return services.pump_pool(pool=self.pool)
 
     def check_ledger(self) -> None:
-        """The holdings of processes equal their open grants, class by class."""
+        """Check that the holdings of processes equal their open grants, class by class."""
         assert not [
             row
             for row in Conservation.objects.filter(pool=self.pool)

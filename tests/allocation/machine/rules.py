@@ -1,4 +1,4 @@
-"""The acts of processes, operators and time on a bank, in any order, and the promises that hold
+"""The actions of processes, operators and time on a bank, in any order, and the promises that hold
 after each step.
 """
 
@@ -19,8 +19,8 @@ from tests.allocation.machine.turn_promises import TurnPromises
 
 CLASSES = 2
 MOST_PROCESSES = 4
-#: what may happen, as often as it stands here; one rule draws from it, for of several rules
-#: Hypothesis leaves some out
+#: the possible actions, each repeated by its weight; one rule draws from them, since of several
+#: rules Hypothesis leaves some out
 DEEDS = [
     *["ask"] * 5,
     "register",
@@ -46,7 +46,7 @@ def up_to(most: Sequence[int]) -> st.SearchStrategy[Vector]:
 
 
 class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
-    """Rules for any bank; a subclass says with `open_bank` for which."""
+    """Rules for any bank; a subclass chooses the bank by `open_bank`."""
 
     open_bank: Callable[[Vector, int], Any]
 
@@ -80,7 +80,7 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
         getattr(self, deed)(data)
 
     def ask(self, data: st.DataObject) -> None:
-        """A start, or growth or a stage within a shift; a stage also while growth waits."""
+        """Request a start, or growth or a stage within a shift; a stage also while growth waits."""
         growing = [wait.name for wait in self.book.waits.values() if wait.kind == "growth"]
         free = [name for name in self.book.who(waiting=False) if any(self.book.rows[name].need)]
         if not free + growing:
@@ -110,7 +110,7 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
             assert not kept_back, "granted what shares keep back"
 
     def give_back(self, data: st.DataObject) -> None:
-        """Some of what is held, or all and with it the shift."""
+        """Release some units, or all of them and with them the shift."""
         if who := self.book.who(live=True):
             name = data.draw(st.sampled_from(who))
             self.release(
@@ -131,7 +131,7 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
         self.book.given_back(name, row.held if amounts is None else amounts)
 
     def leave(self, data: st.DataObject) -> None:
-        """A process finishes, or its shift is lost, or it no longer waits."""
+        """End a process, lose its shift, or cancel its waiting request."""
         if not (who := self.book.who()):
             return
         name = data.draw(st.sampled_from(who))
@@ -163,7 +163,7 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
         self.book.stop_waiting(request, "expired")
 
     def pause(self, data: st.DataObject) -> None:
-        """Keep what a shift holds, continue with it, or let the time of it run out."""
+        """Keep the units of a shift, continue with it, or let its time run out."""
         kept, holding = self.book.who(kept=True), self.book.who(live=True, holding=True)
         ways = [(self.keep, name) for name in holding] + [
             (way, name) for name in kept for way in (self.resume, self.stop_keeping)
@@ -213,7 +213,9 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
         self.book.capacity = old if refused else capacity
 
     def override_capacity(self, data: st.DataObject) -> None:
-        """As far as an administrator may: never below what is in use or claimed."""
+        """Override a capacity as far as an administrator may: never below what is in use or
+        claimed.
+        """
         bounds = [
             less(self.book.capacity, self.book.available),
             *(self.book.rows[name].maximum for name in self.book.who(kept=None)),
@@ -230,7 +232,7 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
             name = data.draw(st.sampled_from(holders))
             claim = data.draw(vectors(self.book.rows[name].maximum, self.book.capacity))
             if self.claim_exceeds_share(name, claim):
-                return  # that nobody may override
+                return  # that may not be overridden
             self.bank.override_claim(name, claim)
             self.book.rows[name].maximum = claim
             self.is_put_up_with()
@@ -258,7 +260,9 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
         self.does(lambda: self.bank.change_claim(name, claim), unless=refused)
 
     def err(self, data: st.DataObject) -> None:
-        """Say again what was said, come too late, ask or claim too much: nothing may come of it."""
+        """Repeat a request, send one too late, or ask for or claim too much: the bank's state must
+        not change.
+        """
         ways = [self.claim_too_much]
         ways += [self.ask_too_much] if self.book.who(waiting=False) else []
         ways += [self.send_a_request_again] if self.asked else []
@@ -333,7 +337,7 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
         self.stuck = stuck
 
     def teardown(self) -> None:
-        """Let every process that does not wait request all its Need, then finish: none may be
+        """Let every process that does not wait request its whole Need, then finish: none may be
         left.
         """
         self.let_everybody_be_able_to_finish()
@@ -348,7 +352,7 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
         assert not self.book.who(), "somebody is left who can never finish"
 
     def let_everybody_be_able_to_finish(self) -> None:
-        """Reservations run out, and an administrator takes back what was overridden."""
+        """Let reservations expire, and undo the administrator's overrides."""
         for name in self.book.who(kept=True):
             self.stop_keeping(name)
             self.bank_and_book_agree()

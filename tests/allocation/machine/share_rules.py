@@ -1,4 +1,4 @@
-"""The acts of an administrator on shares of a pool, and the promises of their limits and
+"""The actions of an administrator on shares of a pool, and the promises of their limits and
 reserves.
 """
 
@@ -16,10 +16,10 @@ def some_limits(most: Vector) -> st.SearchStrategy[Vector]:
 
 
 class ShareRules:
-    """Rules for a machine whose processes may be of a share."""
+    """Rules for a state machine whose processes may belong to a share."""
 
     def open_shares(self, data: st.DataObject) -> None:
-        """Some banks have none, so that nothing else is tried less."""
+        """Make shares; some banks get none, so that the rest is tested no less."""
         for _ in range(data.draw(st.sampled_from([MOST_SHARES, 1, 0]))):
             nothing = (0,) * len(self.book.capacity)
             self.book.shares[self.bank.open_share()] = ShareRow(nothing, (NO_LIMIT,) * len(nothing))
@@ -28,7 +28,7 @@ class ShareRules:
         return data.draw(st.sampled_from([*self.book.shares] * 2 + [None]))
 
     def change_share(self, data: st.DataObject) -> None:
-        """Draw a reserve and a limit; one that is beneath a claim, say, must be refused."""
+        """Draw a reserve and a limit; a limit below a claim, for example, must be refused."""
         if not self.book.shares:
             return self.change_limits(data)
         share = data.draw(st.sampled_from([*self.book.shares]))
@@ -54,7 +54,9 @@ class ShareRules:
         return None
 
     def claim_exceeds_share(self, name: int, claim: Vector) -> bool:
-        """Whether a changed claim is beyond the limit, for a holder beside those of the others."""
+        """Whether a changed claim exceeds the limit, for a process that holds units beside those of
+        others.
+        """
         row = self.book.rows[name]
         if row.share is None or fits(claim, row.maximum):
             return False
@@ -64,10 +66,10 @@ class ShareRules:
         return not fits(more(others, claim), self.book.shares[row.share].limits)
 
     def starts_keep_to_shares(self, starts: list[Wait], *, is_alone: bool) -> None:
-        """Judge the starts of a step by the book, which has them already.
+        """Judge the starts of a step by the book, which already has them.
 
-        Others may have taken units after a start, so only one that was granted alone is judged by
-        what it left.
+        Other processes may have taken units after a start, so only a start that was granted alone
+        is judged by the units that it left.
         """
         for wait in starts:
             share = self.book.rows[wait.name].share

@@ -1,4 +1,4 @@
-"""The promises of turns after each step."""
+"""The promises about turns after each step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.allocation.machine.book import Row, Seen, Wait
 
 
 class TurnPromises:
-    """For a machine that has a book, and knows the first in turn of each share."""
+    """For a state machine that has a book, and knows the first request in turn of each share."""
 
     def everybody_counts_who_passes(self, before: Seen, granted: list[UUID]) -> None:
         order = list(before.passed)
@@ -25,8 +25,9 @@ class TurnPromises:
         return self.book.rows[wait.name]
 
     def nobody_jumps_the_queue(self, before: Seen, starts: dict[UUID, Wait]) -> None:
-        """A process that holds nothing passes the first in turn only so often, as long as that one
-        is the first, for its share. One start that fills a share may make another the first.
+        """A process that holds nothing passes the first request in turn only a limited number of
+        times, as long as that request is the first of its share. A start that fills a share may
+        make another request the first.
         """
         for share, first in self.first.items():
             now = self.book.first_in_turn(self.seen.passed, share)
@@ -43,8 +44,8 @@ class TurnPromises:
             )
 
     def nobody_waits_who_need_not(self) -> None:
-        """No process waits for what is free and safe, except one that holds nothing while it is the
-        turn of the first.
+        """No process waits for units that are free and safe to grant, unless the process holds
+        nothing and it is the first one's turn.
         """
         self.first = {
             share: self.book.first_in_turn(self.seen.passed, share)

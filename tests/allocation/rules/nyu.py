@@ -26,7 +26,9 @@ ACTIVITY = re.compile(r"(?:@(\d+))?([c+-])([\d,]+)([a-z]?)|T@(\d+)")
 
 @dataclass(frozen=True)
 class Activity:
-    """After `delay` cycles of computing: c(laim), +, - or T(erminate), of `units` of one class."""
+    """An activity, after `delay` cycles of computing: c(laim), +, - or T(erminate), of `units` of
+    one class.
+    """
 
     kind: str
     delay: int
@@ -36,7 +38,7 @@ class Activity:
 
 @dataclass
 class Task:
-    """A task at work. `time` is the cycle at the end of which it terminated."""
+    """A task. `time` is the cycle at the end of which it terminated."""
 
     to_do: deque[Activity]
     claim: Vector
@@ -53,7 +55,7 @@ class Task:
 
 @dataclass
 class Manager:
-    """The classes, the tasks by number, and who is blocked, the longest first."""
+    """The classes, the tasks by number, and the blocked tasks, the longest blocked first."""
 
     total: Vector
     tasks: dict[int, Task]
@@ -66,7 +68,9 @@ class Manager:
         self.returned = self._nothing()
 
     def run(self) -> list[str]:
-        """Work all tasks off; returns `time/waiting`, or `abort`, for each task by number."""
+        """Run all tasks to their ends; return `time/waiting`, or `abort`, for each task by
+        number.
+        """
         while any(task.is_alive for task in self.tasks.values()):
             self._one_cycle()
         return [
@@ -137,7 +141,7 @@ class Manager:
         state = State(
             self.available, tuple(task.claim for task in rows), tuple(task.held for task in rows)
         )
-        # Units that came back in this cycle are not usable yet, so the state before the request
+        # Units that were released in this cycle are not usable yet, so the state before the request
         # need not look safe.
         return decide(state, alive.index(number), units, state_is_safe=False) is BankVerdict.GRANT
 
@@ -171,7 +175,7 @@ class Manager:
 
 
 def manage(total: Vector, lines: str, *, is_banker: bool) -> list[str]:
-    """Run a trace of the lab; lines as the module says."""
+    """Run a trace of the lab, whose lines are explained in the module's text."""
     to_do: defaultdict[int, deque[Activity]] = defaultdict(deque)
     for line in lines.strip().splitlines():
         number, _, words = line.partition(":")

@@ -1,5 +1,5 @@
-"""Random and worst-case states, built from seeds: much faster than a search for counterexamples,
-and of any size.
+"""Random and worst-case states, made from seeds: much faster than a search for counterexamples, and
+of any size.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def small(random: Random, most: int = 5) -> State:
 
 
 def chain(n: int, m: int, free: int = 1) -> State:
-    """Each process frees only the next, they are listed backwards, and they differ in the last
-    class alone.
+    """A state in which each process frees only the next one; the processes are listed backwards,
+    and differ only in the last class.
     """
     rest = (0,) * (m - 1)
     return State(

@@ -1,4 +1,4 @@
-"""Twin pools: to one the server decides quickly whatever it can, to the other never.
+"""Twin pools: for one, the server decides quickly whenever it can, for the other never.
 
 Their rows must be alike.
 """
@@ -42,8 +42,8 @@ MINUTE = re.compile(r"(\d{4}-\d\d-\d\d )?\d\d:\d\d")
 
 
 def steps(random: Random, m: int) -> list[tuple]:
-    """The steps for twin pools, by place of the process; sequels to answers (an epoch) are found
-    when they are done.
+    """The steps for twin pools, by the index of the process; steps that depend on answers (an
+    epoch) are completed when they are taken.
     """
     kinds = random.choices(KINDS, k=50)
     return [
@@ -58,7 +58,9 @@ def steps(random: Random, m: int) -> list[tuple]:
 
 
 def do(processes: list[Process], step: tuple, asked: list[UUID], released: list[UUID]) -> object:
-    """Do one step, and return its answer or its refusal without what differs between twins."""
+    """Take one step, and return its answer or its refusal without the parts that differ between
+    twins.
+    """
     kind, place, amounts, number = step
     process = processes[place]
     process.refresh_from_db()
@@ -114,19 +116,19 @@ def twin(number: UUID, which: int) -> UUID:
 
 
 def timeless(reason: str) -> str:
-    """Without the minutes that it names: twins are served one after the other."""
+    """The reason without the minutes that it names: twins are served one after the other."""
     return MINUTE.sub("then", reason)
 
 
 def lift(request: Request) -> tuple[bool, int]:
-    """Whether it is decided, and how many minutes its turn was before it came."""
+    """Whether the request is decided, and by how many minutes its turn precedes its arrival."""
     return request.decided_at is not None, round(
         (request.created_at - request.turn).total_seconds() / 60
     )
 
 
 def rows(pool: Pool, numbers: dict[UUID, int]) -> dict[str, list]:
-    """All that was written about a pool, with moments as whether they are set and ids as places."""
+    """All rows of a pool, with moments reduced to whether they are set and ids to indexes."""
     place = {
         pk: i
         for i, pk in enumerate(
@@ -197,7 +199,7 @@ def rows(pool: Pool, numbers: dict[UUID, int]) -> dict[str, list]:
                     grants.get(e.grant_id),
                     e.amounts,
                 ),
-                # A repeated release is told by its number.
+                # A repeated release is recognised by its number.
                 *(
                     e.available_before,
                     e.available_after,
@@ -216,11 +218,11 @@ def rows(pool: Pool, numbers: dict[UUID, int]) -> dict[str, list]:
 
 
 def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Counter[str]:
-    """Let the same befall twin pools of what the seed draws: policy, sizes, claims, priorities, in
-    half of them reserves, and in half a share of some processes with limits and reserves; in
-    every fourth the limits bind.
+    """Do the same to twin pools as the seed draws it: policy, sizes, claims, priorities, in half of
+    the cases reserves, and in half a share of some processes with limits and reserves; in every
+    fourth the limits bind.
 
-    Raises AssertionError where they differ; returns what happened, by kind.
+    Raises AssertionError where the pools differ; returns counts of the events, by kind.
     """
     random = Random(seed)
     policy, m = random.choice(Policy.values), random.randint(1, 4)
@@ -235,7 +237,8 @@ def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Cou
     sharing = [random.random() < 0.4 for _ in claims]
     has_terms = random.random() < 0.5
     if seed % 4 == 3:
-        # all share a limit that each of them keeps to and no two together, and nothing is reserved
+        # all belong to a share with a limit that each process keeps to but no two together, and
+        # nothing is reserved
         largest = (max(claim[j] for claim in claims) for j in range(m))
         reserved, terms = {}, ShareLimits({}, dict(zip(KEYS, largest, strict=False)))
         sharing, has_terms = [True] * len(claims), True
@@ -261,7 +264,7 @@ def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Cou
 
     for n, (kind, place, amounts, number) in enumerate(plan):
         if policy == Policy.ALL_AT_ONCE and kind == "start" and sum(amounts) % 4:
-            amounts = claims[place]  # mostly what may be asked
+            amounts = claims[place]  # mostly amounts that are allowed
         numbers[twin(number, 1)] = numbers[twin(number, 2)] = n
         quick = do(twins[0], (kind, place, amounts, twin(number, 1)), asked[0], released[0])
         with planted(NEVER_QUICK):

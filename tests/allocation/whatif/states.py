@@ -1,4 +1,4 @@
-"""Any small state with names, for properties."""
+"""Small random states with names, for tests of properties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ names = names.map(str.strip).filter(lambda name: name and name.isprintable())
 
 @st.composite
 def sandboxes(draw, most: int = 9, processes: int = 5) -> Sandbox:
-    """States of up to four classes whose numbers go to `most`."""
+    """States of up to four classes whose numbers are at most `most`."""
     classes = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     people = draw(st.lists(names, max_size=processes, unique=True))
     units = st.integers(0, most)

@@ -1,4 +1,4 @@
-"""Is an archive right? By warcio's own check, by our index, and by every page's row."""
+"""Judges an archive: by warcio's own check, by our index, and by every page's row."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def files_of(run: Run) -> list[ArchiveFile]:
 
 
 def judge(run: Run, *, is_tidy: bool = True) -> list[Page]:
-    """Assert all that is promised of the run's archive; returns its pages.
+    """Assert all promises about the run's archive; return its pages.
 
-    is_tidy: nothing lies beyond what is committed.
+    is_tidy: the files have no bytes after the committed ones.
     """
     files = [file for file in files_of(run) if file.committed_length]
     if is_tidy:
@@ -57,7 +57,7 @@ def judge(run: Run, *, is_tidy: bool = True) -> list[Page]:
 
 
 def fingerprint_in_archive(page: Page) -> int:
-    """That of the document which the archive has for the page."""
+    """The fingerprint of the document that the archive has for the page."""
     record = record_of(original_of(page))
     fields = dict(line.partition(":")[::2] for line in record.head.splitlines()[1:])
     coding = next(

@@ -1,5 +1,5 @@
-"""A worker that reads types of documents that never end: of time, as an expression that holds the
-interpreter's lock, or of memory.
+"""A worker with readers of documents that never end: one holds the interpreter's lock, one lets
+other threads run, one takes more and more memory.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ FREEZES, BURNS, SWELLS = "application/x-freezes", "application/x-burns", "applic
 
 
 def freeze(source: DocumentSource) -> Document:
-    """Years, in which no other thread runs."""
+    """Take years, in which no other thread runs."""
     re.match(r"(a|aa)+$", "a" * 200 + "b")
     return Document()
 
 
 def burn(source: DocumentSource) -> Document:
-    """Years, too, but other threads get their turns."""
+    """Take years, but let other threads run."""
     while True:
         sum(range(10_000))
 
 
 def swell(source: DocumentSource) -> Document:
-    """A megabyte and another one, for ever."""
+    """Take one megabyte after another, for ever."""
     taken = []
     while True:
         taken.append(bytearray(1024 * 1024))
 
 
 class FreezingWorker(ShiftWorker):
-    """Reads three types that nothing else does."""
+    """A worker with readers for three types that no other worker reads."""
 
     def __init__(self, *args: object, **options: object) -> None:
         readers().update({FREEZES: freeze, BURNS: burn, SWELLS: swell})

@@ -37,7 +37,7 @@ def fill(folder):
 def count(pause):
     for number in range(3):
         print(number, flush=True)
-        time.sleep(float(pause))  # a program that is silent for a while
+        time.sleep(float(pause))  # a program that prints nothing for a while
 
 
 def work(task, document):

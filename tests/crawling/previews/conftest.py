@@ -1,4 +1,4 @@
-"""Threads of test fetches hold units on connections of their own, which see what is committed."""
+"""Threads of test fetches hold units on connections of their own, which see only committed rows."""
 
 from __future__ import annotations
 

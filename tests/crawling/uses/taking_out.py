@@ -1,5 +1,5 @@
-"""Settings of the product without the uses of crawls that WITHOUT names, and a program that visits
-its pages and prints those that fail.
+"""Settings of the product without the uses of crawls that WITHOUT names, and a program that
+requests all its pages and prints those that fail.
 """
 
 import json
@@ -16,7 +16,9 @@ STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.Stati
 
 
 def failing(addresses: list[str], name: str) -> list[str]:
-    """The addresses that fail for the user of that name; pages that are gone count as fine."""
+    """The addresses that fail for the user of that name; pages that no longer exist count as
+    fine.
+    """
     import django
 
     django.setup()

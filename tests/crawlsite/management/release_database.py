@@ -25,7 +25,7 @@ from tests.every_page import DATA, furnish, use_pages
 from tests.stack import database_url
 
 FOLDER = Path(__file__).with_name("databases")
-#: commands of psql, which PostgreSQL does not know
+#: psql's commands, which PostgreSQL does not understand
 OF_PSQL = re.compile(rb"^\\.*\n", re.MULTILINE)
 
 

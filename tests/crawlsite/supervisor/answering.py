@@ -1,5 +1,6 @@
-"""A web that answers at once, served as the dashboard's is: for tests of the supervisor, to which
-it does not matter what is served. The dashboard takes nine seconds of the processor to start.
+"""A web server that answers at once and is started like the dashboard's: for tests of the
+supervisor, which do not depend on the pages. The dashboard takes nine seconds of the processor to
+start.
 """
 
 from __future__ import annotations

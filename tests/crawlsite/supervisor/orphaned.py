@@ -25,7 +25,7 @@ if (deaf := os.fork()) == 0:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while True:
         signal.pause()
-time.sleep(0.5)  # they are ready by then, or the test has nothing to say
+time.sleep(0.5)  # they are ready by then; otherwise the test shows nothing
 (place / "new").write_text(f"{os.getpid()} {orphan} {deaf}")
 (place / "new").rename(place / "left")
 while True:

@@ -1,5 +1,5 @@
-"""A process that will not be told: it ignores SIGTERM, and so does its child in a process group of
-its own, like RQ's work horse.
+"""A process that does not stop when asked: it ignores SIGTERM, and so does its child in a process
+group of its own, like RQ's work horse.
 """
 
 import os

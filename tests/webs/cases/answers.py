@@ -1,4 +1,4 @@
-"""Answers that are wrong, or that never end, in their framing."""
+"""Answers whose framing is wrong or never ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CASES = [
         "no HTTP at all",
         b"220 ready\r\n\r\n",
         verdict=("f", FetchStatus.MALFORMED),
-        tries=2,  # once over the connection that robots.txt came by, and once over its own
+        tries=2,  # once over the connection of robots.txt, and once over a connection of its own
         small=True,
     ),
     Case(
@@ -58,7 +58,7 @@ def by_byte(talk):
 
 
 def without_end(head: bytes, piece: bytes):
-    """An answer that continues for as long as it is read."""
+    """An answer that continues as long as it is read."""
 
     def talk(talk):
         if talk.send(OK + head + b"\r\n"):
@@ -68,8 +68,8 @@ def without_end(head: bytes, piece: bytes):
 
 
 def bomb(kind: int) -> bytes:
-    """200 MiB of zeros, packed: each but the first takes the same bytes, since a full flush forgets
-    what was before. No reader comes to the end, so no sum stands there.
+    """200 MiB of zeros, compressed: each piece but the first has the same bytes, since a full flush
+    forgets the earlier input. No reader comes to the end, so the checksum is left out.
     """
     press = zlib.compressobj(9, wbits=kind)
     first, other = (press.compress(bytes(MIB)) + press.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
@@ -77,7 +77,7 @@ def bomb(kind: int) -> bytes:
 
 
 def cookie_hoard(talk):
-    """Each page asks for more cookies, and more than 16 KiB of them in one request is refused."""
+    """Each page sets more cookies, and more than 16 KiB of them in one request are refused."""
     sent = len(talk.asked.headers.get("cookie", ""))
     if sent > 16_000:
         return answer(status=431)
@@ -89,7 +89,7 @@ def cookie_hoard(talk):
 
 
 def closes_under_the_second(talk):
-    """Keeps the connection after the first page and closes it under the next request, once."""
+    """Keep the connection open after the first page and close it during the next request, once."""
     if talk.path == "/a" and talk.try_number == 1:
         return None
     return answer(links("/a") if talk.path == "/" else "a")
@@ -129,7 +129,7 @@ CASES += [
         "an empty line before the answer": (b"\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", 1),
         "two redirects in one": (b"HTTP/1.1 302 X\r\nLocation: /a\r\nLocation: /b\r\n\r\n", 1),
         "a status of four digits": (b"HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nhi", 1),
-        # as with no HTTP at all
+        # the same result as an answer that is not HTTP at all
         "the first frame of HTTP/2": (b"\0\0\x06\4\0\0\0\0\0\0\3\0\0\0\x64", 2),
         "a version of HTTP that there is not": (
             b"HTTP/1.7 200 OK\r\nContent-Length: 2\r\n\r\nhi",

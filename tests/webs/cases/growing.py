@@ -1,4 +1,4 @@
-"""Documents that grow when they are read, and large ones of one thing."""
+"""Documents that grow when they are read, and large ones with one repeated part."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def expanding_entities(talk):
 
 
 def finds(*paths):
-    """The run knows the seed and these, and nothing else of the host."""
+    """The run knows only the seed and these URLs of the host."""
 
     def judge(seen):
         of_host = seen.run.urls.filter(url__startswith=seen.server.origin)
@@ -65,13 +65,13 @@ def packed_map():
 
 
 def shape_after_shape(talk):
-    """Each page leads to the next at its beginning."""
+    """Each page links to the next near its beginning."""
     number = int(talk.path.strip("/") or -1) + 1
     unit, before = list(SHAPES.values())[number % len(SHAPES)]
     return repeated(unit, 4 * MIB, f"<a href=/{number}>x</a>{before}")
 
 
-#: by name a unit, and what stands before it
+#: for each name, the repeated unit and the text before it
 SHAPES = {
     "elements in each other": (b"<div>", ""),
     "formatting opened again": (b"<p>x", "<b><i><u><s><tt><em><big>" * 3),
@@ -84,7 +84,9 @@ SHAPES = {
 
 
 def names_maps(talk):
-    """Return a sitemap index of two more, packed in half of all cases; no name has a number."""
+    """Return a sitemap index that names two more, compressed in half of all cases; no name has a
+    number.
+    """
     made = sha256(talk.path.encode()).hexdigest().translate(LETTERS)
     origin = talk.server.origin
     entries = (

@@ -1,4 +1,4 @@
-"""Faults of a moment: robots.txt, redirects, handshakes and rests that cost time, and no URLs."""
+"""Temporary faults: robots.txt, redirects, handshakes and rests that cost time, and no URLs."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def robots_txt_comes_the_second_time(talk):
 
 
 def falls_silent(talk):
-    """After its first page the host answers nothing until it is asked for that page the third
-    time."""
+    """After its first page the host does not answer until that page is requested a third time."""
     asked = [asked.target for asked in talk.server.asked]
     if len(asked) > 2 and asked.count("/") < 3:
         talk.wait_for_hang_up()
@@ -143,7 +142,7 @@ CASES: list[Case] = [
     Case(
         "robots.txt the second time",
         {"/robots.txt": robots_txt_comes_the_second_time, "/": answer("x")},
-        # one pause of 60 s; where a busy machine lets the second try time out, 120 s more
+        # one pause of 60 s; if on a busy machine the second try times out, 120 s more
         seconds=210,
     ),
     Case(
@@ -152,7 +151,7 @@ CASES: list[Case] = [
         pages_end=dict.fromkeys(("/a", "/b", "/c"), ("s", 200)),
         tries=3,
         order={"read_seconds": 1},
-        # rests of 5 s after each page, and of 5 and 10 s before the known page is asked for again
+        # rests of 5 s after each page, and of 5 and 10 s before the known page is requested again
         seconds=120,
     ),
 ]

@@ -14,7 +14,8 @@ CASES: list[Case] = [
     named("is drowned out by 1,000 forged answers", "flood-1000"),
     named("is drowned out by forged answers, but over TCP", "drown-100"),
     named("is forestalled by a forged answer in other letters", "spelt"),
-    # not beside the others, whose name server it is as well: one that answers so is not doubted
+    # not beside the other cases, which use the same name server: a server that always answers so is
+    # trusted
     named("answers in small letters", "fold", small=False),
     named("does not know EDNS", "noedns"),
     named("loses the first packet of each type", "drop1"),

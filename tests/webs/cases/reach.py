@@ -1,11 +1,11 @@
-"""Links to where a crawler must not go."""
+"""Links to addresses that a crawler must not fetch."""
 
 from __future__ import annotations
 
 from crawling.web.statuses import FetchStatus
 from tests.webs.case import Case, answer, links
 
-#: what cloud platforms serve to their own machines alone, and private networks
+#: addresses that cloud platforms serve only to their own machines, and private networks
 FORBIDDEN = (
     "http://168.63.129.16/",
     "http://169.254.169.254/latest/meta-data/",
@@ -17,8 +17,7 @@ FORBIDDEN = (
 
 
 def are_refused(seen):
-    """None of them was asked for anything: there is no try without an address that may be
-    dialled."""
+    """None of the addresses was requested: no fetch is tried without an address that is allowed."""
     rows = seen.run.urls.filter(url__in=FORBIDDEN).values_list("status", flat=True)
     found = sorted(set(rows))
     if found != [FetchStatus.ADDRESS_REFUSED] or len(rows) != len(FORBIDDEN):

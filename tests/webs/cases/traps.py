@@ -1,4 +1,4 @@
-"""Sites without end."""
+"""Sites that never end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGES = ("start", "news", "contact", "help")
 
 
 def counts(talk):
-    """Every page names its number and the next five."""
+    """Every page has its number and links to the next five."""
     number = int(talk.path.rpartition("/")[2] or 0)
     ahead = links(*(f"/count/{number + step}" for step in range(1, 6)))
     return answer(f"<p>Page {number}</p>{ahead}")
@@ -25,7 +25,7 @@ def lists_days(talk):
 
 
 def makes_sessions(talk):
-    """Every page is there, under an id that each answer makes anew for all that it leads to."""
+    """Every page exists, under a session's id that each answer makes anew for all its links."""
     made = int.from_bytes(sha256(talk.path.encode()).digest(), "big")
     letters = "".join("0123456789abcdefghijklmnopqrstuvwxyz"[made >> 6 * n & 31] for n in range(24))
     name = talk.path.rpartition("/")[2] or PAGES[0]
@@ -38,7 +38,7 @@ def repeats(talk):
 
 
 def names_hosts(talk):
-    """Every name has a host, and every host's page names five more."""
+    """Every name resolves, and every host's page links to five more names."""
     host, _, port = talk.asked.headers["host"].partition(":")
     number = int(host.partition(".")[0].strip("w") or 0)
     ahead = (f"http://{number + step}.many.test:{port}/" for step in range(1, 6))
@@ -46,7 +46,7 @@ def names_hosts(talk):
 
 
 def is_held(rule):
-    """The run holds addresses of the case's host, for a pattern of this rule."""
+    """The run holds back URLs of the case's host, by a pattern of this rule."""
 
     def judge(seen):
         patterns = TrapPattern.objects.filter(run=seen.run, pattern__startswith=seen.server.origin)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 @dataclass
 class RunningProxy:
-    """`asked` is what it was asked to connect to, or to fetch; `port` where it listens."""
+    """A proxy at `port`. `asked` has what it was asked to connect to, or to fetch."""
 
     port: int
     user: str = ""
@@ -50,7 +50,7 @@ def _guarded(serve, client: socket.socket, proxy: RunningProxy) -> None:
     with client:
         try:
             serve(client, proxy)
-        except OSError:  # the client was faster
+        except OSError:  # the client closed first
             return
 
 
@@ -137,5 +137,5 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
         while data := source.recv(65536):
             sink.sendall(data)
         sink.shutdown(socket.SHUT_WR)
-    except OSError:  # the other end was faster
+    except OSError:  # the other end closed first
         return

@@ -1,4 +1,4 @@
-"""Threads and processes of these tests see what is committed."""
+"""Threads and processes of these tests see only committed rows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A worker whose first work process stops itself (SIGSTOP) at one step of its shift, so that
-anything can be done to it.
+"""A worker whose first work process stops itself (SIGSTOP) at one step of its shift, so that a test
+can act on it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Step(NamedTuple):
     sql: str
     before: bool = False
     is_quick: bool = False
-    #: in one that ends at its first look and is followed by another
+    #: whether to halt in a shift that ends at its first check and is followed by another
     in_short_shift: bool = True
 
 
 #: the release at the end of a shift that another follows, by the services step by step and in one
-#: call of the server; the end of a run, which releases all its last shift holds; the writing of
-#: pages
+#: call of the server; the end of a run, which releases all that its last shift holds; the writing
+#: of pages
 STEPS = {
     "before the call": Step("", "allocation_release(", before=True, is_quick=True),
     "after the call": Step("", "allocation_release(", is_quick=True),
@@ -60,15 +60,15 @@ STEPS = {
 
 
 class HaltingWorker(ShiftWorker):
-    """The environment says where (HALT_AT, a step's name) and keeps it to one work process (HALTED,
-    a file that it makes).
+    """The environment names the step (HALT_AT) and limits the halt to one work process (HALTED, a
+    file that the process makes).
     """
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         halt = Halt(STEPS[os.environ["HALT_AT"]], Path(os.environ["HALTED"]))
         step = STEPS[os.environ["HALT_AT"]]
-        # Shifts after the halt take their time: sixty pages by shifts of a hundredth of a second
-        # take minutes on a busy machine.
+        # Shifts after the halt have their usual length: sixty pages in shifts of a hundredth of a
+        # second take minutes on a busy machine.
         if step.in_short_shift and not halt.is_over:
             settings.CRAWL_SLICE_SECONDS = 0.01
         with (

@@ -1,4 +1,4 @@
-"""Workers for shifts whose work processes say which jobs they perform."""
+"""Workers for shifts whose work processes write down which jobs they perform."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ MIB = 1024 * 1024
 
 
 class NotingWorker(ShiftWorker):
-    """Writes the number of the process that performs a job into NOTES, a file, as it begins."""
+    """Writes the number of the process that performs a job into the file NOTES when the job
+    begins.
+    """
 
     def prepare_job_execution(self, job, *args):
         with Path(os.environ["NOTES"]).open("a") as notes:
@@ -20,7 +22,7 @@ class NotingWorker(ShiftWorker):
 
 
 class SwellingWorker(NotingWorker):
-    """The worker's jobs leave 40 MiB behind."""
+    """A worker whose jobs each leave 40 MiB behind."""
 
     def prepare_job_execution(self, job, *args):
         super().prepare_job_execution(job, *args)

@@ -9,5 +9,7 @@ from crawling.runs.housekeeping.run_removal import remove_rows
 
 @pytest.fixture(autouse=True)
 def a_minute_to_remove_rows(monkeypatch):
-    """A slow machine leaves to the scheduler what half a second is too short for."""
+    """Allow a minute: on a slow machine, half a second is too short, and the rest would be left to
+    the scheduler.
+    """
     monkeypatch.setitem(remove_rows.__kwdefaults__, "seconds", 60.0)

@@ -6,5 +6,5 @@ from django.utils import timezone
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Sets the time."""
+    """Return a function that sets the time."""
     return lambda now: monkeypatch.setattr(timezone, "now", lambda: now)

@@ -1,4 +1,4 @@
-"""A mail server on loopback that speaks as much SMTP as Python's client asks for (RFC 5321)."""
+"""A mail server on loopback that supports the part of SMTP that Python's client uses (RFC 5321)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from email.message import EmailMessage
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Keeps the letters it takes; it refuses recipients in `refused` for good, and those in
+    """Keeps the letters that it accepts; it refuses recipients in `refused` for good, and those in
     `greylisted` for now.
 
-    `extensions` are what it says that it can do besides, and where it `is_endless` it never comes
-    to the end of them."""
+    `extensions` are further lines of its answer to EHLO; if `is_endless`, that answer never ends.
+    """
 
     allow_reuse_address = daemon_threads = True
 
@@ -32,7 +32,7 @@ class _Talk(socketserver.StreamRequestHandler):
     server: MailServer
 
     def handle(self) -> None:
-        with suppress(ConnectionError):  # the client may hang up at any time
+        with suppress(ConnectionError):  # the client may close the connection at any time
             self.talk()
 
     def talk(self) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints are taken in transactions of their own, which see what is committed."""
+"""Checkpoints are taken in transactions of their own, which see only committed rows."""
 
 from __future__ import annotations
 

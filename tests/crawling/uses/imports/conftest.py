@@ -1,4 +1,4 @@
-"""Imports work in processes and transactions of their own, which see what is committed."""
+"""Imports work in processes and transactions of their own, which see only committed rows."""
 
 from __future__ import annotations
 

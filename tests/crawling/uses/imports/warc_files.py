@@ -1,4 +1,4 @@
-"""WARC files as warcio writes them, and archives that strangers could send."""
+"""WARC files as warcio writes them, and hostile archives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from warcio.warcwriter import WARCWriter
 
 
 class WriterInMemory(WARCWriter):
-    """warcio's own leaves temporary files open, which a collector finds in some later test."""
+    """A writer without files: warcio's own leaves temporary files open, which the garbage collector
+    reports in a later test.
+    """
 
     _create_temp_file = staticmethod(BytesIO)
 

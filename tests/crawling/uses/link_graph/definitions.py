@@ -1,5 +1,5 @@
-"""Ranks and components of small graphs as their definitions say, slowly: of nodes by name, and
-edges as pairs of them.
+"""Ranks and components of small graphs computed straight from their definitions, slowly: with nodes
+by name, and edges as pairs of nodes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ Edge = tuple[str, str]
 
 
 def pagerank(nodes: Collection[str], edges: Collection[Edge]) -> dict[str, float]:
-    """Where a surfer is who follows a link with probability 0.85 (Page, Brin et al. 1999)."""
+    """The share of time that a surfer who follows a link with probability 0.85 spends at each node
+    (Page, Brin et al. 1999).
+    """
     out = {node: [t for s, t in edges if s == node] for node in nodes}
     ranks = dict.fromkeys(nodes, 1 / len(nodes))
     for _ in range(300):
@@ -26,7 +28,7 @@ def pagerank(nodes: Collection[str], edges: Collection[Edge]) -> dict[str, float
 def hubs_and_authorities(
     nodes: Collection[str], edges: Collection[Edge]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Each sums to 1 (Kleinberg 1999)."""
+    """The hub and authority scores, each kind with the sum 1 (Kleinberg 1999)."""
     hubs = dict.fromkeys(nodes, 1.0)
     for _ in range(300):
         authorities = _share({n: sum(hubs[s] for s, t in edges if t == n) for n in nodes})
@@ -40,7 +42,7 @@ def _share(values: dict[str, float]) -> dict[str, float]:
 
 
 def components(nodes: Collection[str], edges: Collection[Edge]) -> list[list[str]]:
-    """The strongly connected ones: of nodes that reach each other."""
+    """The strongly connected components: nodes that can reach each other."""
     reached = {node: _reached(node, edges) for node in nodes}
     found = {frozenset(b for b in nodes if b in reached[a] and a in reached[b]) for a in nodes}
     return sorted(map(sorted, found))

@@ -1,4 +1,4 @@
-"""Pages that change and visits to them, at random, as the model of revisits has both."""
+"""Pages that change at random and visits to them, as the model of revisits assumes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from crawling.uses.revisits.change_rate import Floats, Visits
 
-#: rates of change are lognormal: a site has news and pages that nobody edits
+#: rates of change are lognormal: a site has news pages and pages that are never edited
 MEDIAN_RATE = 0.1
 SPREAD = 1.5
 
 
 class Played(NamedTuple):
-    """freshness: mean share of the time, of each page. age: mean days. seen: the visits."""
+    """The results. freshness: the mean share of the time for which a page was fresh. age: the mean
+    in days. seen: the visits.
+    """
 
     freshness: Floats
     age: Floats
@@ -25,9 +27,10 @@ class Played(NamedTuple):
 def play(
     changes: Floats, visits: Floats, days: float, seed: int, *, is_even: bool = False
 ) -> Played:
-    """Let pages change at these rates and be visited at these for so many days.
+    """Let pages change at these rates and be visited at these rates for so many days.
 
-    is_even: the visits of a page are at one interval, which begins anywhere; else at random.
+    is_even: the visits of a page have one interval, which begins at a random time; else they are
+    random.
 
     All pages are fresh at the start. Moments are page number + share of the time, so that one array
     has those of all pages in order.
@@ -49,7 +52,7 @@ def play(
 
 
 def _seen(begins: Floats, page: NDArray[np.int64], changed: Floats, days: float) -> Visits:
-    """The visits seen, of each page all but the first moment, at which it was fresh."""
+    """The visits that were seen: of each page, all but the first moment, at which it was fresh."""
     before = np.searchsorted(changed, begins)
     again = np.flatnonzero(np.diff(page, prepend=-1) == 0)
     gaps = (begins[again] - begins[again - 1]) * days

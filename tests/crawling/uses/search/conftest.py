@@ -1,4 +1,4 @@
-"""Idle jobs of the tests."""
+"""Fixtures for idle jobs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from crawling.jobs.turns import IdleTurn
 
 @pytest.fixture
 def looks_after_each_page(monkeypatch):
-    """A waiting job is seen at the next page, and rows that the test itself has not yet committed,
-    too.
+    """Check after each page whether a job waits, and see rows that the test itself has not yet
+    committed, too.
     """
     goes_on = IdleTurn.goes_on
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.report import in_words
 
-#: the times of a live page, as in `crawlsite.preferences.USUAL_SECONDS` and base.html
+#: the times of a live page, as in base.html and usually in `crawlsite.preferences.REFRESHES`
 EVERY_SECONDS, PATIENCE_SECONDS = 2.0, 10.0
 #: a program's client waits for longer
 PROGRAM_PATIENCE_SECONDS = 60.0

@@ -247,7 +247,8 @@ def read_ahead(
         and 0 < len(fetched.body) <= SPOOL_BYTES
         and fetched.body.start(len(GZIP_MAGIC)) != GZIP_MAGIC
     ):
-        return context.reading.begin(_source(address, fetched, context))
+        source = _source(address, fetched, context)
+        return context.reading.begin(source, is_listed=bool(list_of(address)))
     return None
 
 
@@ -294,7 +295,9 @@ def _text_facts(address: Address, document: Document, *, is_page: bool) -> TextF
     if not is_page or document.is_sitemap or not (text or is_read):
         return TextFacts(text)
     is_listed = bool(list_of(address))
-    return TextFacts(text, address.url, document.title, has_key=True, is_listed=is_listed)
+    return document.facts or TextFacts(
+        text, address.url, document.title, has_key=True, is_listed=is_listed
+    )
 
 
 def _digests(fetched: Fetched) -> tuple[int, bytes]:

@@ -266,14 +266,14 @@ class CopyPolicy:
 
 
 class DocumentReading(Protocol):
-    def begin(self, source: DocumentSource) -> AheadDocument | None:
+    def begin(self, source: DocumentSource, *, is_listed: bool) -> AheadDocument | None:
         """Let another process read an HTML document; None if it has to be read here."""
 
 
 class NoReading:
     """No other process reads documents."""
 
-    def begin(self, source: DocumentSource) -> AheadDocument | None:
+    def begin(self, source: DocumentSource, *, is_listed: bool) -> AheadDocument | None:
         return None
 
 

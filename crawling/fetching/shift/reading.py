@@ -37,12 +37,12 @@ class ShiftReading:
         self._looked_at, self._spent = time.monotonic(), time.process_time()
         self._seen = NO_USE
 
-    def begin(self, source: DocumentSource) -> AheadDocument | None:
+    def begin(self, source: DocumentSource, *, is_listed: bool) -> AheadDocument | None:
         """Let the process read an HTML document; None if it has to be read here."""
         process = self._process
         if process is None or self._rests_until:
             return None
-        return process.begin(source)
+        return process.begin(source, is_listed=is_listed)
 
     def tend(self) -> None:
         """Look after the process from time to time; to be called often."""

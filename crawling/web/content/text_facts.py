@@ -66,6 +66,16 @@ class TextFacts:
         if len(text) > LONGEST_KEPT:
             self.compute()
 
+    @classmethod
+    def of(
+        cls, abstract: str, simhash: int | None, key: int | bytes | None, marks: Iterable[int]
+    ) -> TextFacts:
+        """The facts that were computed elsewhere."""
+        facts = cls("")
+        facts._abstract, facts._simhash, facts._key = abstract, simhash, key
+        facts._marks = frozenset(marks)
+        return facts
+
     def compute(self) -> None:
         """Compute the facts. Best called for many texts in a row."""
         if self._is_computed:

@@ -1,4 +1,4 @@
-"""A read HTML document as bytes, by which one process hands it to another.
+"""A read HTML document and the facts of its text as bytes: one process hands them to another.
 
 The bytes come from a process that a hostile document may have taken over, so they are only text and
 numbers, and their reader makes no other objects of them.
@@ -7,19 +7,26 @@ numbers, and their reader makes no other objects of them.
 from __future__ import annotations
 
 from crawling.web.addresses import Address, canonical_address
+from crawling.web.content.text_facts import TextFacts
 from crawling.web.documents.base import Document, DocumentMetadata, TruncationReason
 
 #: stands between the parts; neither an address nor a text of a document has one
 MARK = "\0"
 #: a script may write half of a character, which UTF-8 does not know
 ERRORS = "surrogatepass"
-#: the parts of a document that are neither links nor extracted values nor its text
+#: the parts of a document in front of its links and its extracted values
 WORDS = 9
+#: the parts behind all others: the facts of the text, and the text
+BEHIND = 5
 #: the most addresses that an unpacker remembers, and the most characters of such an address
 MOST_SHARED, LONGEST_SHARED = 16_384, 300
 
 
-def pack(document: Document) -> bytes:
+#: the kinds of a key of a text, in front of it
+NUMBER, WHOLE = "#", "="
+
+
+def pack(document: Document, facts: TextFacts) -> bytes:
     """Pack what an HTML document has, which is neither a sitemap's root nor notes on links."""
     about = document.metadata
     parts = [
@@ -36,10 +43,27 @@ def pack(document: Document) -> bytes:
         document.unread or "",
         *(link.url for link in document.links),
         *(part for pair in document.extracted for part in pair),
+        facts.abstract,
+        "" if facts.simhash is None else str(facts.simhash),
+        _packed_key(facts.key),
+        " ".join(map(str, facts.marks)),
         document.text,
     ]
     text = MARK.join(parts).encode(errors=ERRORS)
     return b"%d\n%b%b" % (len(text), text, document.written)
+
+
+def _packed_key(key: int | bytes | None) -> str:
+    if isinstance(key, bytes):
+        return WHOLE + key.hex()
+    return "" if key is None else f"{NUMBER}{key}"
+
+
+def _unpacked_key(packed: str) -> int | bytes | None:
+    kind, key = packed[:1], packed[1:]
+    if kind == WHOLE:
+        return bytes.fromhex(key)
+    return int(key) if kind == NUMBER else None
 
 
 class Unpacker:
@@ -56,23 +80,30 @@ class Unpacker:
         end = int(size)
         links, values, *parts = rest[:end].decode(errors=ERRORS).split(MARK)
         behind = WORDS + int(links)
-        if len(parts) != behind + 2 * int(values) + 1:
+        if len(parts) != behind + 2 * int(values) + BEHIND:
             raise ValueError("the numbers of a packed document's parts are wrong")
         title, charset, base, author, description, language, canonical, scripted, unread = parts[
             :WORDS
         ]
-        extracted = parts[behind:-1]
+        extracted = parts[behind:-BEHIND]
+        abstract, simhash, key, marks, text = parts[-BEHIND:]
         return Document(
             title=title,
             charset=charset,
             links=self._addresses(parts[WORDS:behind]),
-            text=parts[-1],
+            text=text,
             metadata=DocumentMetadata(author, description, language, canonical),
             needs_browser=bool(scripted),
             extracted=list(zip(extracted[::2], extracted[1::2], strict=True)),
             unread=TruncationReason(unread) if unread else None,
             written=rest[end:],
             base=base,
+            facts=TextFacts.of(
+                abstract,
+                int(simhash) if simhash else None,
+                _unpacked_key(key),
+                map(int, marks.split()),
+            ),
         )
 
     def _addresses(self, urls: list[str]) -> list[Address]:

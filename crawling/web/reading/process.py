@@ -112,7 +112,7 @@ class ReadingProcess:
             os.close(descriptor)
             its_link.close()
 
-    def begin(self, source: DocumentSource) -> AheadDocument | None:
+    def begin(self, source: DocumentSource, *, is_listed: bool) -> AheadDocument | None:
         """Let the process read an HTML document; None if it cannot take one now."""
         if self.has_ended or not self._has_begun():
             return None
@@ -124,7 +124,7 @@ class ReadingProcess:
             slot = self._free.popleft()
         except IndexError:
             return None
-        sizes = put(self._memory, slot, source)
+        sizes = put(self._memory, slot, source, is_listed=is_listed)
         if sizes is None:
             self._free.append(slot)
             return None

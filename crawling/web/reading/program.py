@@ -12,6 +12,7 @@ import time
 from crawling.machine.cpu_affinity import lower_session
 from crawling.machine.memory_limit import keep_free_memory
 from crawling.machine.sandbox_program import sandboxed
+from crawling.web.content.text_facts import TextFacts
 from crawling.web.documents import html
 from crawling.web.reading.packed_document import pack
 from crawling.web.reading.shared_slots import (
@@ -51,7 +52,12 @@ def _limit_processor_time() -> None:
 
 def _read(memory: mmap.mmap, slot: int, head: int, size: int) -> int:
     try:
-        return put_result(memory, slot, pack(html.read(source_in(memory, slot, head, size))))
+        source, is_listed = source_in(memory, slot, head, size)
+        document = html.read(source)
+        facts = TextFacts(
+            document.text, source.url, document.title, has_key=True, is_listed=is_listed
+        )
+        return put_result(memory, slot, pack(document, facts))
     except MemoryError:  # the work process may have more
         return NOT_READ
 

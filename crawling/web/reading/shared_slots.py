@@ -23,14 +23,16 @@ RESULT = Struct("=2i")
 NOT_READ = READY = -1
 
 
-def put(memory: mmap.mmap, slot: int, source: DocumentSource) -> tuple[int, int] | None:
-    """Put a document into its slot. Return the bytes of its facts and its own; None if the slot is
-    too small.
+def put(
+    memory: mmap.mmap, slot: int, source: DocumentSource, *, is_listed: bool
+) -> tuple[int, int] | None:
+    """Put a document into its slot. Return the bytes of what is said about it, and its own; None if
+    the slot is too small. is_listed: as in `TextFacts`.
     """
     rules = source.reading
     facts = json.dumps(
         [
-            *(source.url, source.content_type, source.charset),
+            *(is_listed, source.url, source.content_type, source.charset),
             *(rules.obey_nofollow, rules.requisites, dict(rules.extract), rules.robots_token),
         ]
     ).encode()
@@ -43,12 +45,12 @@ def put(memory: mmap.mmap, slot: int, source: DocumentSource) -> tuple[int, int]
     return head, len(body)
 
 
-def source_in(memory: mmap.mmap, slot: int, head: int, size: int) -> DocumentSource:
-    """The document that `put` has put there."""
+def source_in(memory: mmap.mmap, slot: int, head: int, size: int) -> tuple[DocumentSource, bool]:
+    """The document that `put` has put there, and whether it is listed."""
     begin = slot * SLOT_BYTES
     body = DocumentStream.of(memory[begin + head : begin + head + size])
-    url, content_type, charset, *rules = json.loads(memory[begin : begin + head])
-    return DocumentSource(body, url, content_type, charset, ReadingRules(*rules))
+    is_listed, url, content_type, charset, *rules = json.loads(memory[begin : begin + head])
+    return DocumentSource(body, url, content_type, charset, ReadingRules(*rules)), is_listed
 
 
 def put_result(memory: mmap.mmap, slot: int, packed: bytes) -> int:

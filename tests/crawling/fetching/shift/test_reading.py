@@ -43,7 +43,7 @@ def page():
 def begin(stage):
     """Give a document to the stage's process as soon as that takes one."""
     until = time.monotonic() + 60
-    while not (ahead := stage.begin(page())):
+    while not (ahead := stage.begin(page(), is_listed=False)):
         assert time.monotonic() < until
         time.sleep(0.01)
     return ahead
@@ -52,7 +52,7 @@ def begin(stage):
 def test_a_busy_shift_has_one_and_one_that_waits_has_none(stage, monkeypatch):
     monkeypatch.setattr(reading, "BUSY", 2.0)
     stage.look()
-    assert stage.begin(page()) is None
+    assert stage.begin(page(), is_listed=False) is None
 
     monkeypatch.setattr(reading, "BUSY", -1.0)
     with on_one_core():
@@ -67,7 +67,7 @@ def test_the_next_shift_takes_its_core_from_it(stage):
         with on_one_core() as second:
             assert second not in {None, first}
             stage.look()
-            assert stage.begin(page()) is None
+            assert stage.begin(page(), is_listed=False) is None
             ahead.close()
 
 
@@ -82,7 +82,7 @@ def test_no_core_is_left_where_each_has_a_shift_or_a_reading_process(stage):
     others = [cpu_affinity.SpareCore.take() for _ in CORES]
     assert all(others)
     stage.look()
-    assert stage.begin(page()) is None
+    assert stage.begin(page(), is_listed=False) is None
 
     for other in others:
         other.give_back()
@@ -101,7 +101,7 @@ def test_one_whose_core_others_have_rests(stage):
         while not stage._rests_until:
             assert time.monotonic() < until
             for _ in range(50):
-                if ahead := stage.begin(page()):
+                if ahead := stage.begin(page(), is_listed=False):
                     ahead.close()
             stage.look()
     finally:
@@ -109,7 +109,7 @@ def test_one_whose_core_others_have_rests(stage):
             one.kill()
             one.wait()
 
-    assert stage.begin(page()) is None
+    assert stage.begin(page(), is_listed=False) is None
 
 
 def test_one_that_is_hardly_used_ends(stage, monkeypatch):
@@ -119,7 +119,7 @@ def test_one_that_is_hardly_used_ends(stage, monkeypatch):
     begin(stage).close()
     stage.look()
 
-    assert stage.begin(page()) is None
+    assert stage.begin(page(), is_listed=False) is None
     assert stage._core is None
 
 
@@ -130,12 +130,12 @@ def test_one_that_dies_is_replaced_a_few_times(stage, caplog):
         os.kill(stage._process._program.pid, signal.SIGKILL)
         ahead.close()
         while not stage._process.has_ended:
-            if further := stage.begin(page()):
+            if further := stage.begin(page(), is_listed=False):
                 further.close()
         stage.look()
     stage.look()
 
-    assert stage.begin(page()) is None
+    assert stage.begin(page(), is_listed=False) is None
     assert caplog.text.count("has ended too early") == reading.MOST_DEATHS
 
 
@@ -144,10 +144,10 @@ def test_a_crawl_is_the_same_with_one(crawl_to_the_end, make_site, monkeypatch, 
     begun, real, site = [], ShiftReading.begin, make_site(pages_of(120))
     plain = facts_of(crawl_to_the_end(f"{site.url}/"))
 
-    def begin_all(stage, source):
+    def begin_all(stage, source, **told):
         """Begin with every document, and kill the process with some."""
         until = time.monotonic() + 60
-        while stage._process and not (ahead := real(stage, source)):
+        while stage._process and not (ahead := real(stage, source, **told)):
             if stage._process.has_ended or time.monotonic() > until:
                 return None
             time.sleep(0.01)

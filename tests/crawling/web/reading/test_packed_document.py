@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import html
 from crawling.web.documents.base import (
@@ -48,7 +49,7 @@ def read(body, **rules):
     ids=["page", "with rules", "empty", "made by scripts", "read in part"],
 )
 def test_a_document_is_the_same_after_its_way(document):
-    assert Unpacker().unpack(pack(document)) == document
+    assert Unpacker().unpack(pack(document, TextFacts(document.text, has_key=True))) == document
 
 
 @given(
@@ -70,12 +71,12 @@ def test_whatever_is_in_it(title, text, found, extracted, scripted, written):
         base=title,
     )
 
-    assert Unpacker().unpack(pack(document)) == document
+    assert Unpacker().unpack(pack(document, TextFacts(document.text, has_key=True))) == document
 
 
 @given(st.data())
 def test_wrong_bytes_are_refused_or_are_a_document(data):
-    packed = bytearray(pack(read(PAGE, extract={"price": ".price"})))
+    packed = bytearray(pack(read(PAGE, extract={"price": ".price"}), TextFacts("words")))
     for _ in range(data.draw(st.integers(1, 4))):
         packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
     try:
@@ -93,7 +94,23 @@ def test_remembered_addresses_are_bounded(monkeypatch):
     for beginning in "abc":
         links.add_all([f"/{beginning}{number}" for number in range(8)])
         document = Document(links=list(links.found))
-        assert unpacker.unpack(pack(document)) == document
+        assert unpacker.unpack(pack(document, TextFacts(document.text, has_key=True))) == document
 
-    unpacker.unpack(pack(Document(links=links.found[:3])))
+    unpacker.unpack(pack(Document(links=links.found[:3]), TextFacts("")))
     assert len(unpacker._known) == 3
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+@pytest.mark.parametrize("text", ["", "few", "some words " * 30, "words of any \ud800 kind " * 200])
+@pytest.mark.parametrize("has_key", [False, True])
+def test_so_are_the_facts_of_its_text(text, has_key, is_listed):
+    def facts():
+        return TextFacts(text, "http://a.example/?b=1", "few", has_key=has_key, is_listed=is_listed)
+
+    found = Unpacker().unpack(pack(Document(text=text), facts())).facts
+
+    assert facts_in(found) == facts_in(facts())
+
+
+def facts_in(facts):
+    return facts.abstract, facts.simhash, facts.key, facts.marks

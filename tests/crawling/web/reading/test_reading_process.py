@@ -12,6 +12,7 @@ from struct import Struct
 import pytest
 
 from crawling.machine.cpu_affinity import CORES
+from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import html
 from crawling.web.documents.base import DocumentSource, ReadingRules
@@ -44,7 +45,7 @@ def process():
 def await_first(process):
     """Wait until the process takes a document."""
     until = time.monotonic() + 60
-    while not (ahead := process.begin(page())):
+    while not (ahead := process.begin(page(), is_listed=False)):
         assert time.monotonic() < until
         assert not process.has_ended
         time.sleep(0.01)
@@ -64,40 +65,40 @@ def await_first(process):
     ids=["page", "base", "rules", "robots", "nested", "long"],
 )
 def test_it_reads_as_the_work_process_does(process, source):
-    ahead = process.begin(source)
+    ahead = process.begin(source, is_listed=False)
 
     assert ahead.document() == html.read(source)
 
 
 def test_it_has_a_few_to_read_at_a_time_and_no_more_in_all_than_slots(process):
     os.kill(process._program.pid, signal.SIGSTOP)
-    ahead = [process.begin(page(number)) for number in range(MOST_UNREAD)]
-    assert process.begin(page()) is None
+    ahead = [process.begin(page(number), is_listed=False) for number in range(MOST_UNREAD)]
+    assert process.begin(page(), is_listed=False) is None
     os.kill(process._program.pid, signal.SIGCONT)
 
     while len(ahead) < SLOTS:
         assert not process.has_ended
-        if further := process.begin(page(len(ahead))):
+        if further := process.begin(page(len(ahead)), is_listed=False):
             ahead.append(further)
     while not ahead[-1].is_read():
         pass
-    assert process.begin(page()) is None
+    assert process.begin(page(), is_listed=False) is None
 
     titles = [one.document().title for one in reversed(ahead)]
     assert titles == [f"Page {number}" for number in reversed(range(SLOTS))]
-    assert process.begin(page()).document()
+    assert process.begin(page(), is_listed=False).document()
 
 
 def test_one_that_nobody_wants_any_more_gives_its_slot_back(process):
     for _ in range(3 * SLOTS):
-        process.begin(page()).close()
+        process.begin(page(), is_listed=False).close()
 
-    assert process.begin(page()).document()
+    assert process.begin(page(), is_listed=False).document()
 
 
 def test_it_is_known_without_waiting_whether_one_is_read(process):
     os.kill(process._program.pid, signal.SIGSTOP)
-    ahead = process.begin(page())
+    ahead = process.begin(page(), is_listed=False)
     assert not ahead.is_read()
 
     os.kill(process._program.pid, signal.SIGCONT)
@@ -110,20 +111,20 @@ def test_it_is_known_without_waiting_whether_one_is_read(process):
 def test_what_is_too_large_for_a_slot_is_left_to_the_work_process(process):
     body = "<base href='http://b.example/{}/'>".format("x" * 300)
     body += "".join(f"<a href={number}>" for number in range(3000))
-    assert process.begin(source_of("x" * 600_000)) is None
+    assert process.begin(source_of("x" * 600_000), is_listed=False) is None
 
-    assert process.begin(source_of(body)).document() is None
-    assert process.begin(page()).document()
+    assert process.begin(source_of(body), is_listed=False).document() is None
+    assert process.begin(page(), is_listed=False).document()
 
 
 def test_documents_of_a_killed_process_are_left_to_the_work_process(process):
     os.kill(process._program.pid, signal.SIGSTOP)
-    ahead = [process.begin(page()) for _ in range(2)]
+    ahead = [process.begin(page(), is_listed=False) for _ in range(2)]
     os.kill(process._program.pid, signal.SIGKILL)
 
     assert [one.document() for one in ahead] == [None, None]
     assert process.has_ended
-    assert process.begin(page()) is None
+    assert process.begin(page(), is_listed=False) is None
 
 
 def test_a_process_that_stands_still_is_given_up_in_time(monkeypatch):
@@ -132,7 +133,7 @@ def test_a_process_that_stands_still_is_given_up_in_time(monkeypatch):
     try:
         await_first(process)
         os.kill(process._program.pid, signal.SIGSTOP)
-        assert process.begin(page()).document() is None
+        assert process.begin(page(), is_listed=False).document() is None
         assert process.has_ended
     finally:
         process.end()
@@ -150,7 +151,7 @@ def answer_for(process):
 )
 def test_a_process_that_says_nonsense_is_given_up(process, message):
     its_end = answer_for(process)
-    ahead = process.begin(page())
+    ahead = process.begin(page(), is_listed=False)
     with its_end:
         its_end.send(message) if message else its_end.shutdown(socket.SHUT_RDWR)
         assert ahead.document() is None
@@ -161,7 +162,7 @@ def test_a_process_that_says_nonsense_is_given_up(process, message):
 @pytest.mark.parametrize("size", [NOT_READ, 0, 7, 2**31 - 1])
 def test_nonsense_in_a_slot_is_not_taken_for_a_document(process, size):
     its_end = answer_for(process)
-    ahead = process.begin(page())
+    ahead = process.begin(page(), is_listed=False)
     with its_end:
         its_end.send(RESULT.pack(ahead.slot, size))
         assert ahead.document() is None
@@ -170,7 +171,7 @@ def test_nonsense_in_a_slot_is_not_taken_for_a_document(process, size):
 def test_it_tells_for_how_long_it_worked_and_waited(process):
     before = process.use()
     for _ in range(20):
-        process.begin(page()).document()
+        process.begin(page(), is_listed=False).document()
 
     use = process.use()
     assert use.documents == before.documents + 20
@@ -205,3 +206,14 @@ def is_alive(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_it_tells_the_facts_of_the_text_too(process, is_listed):
+    source = source_of("<title>Some page</title>" + "<p>Words of any kind, page and some." * 40)
+    document, here = process.begin(source, is_listed=is_listed).document(), html.read(source)
+
+    facts = TextFacts(here.text, source.url, here.title, has_key=True, is_listed=is_listed)
+    assert (document.facts.abstract, document.facts.simhash) == (facts.abstract, facts.simhash)
+    assert (document.facts.key, document.facts.marks) == (facts.key, facts.marks)
+    assert bool(facts.marks) == is_listed

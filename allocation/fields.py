@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import Cast, Coalesce, NullIf
 
 
 class Within(models.Func):
@@ -30,6 +31,20 @@ class AnyUnit(models.Func):
     template = "0 < ANY(%(expressions)s)"
     arity = 1
     output_field = models.BooleanField()
+
+
+def run_of(process: str = "") -> Coalesce:
+    """The first two parts of a process's reference, which the run's processes share; its id if it
+    has none.
+
+    process: the prefix of the process's fields.
+    """
+    kept = models.Value(r"^([^/]*/[^/]*)/.*$"), models.Value(r"\1")
+    text = models.TextField()
+    reference = models.F(f"{process}run_ref")
+    shared = models.Func(reference, *kept, function="regexp_replace", output_field=text)
+    named = NullIf(shared, models.Value(""), output_field=text)
+    return Coalesce(named, Cast(f"{process}pk", text))
 
 
 class ClockTimestamp(models.Func):

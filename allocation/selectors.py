@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, F, Func, Min, Q, TextField, Value
+from django.db.models import Count, Min, Q
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Cast, Coalesce, NullIf
 
 from allocation.errors import UnknownPool
+from allocation.fields import run_of
 from allocation.isolation import repeatable_read
 from allocation.models import (
     Pool,
@@ -368,18 +368,6 @@ def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[Resourc
     )
 
 
-def _run_of(process: str = "") -> Coalesce:
-    """As in `allocation.snapshot`: what the references of a run's processes have in common.
-
-    process: the prefix of the process's fields.
-    """
-    kept = Value(r"^([^/]*/[^/]*)/.*$"), Value(r"\1")
-    stem = Func(F(f"{process}run_ref"), *kept, function="regexp_replace", output_field=TextField())
-    return Coalesce(
-        NullIf(stem, Value(""), output_field=TextField()), Cast(f"{process}pk", TextField())
-    )
-
-
 def pool_cards() -> list[PoolCard]:
     """Every pool that crawls use, with how full it is and how many runs wait; pools without
     processes last.
@@ -391,11 +379,11 @@ def pool_cards() -> list[PoolCard]:
         .annotate(Count("pk"))
     )
     holding = Process.objects.filter(state=ProcessState.ACTIVE, holding=True)
-    wholly = ~Q(run__in=holding.values(run=_run_of()))
+    wholly = ~Q(run__in=holding.values(run=run_of()))
     waiting = {
         row["pool"]: (row["requests"], row["runs"])
         for row in Request.objects.filter(state=RequestState.WAITING)
-        .annotate(run=_run_of("process__"))
+        .annotate(run=run_of("process__"))
         .order_by()
         .values("pool")
         .annotate(requests=Count("pk"), runs=Count("run", distinct=True, filter=wholly))

@@ -207,7 +207,7 @@ class BankView:
 
 
 def _run_of(process: ProcessRow) -> str:
-    """What its reference has in common with those of the run's other processes: two parts."""
+    """The first two parts of its reference, which the run's processes share."""
     return "/".join(process.run_ref.split("/")[:2]) or str(process.id)
 
 

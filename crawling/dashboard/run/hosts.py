@@ -35,7 +35,7 @@ READ = (
 ROBOTS = {"robots_status": "status", "robots_until": "expires_at"}
 
 
-class WhichHosts(StrEnum):
+class HostScope(StrEnum):
     #: those in its scope
     OF_CRAWL = "crawl"
     #: links to them were checked, files of pages came from them, or pages a few links outside
@@ -43,7 +43,7 @@ class WhichHosts(StrEnum):
     ALL = "all"
 
 
-class HostCounts(NamedTuple):
+class ScopeCounts(NamedTuple):
     of_crawl: int
     other: int
 
@@ -98,22 +98,22 @@ def _of_crawl(run: Run) -> Q:
     return found
 
 
-def host_counts(run: Run) -> HostCounts:
+def host_counts(run: Run) -> ScopeCounts:
     counts = run.queues.aggregate(own=Count("pk", filter=_of_crawl(run)), every=Count("pk"))
-    return HostCounts(counts["own"], counts["every"] - counts["own"])
+    return ScopeCounts(counts["own"], counts["every"] - counts["own"])
 
 
 def hosts_of(
-    run: Run, *, text: str = "", sort: str = MOST_TO_DO, which: WhichHosts = WhichHosts.ALL
+    run: Run, *, text: str = "", sort: str = MOST_TO_DO, which: HostScope = HostScope.ALL
 ) -> QuerySet[HostQueue]:
     """The run's host queues whose host's name contains `text`, by one of SORTS, descending with a
     `-` before it.
     """
     queues = run.queues.select_related("host").only(*READ)
     queues = queues.prefetch_related(shifts_of("host__shift"))
-    if which is not WhichHosts.ALL:
+    if which is not HostScope.ALL:
         own = _of_crawl(run)
-        queues = queues.filter(own if which is WhichHosts.OF_CRAWL else ~own)
+        queues = queues.filter(own if which is HostScope.OF_CRAWL else ~own)
     queues = queues.annotate(**{name: _of_robots(field) for name, field in ROBOTS.items()})
     if text:
         queues = queues.filter(host__name__contains=text.lower())  # names are in lower case
@@ -145,7 +145,7 @@ def hosts_page(
     sort: str,
     after: int | None,
     most: int,
-    which: WhichHosts = WhichHosts.ALL,
+    which: HostScope = HostScope.ALL,
 ) -> tuple[list[HostQueue], int | None]:
     """Up to `most` of these host queues, from the current place of the queue with the id `after`
     on, and the id to continue after. Ids are read first, as above.

@@ -61,7 +61,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return render_live(request, "bulk_data/download.html", "bulk_data/_files.html", here)
 
 
-class WantedFile(NamedTuple):
+class BulkFile(NamedTuple):
     table: BulkTable
     ending: str
 
@@ -70,10 +70,10 @@ class WantedFile(NamedTuple):
         return f"{self.table.name}.{self.ending}"
 
 
-class OrderedFile(NamedTuple):
+class RequestedFile(NamedTuple):
     """A file that a user waits for."""
 
-    file: WantedFile
+    file: BulkFile
     offer: BulkData
 
     @property
@@ -93,21 +93,21 @@ class OrderedFile(NamedTuple):
         return self.offer.bytes if self.file.ending == "csv" else None
 
 
-def _read(names: Iterable[str]) -> list[WantedFile] | None:
+def _read(names: Iterable[str]) -> list[BulkFile] | None:
     """Files by their names, each once; None if one is no file of a run."""
-    files = list[WantedFile]()
+    files = list[BulkFile]()
     for name in dict.fromkeys(names):
         stem, _, ending = name.partition(".")
         table = BY_NAME.get(stem)
         if table is None or ending not in (*ENDINGS, *table.other_endings):
             return None
-        files.append(WantedFile(table, ending))
+        files.append(BulkFile(table, ending))
     return files
 
 
-def _ordered(files: Iterable[WantedFile], offers: Iterable[BulkData]) -> list[OrderedFile]:
+def _ordered(files: Iterable[BulkFile], offers: Iterable[BulkData]) -> list[RequestedFile]:
     by_name = {one.table.name: one for one in offers}
-    return [OrderedFile(file, by_name[file.table.name]) for file in files]
+    return [RequestedFile(file, by_name[file.table.name]) for file in files]
 
 
 def _order(request: AuthenticatedRequest, run: Run) -> HttpResponse:

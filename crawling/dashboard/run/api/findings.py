@@ -40,7 +40,7 @@ from crawling.dashboard.run.api.finding_schemas import (
     PageRow,
 )
 from crawling.dashboard.run.charts import minutes
-from crawling.dashboard.run.hosts import FOUND_FIRST, WhichHosts, host_rows, hosts_page
+from crawling.dashboard.run.hosts import FOUND_FIRST, HostScope, host_rows, hosts_page
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log import row_of as log_row
 from crawling.dashboard.run.numbers import rows_of
@@ -159,7 +159,7 @@ def list_crawl_hosts(
     crawl_id: CrawlId,
     run: RunNumber = None,
     q: Text = "",
-    which: WhichHosts = WhichHosts.ALL,
+    which: HostScope = HostScope.ALL,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from crawling.dashboard.run.first_page import first_page
 from crawling.dashboard.run.hosts import (
     MOST_TO_DO,
     SORTS,
-    WhichHosts,
+    HostScope,
     has_others,
     host_counts,
     host_rows,
@@ -160,7 +160,7 @@ def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     the run asks hosts outside of its scope: by default those in it.
     """
     counts = host_counts(run) if has_others(run) else None
-    which = _which(request) if counts and counts.other else WhichHosts.ALL
+    which = _which(request) if counts and counts.other else HostScope.ALL
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")
@@ -184,9 +184,9 @@ def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return render(request, "crawling/hosts.html", here)
 
 
-def _which(request: AuthenticatedRequest) -> WhichHosts:
+def _which(request: AuthenticatedRequest) -> HostScope:
     asked = request.GET.get("which")
-    return WhichHosts(asked) if asked in list(WhichHosts) else WhichHosts.OF_CRAWL
+    return HostScope(asked) if asked in list(HostScope) else HostScope.OF_CRAWL
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

@@ -216,7 +216,7 @@ def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
 
 
 def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
-    """Those of these processes that wait, each pool's in turn. Reasons are left out, since they
+    """The waiting ones among these processes, each pool's in turn. Reasons are left out, since they
     take longer.
     """
     waiting = Request.objects.filter(process__in=_ids(process_ids), state=RequestState.WAITING)
@@ -244,7 +244,7 @@ def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
 
 
 def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
-    """Those of these processes that wait, by pool."""
+    """The waiting ones among these processes, by pool."""
     waiting = Request.objects.filter(process__in=_ids(wanted), state=RequestState.WAITING)
     asking: dict[int, set[int]] = defaultdict(set)
     for pool, process in waiting.order_by("pool").values_list("pool_id", "process_id"):

@@ -9,8 +9,8 @@ from typing import Any
 
 
 class JsonSerializer:
-    """Stores JSON. Django's own serializer uses pickles, so whoever can write to Redis could let
-    any code run when one is read.
+    """Stores JSON. Django's own serializer uses pickles, so a program that can write to Redis could
+    let any code run when a pickle is read.
     """
 
     def dumps(self, value: Any) -> str:

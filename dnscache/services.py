@@ -1,4 +1,4 @@
-"""What operators can do to the cache, and the log that tells administrators who did it."""
+"""The actions of operators on the cache, and the log in which administrators see who did them."""
 
 from __future__ import annotations
 

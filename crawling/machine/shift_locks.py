@@ -59,8 +59,8 @@ def hold(process_id: int, epoch: int, worker: str) -> Iterator[None]:
 
 
 def abandoned(but: str = "") -> Iterator[DeadShift]:
-    """The shifts without a live process whose worker has ended or is the caller. Those of the
-    worker `but` are left out.
+    """The shifts without a live process whose worker has ended or is the caller. The shifts of
+    the worker `but` are left out.
 
     Each file is removed once the caller takes the next shift.
     """

@@ -198,9 +198,8 @@ def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turb
 
 
 def _head_relations(urls: list[str], elements: list[turbohtml.Element]) -> list[str]:
-    """The relations of each address from all its `link` elements, since a page is often its own
-    canonical page and an alternate in several languages. A language is stated there as
-    `hreflang=de`.
+    """The relations of each address from all its `link` elements, since a page may be its own
+    canonical page and an alternate in several languages, which are stated as `hreflang=de`.
     """
     relations: dict[str, str] = {}
     for url, element in zip(urls, elements, strict=True):
@@ -223,9 +222,7 @@ def _joined(blocks: Iterable[list[str]]) -> bytes:
 
 
 def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
-    """The texts that these elements show for their links. If it takes too long, only the texts of
-    the first elements.
-    """
+    """The texts of these elements' links; only of the first elements if it takes too long."""
     if tag != "a":
         if tag not in WITH_ALT:
             return [""] * len(elements)
@@ -255,17 +252,13 @@ def _fill(
 
 
 class _Budget:
-    """The processor time for the links of a document. It is read only when the clock shows that as
-    much time may have passed.
-    """
+    """The processor time for a document's links, read only after as much time has passed."""
 
     def __init__(self) -> None:
         self._began, self._used = time.monotonic(), 0.0
 
     def is_spent(self, links: int) -> bool:
-        """Whether this number of links has taken more time than it may, or at most twice as
-        much.
-        """
+        """Whether this number of links has taken more than its time, or at most twice as much."""
         most = MOST_SECONDS + links * LINK_SECONDS
         if time.monotonic() - self._began < most:
             return False
@@ -274,9 +267,8 @@ class _Budget:
 
 
 class LinkPlacement:
-    """Finds two rare properties of elements with links: a relation, and an element of PLACES around
-    them. To be created before the document changes, since the document then loses its lists of
-    elements by name.
+    """Finds the relations of links, and the elements of PLACES around them. To be created before the
+    document changes, since the document then loses its lists of elements by name.
     """
 
     def __init__(self, document: turbohtml.Document) -> None:
@@ -296,9 +288,7 @@ class LinkPlacement:
         return [known.get(element, "") for element in elements] if known else []
 
     def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
-        """The place of each element, empty if it has none. An empty list if no element has a
-        place.
-        """
+        """The place of each element, or empty. An empty list if no element has a place."""
         if not self._is_any:
             return []
         if tag == "a":
@@ -307,9 +297,8 @@ class LinkPlacement:
         return [place.tag if place else "" for place in around]
 
     def _anchors_in_places(self, document: turbohtml.Document) -> dict[turbohtml.Element, str]:
-        """The places of the `a` elements that have one. The links of a place are adjacent in the
-        document: finding the first of them, and the first link after the place, takes a fifth of
-        the time of a walk through the place.
+        """The places of `a` elements. The links of a place are adjacent in the document: finding the
+        first of them, and the first link after the place, takes a fifth of the time of a walk.
         """
         anchors, spans = document.find_all("a"), list[tuple[int, int, int, str]]()
         for name in PLACES:
@@ -322,8 +311,7 @@ class LinkPlacement:
                     depth = sum(1 for _ in place.ancestors)
                     spans.append((anchors.index(first), -end, depth, name))
         found: dict[turbohtml.Element, str] = {}
-        # a place within another comes later, and so replaces it
-        for begin, end, _, name in sorted(spans):
+        for begin, end, _, name in sorted(spans):  # a place within another is the later one
             if self.budget.is_spent(len(found)):
                 break
             found.update(dict.fromkeys(anchors[begin:-end], name))
@@ -353,9 +341,7 @@ def with_fragment(target: str, location: str) -> str:
 
 
 def collected(document: Document, redirect: str) -> bytes:
-    """All links of an answer, in the format of `links_in`. redirect: the target if the answer
-    redirects, or empty.
-    """
+    """All links of an answer, in the format of `links_in`; redirect: its target, or empty."""
     written = document.written
     if not written and document.links:
         written = _joined(_block("", "", ([link.url for link in document.links], [], [], [])))
@@ -366,9 +352,7 @@ def collected(document: Document, redirect: str) -> bytes:
 
 
 def _blocks(written: bytes) -> Iterator[tuple[str, str, list[list[str]]]]:
-    """For each block, its tag, its attribute, and its columns of links, relations, texts and
-    places.
-    """
+    """Each block's tag, attribute, and columns of links, relations, texts and places."""
     fields, at = written.decode().split(MARK) if written else [], 0
     while at < len(fields):
         tag, name, number, *shown = fields[at : at + HEAD_FIELDS]

@@ -270,7 +270,7 @@ def _middle(element: turbohtml.Element) -> str:
 
 
 def _options(select: turbohtml.Element) -> list[Option]:
-    """The options of a `select` element. Those that a browser would select are selected (section
+    """The options of a `select` element. The ones that a browser would select are selected (section
     4.10.7).
     """
     options = [

@@ -58,7 +58,7 @@ def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
     left_out = tuple(process for process in view.processes if process.id not in kept)
     return PoolCopy(
         view.name,
-        Sandbox(classes, _names(rows), state),
+        Sandbox(classes, _distinct_labels(rows), state),
         tuple(process.id for process in rows),
         left_out,
         tuple(_class_name(resource.measure) for resource in view.resources),
@@ -69,7 +69,7 @@ def _class_name(measure: UnitWords) -> str:
     return f"{measure.name} ({measure.unit})" if measure.is_size else measure.name
 
 
-def _names(rows: Iterable[ProcessRow]) -> tuple[str, ...]:
+def _distinct_labels(rows: Iterable[ProcessRow]) -> tuple[str, ...]:
     """Labels as a page or a file can show them. Equal labels are followed by their numbers."""
     names: dict[str, None] = {}
     for row in rows:

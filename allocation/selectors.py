@@ -148,7 +148,7 @@ def bank_view(pool_id: int) -> BankView:
         resources=resource_rows(pool, books.classes),
         processes=processes,
         is_safe=not stuck,
-        safe_sequence=None if stuck else _steps(pool, [*(holders[i] for i in order), *idle]),
+        safe_sequence=None if stuck else _safe_steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
         waiting=books.waits(held_off),
         reserved=books.reserved,
@@ -351,7 +351,7 @@ def _state(pool: Pool, processes: Sequence[ProcessRow]) -> State:
     )
 
 
-def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:
+def _safe_steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:
     work = banker.work_vectors(_state(pool, sequence), range(len(sequence)))
     return tuple(SafeStep(process, work[i], work[i + 1]) for i, process in enumerate(sequence))
 

@@ -59,7 +59,7 @@ class UnitWords:
         """
         if self._size is None:
             return str(units)
-        amount = units / 1_024 ** (SAID.index(self._said(like)) - self._size)
+        amount = units / 1_024 ** (SAID.index(self._unit_without_time(like)) - self._size)
         return f"{amount:.2f}".rstrip("0").rstrip(".")
 
     def read(self, text: str, *, like: int) -> int | None:
@@ -73,12 +73,12 @@ class UnitWords:
         number = number.replace(",", "")
         if self._size is None:
             return None if unit else whole_number(number, most_digits=10)
-        unit = unit.removesuffix("/S").replace("I", "") or self._said(like)
+        unit = unit.removesuffix("/S").replace("I", "") or self._unit_without_time(like)
         if unit not in SAID or not number.replace(".", "", 1).isdigit() or len(number) > 20:
             return None
         return round(float(number) * 1_024.0 ** (SAID.index(unit) - self._size))
 
-    def _said(self, units: int) -> str:
+    def _unit_without_time(self, units: int) -> str:
         """The unit without its time."""
         return self.unit_of(units).removesuffix("/s")
 

@@ -147,7 +147,7 @@ class KnownBrowserMiddleware:
 
 
 @receiver(user_logged_in)
-def _note(request: HttpRequest, user: AbstractBaseUser, **_: object) -> None:
+def _note_user(request: HttpRequest, user: AbstractBaseUser, **_: object) -> None:
     request.logged_in_as = user.get_username()  # type: ignore[attr-defined]
 
 

@@ -170,7 +170,9 @@ class AnswerCache:
         with self._lock:
             for first, entry in entries:
                 if entry.name not in self.space:
-                    self._note(self.space.adopt(entry, now, first=first, needed=self.needed))
+                    self._note_dropped(
+                        self.space.adopt(entry, now, first=first, needed=self.needed)
+                    )
 
     def forget(self, names: Collection[str] | None = None) -> None:
         """Drop the answers for these names, or all."""
@@ -202,12 +204,12 @@ class AnswerCache:
 
     def _keep(self, answer: DnsAnswer, now: float) -> CachedAnswer | None:
         if now >= self._purge_at:
-            self._note(self.space.purge(now))
+            self._note_dropped(self.space.purge(now))
             self._purge_at = now + PURGE_EVERY_SECONDS
         self._fetch_down(answer.name, now)
         while self._attic and len(self._attic) + len(self.space) >= self.space.capacity:
             self._attic.popitem()  # the least useful row
-        self._note(self.space.put(answer, now, needed=self.needed))
+        self._note_dropped(self.space.put(answer, now, needed=self.needed))
         return self.space.find(answer.name)
 
     def _fetch_down(self, name: str, now: float) -> None:
@@ -215,9 +217,9 @@ class AnswerCache:
         row = self._attic.pop(name, None)
         if row is not None:
             first, entry = unpack(name, row)
-            self._note(self.space.adopt(entry, now, first=first, needed=self.needed))
+            self._note_dropped(self.space.adopt(entry, now, first=first, needed=self.needed))
 
-    def _note(self, dropped: list[EvictedAnswer]) -> None:
+    def _note_dropped(self, dropped: list[EvictedAnswer]) -> None:
         self.dropped = [*self.dropped, *dropped][-100:] if dropped else self.dropped
 
 

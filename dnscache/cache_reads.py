@@ -79,7 +79,7 @@ class CacheReadServer:
         self, *, domain: str = "", text: str = "", after: str = "", most: int = 0
     ) -> dict[str, Any]:
         if domain:
-            return _domain(self._memory, domain)
+            return _domain_answer(self._memory, domain)
         found = self._memory.domains(text=text, after=after, most=most)
         return {"packed": self._memory.packed, "domains": found}
 
@@ -104,7 +104,7 @@ def query_caches(**question: str | int) -> list[dict[str, Any]]:
     return sorted(told, key=lambda one: str(one["machine"]))
 
 
-def _domain(memory: AnswerCache, first: str) -> dict[str, Any]:
+def _domain_answer(memory: AnswerCache, first: str) -> dict[str, Any]:
     """The tree under a registered name, with the registered name itself before the second level;
     and its names in the negative region, those of most weight first.
     """

@@ -109,7 +109,7 @@ class Resolver:
                     resolutions[host] = literal(read.text)
                 else:
                     names[host] = read.text
-        found = self._found(set(names.values()), parallel, begun + deadline)
+        found = self._answers_for(set(names.values()), parallel, begun + deadline)
         now, waited, turn = self.clock(), time.monotonic() - begun, next(self._turns)
         for host, name in names.items():
             if name in found:
@@ -151,7 +151,7 @@ class Resolver:
         """Drop the flushed names at once; other processes notice the flush by themselves."""
         forget_flushed(flush, self.memory)
 
-    def _found(self, names: set[str], parallel: int, until: float) -> Found:
+    def _answers_for(self, names: set[str], parallel: int, until: float) -> Found:
         now = self.clock()
         if names:
             self._flushes.heed(now)
@@ -182,7 +182,7 @@ class Resolver:
         """
         found: Found = {}
         try:
-            known = self._known(flights.keys())
+            known = self._last_answers(flights.keys())
             now = self.clock()
             for name, answer in known.items():
                 if answer.may_be_served(now) and (entry := self.memory.land(name, answer, now)):
@@ -198,7 +198,7 @@ class Resolver:
         )
         return found
 
-    def _known(self, names: Collection[str]) -> dict[str, DnsAnswer]:
+    def _last_answers(self, names: Collection[str]) -> dict[str, DnsAnswer]:
         """The last answers: usually the stored ones, but a `WriteBehind` may not have stored one
         yet.
         """

@@ -227,7 +227,7 @@ def cache_file(kind: str) -> Download:
     rows = DnsEntry.objects.order_by("name").values(*FIELDS).iterator(chunk_size=2000)
     if kind == "txt":
         return text_file("dns-cache", (line for row in rows for line in _zone(row)))
-    return row_file("dns-cache", kind, map(_plain, rows), FIELDS)
+    return row_file("dns-cache", kind, map(_with_plain_times, rows), FIELDS)
 
 
 def minutes_file(minutes: Iterable[DnsMinute]) -> Download:
@@ -249,6 +249,6 @@ def _zone(row: dict[str, object]) -> Iterator[str]:
         yield f"{owner}. {row['ttl']} IN {'AAAA' if ':' in address else 'A'} {address}\n"
 
 
-def _plain(row: dict[str, object]) -> dict[str, object]:
+def _with_plain_times(row: dict[str, object]) -> dict[str, object]:
     """The row with times as texts that have a space between date and time."""
     return {name: str(cell) if isinstance(cell, datetime) else cell for name, cell in row.items()}

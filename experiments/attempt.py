@@ -163,12 +163,12 @@ class RequestAttempt:
             maximum=by_key(self._job.claim),
         ).pk
         for step in self._job.steps:
-            self._take(step.amounts)
+            self._take_units(step.amounts)
             for page in step.pages:
                 self._context.fetch(self._session, page)
                 self._pages += 1
 
-    def _take(self, amounts: Vector) -> None:
+    def _take_units(self, amounts: Vector) -> None:
         """Request the units, and wait for the grant. Raises WaitBoundExceeded."""
         assert self.process is not None
         request_id = uuid4()
@@ -198,14 +198,14 @@ class RequestAttempt:
                 - self._waited
                 - (time.monotonic() - began)
             ) > 0:
-                outcome = self._look(request_id, served, left)
+                outcome = self._look_once(request_id, served, left)
                 if outcome.granted:
                     return outcome
             return self._give_up(request_id)
         finally:
             self._waited += time.monotonic() - began
 
-    def _look(self, request_id: UUID, served: threading.Event, left: float) -> RequestOutcome:
+    def _look_once(self, request_id: UUID, served: threading.Event, left: float) -> RequestOutcome:
         served.wait(min(left, LOOK_SECONDS))
         if self._context.stopping.is_set():
             raise ExperimentStopped

@@ -56,7 +56,7 @@ def create_resource_pool(
 ) -> Status[PoolDetail]:
     """The pool has the classes of the default pool; crawls select it by its name (`pool`)."""
     pool = create_pool_like(name=new.name, capacity=new.capacity)
-    _note(request, pool, "created the pool", {}, {}, None)
+    _log_change(request, pool, "created the pool", {}, {}, None)
     return Status(201, detail(selectors.bank_view(pool.pk)))
 
 
@@ -91,7 +91,9 @@ def update_pool(
         return _describe_preview(preview_limits(pool=pool_id, limits=new))
     override = _override(request, wanted)
     changed = change_limits(pool=pool_id, limits=new, override=override)
-    _note(request, pool, "changed the limits", _limits_of(pool), _limits_of(changed), override)
+    _log_change(
+        request, pool, "changed the limits", _limits_of(pool), _limits_of(changed), override
+    )
     return detail(selectors.bank_view(pool_id))
 
 
@@ -121,7 +123,9 @@ def update_pool_process(
         return _describe_preview(preview_process(process=process_id, limits=new))
     override = _override(request, wanted)
     changed = change_process(process=process_id, limits=new, override=override)
-    _note(request, process, "changed the limits", _claim_of(process), _claim_of(changed), override)
+    _log_change(
+        request, process, "changed the limits", _claim_of(process), _claim_of(changed), override
+    )
     return detail(selectors.bank_view(pool_id))
 
 
@@ -150,7 +154,7 @@ def update_share(
     if preview:
         return _describe_preview(preview_share(share=share_id, limits=new))
     changed = change_share(share=share_id, limits=new)
-    _note(request, share, "changed the limits", _terms_of(share), _terms_of(changed), None)
+    _log_change(request, share, "changed the limits", _terms_of(share), _terms_of(changed), None)
     return detail(selectors.bank_view(pool_id))
 
 
@@ -165,7 +169,7 @@ def create_resource_class(
 ) -> Status[PoolDetail]:
     """The class is the last entry of every vector. No process claims units of it yet."""
     pool = add_class(pool=pool_id, new=NewClass(**new.dict()))
-    _note(
+    _log_change(
         request,
         pool,
         f"added the resource class {new.key}",
@@ -208,7 +212,7 @@ def _claim_of(process: Process) -> dict[str, int]:
     return dict(zip(keys, process.max_claim, strict=False)) | {"priority": process.priority}
 
 
-def _note(
+def _log_change(
     request: AuthenticatedRequest,
     row: Pool | Process | Share,
     action: str,

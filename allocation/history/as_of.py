@@ -192,10 +192,10 @@ def _evidence(event: Event, bank: LedgerReplay, labels: dict[int, str]) -> tuple
     state, rows = bank.state(event.process_id)
     if event.verdict == BankVerdict.WAIT_UNSAFE.value and event.process_id:
         state = banker.granted(state, rows.index(event.process_id), tuple(event.amounts))
-    return tuple(_steps(state, rows, event.sequence, labels))
+    return tuple(_evidence_steps(state, rows, event.sequence, labels))
 
 
-def _steps(
+def _evidence_steps(
     state: State, rows: Sequence[int], sequence: Sequence[int], labels: dict[int, str]
 ) -> Iterable[EvidenceStep]:
     try:

@@ -57,7 +57,7 @@ def sequence(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     view = _view(pool)
     here = {
         "bank": view,
-        "steps": Paginator(_steps(view), ROWS).get_page(request.GET.get("steps")),
+        "steps": Paginator(_step_lines(view), ROWS).get_page(request.GET.get("steps")),
         "empty_handed": [
             step.process for step in view.safe_sequence or () if not any(step.process.allocation)
         ],
@@ -105,7 +105,7 @@ class StepLine:
     cells: list[tuple[int, int]]
 
 
-def _steps(view: BankView) -> list[StepLine]:
+def _step_lines(view: BankView) -> list[StepLine]:
     """A line for each process that holds something. For the others, all Work is available, in any
     order.
     """

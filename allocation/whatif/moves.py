@@ -36,11 +36,11 @@ def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     if verb in ("add-class", "add-process", "remove-class", "remove-process"):
         return _reshape(draft, verb, place, count)
     if verb == "stop":
-        return _kept(replace(draft, request=""), at="request-area")
+        return _unchanged_move(replace(draft, request=""), at="request-area")
     if verb == "finish":
         return _finish(draft)
     if verb not in ("request", "apply", "release"):
-        return _kept(draft, at="result")
+        return _unchanged_move(draft, at="result")
     sandbox = read_draft(draft)
     process, amounts = read_request(draft, sandbox)
     if verb == "request":
@@ -59,7 +59,7 @@ def _reshape(draft: Draft, verb: str, place: int, count: int) -> WhatIfMove:
         at, after = "classes", draft.without_class(place)
     else:
         at, after = "processes", draft.without_process(place)
-    return _kept(after, at=at)
+    return _unchanged_move(after, at=at)
 
 
 def _finish(draft: Draft) -> WhatIfMove:
@@ -106,7 +106,7 @@ def _units(sandbox: Sandbox, amounts: Vector) -> str:
     )
 
 
-def _kept(draft: Draft, *, at: str) -> WhatIfMove:
+def _unchanged_move(draft: Draft, *, at: str) -> WhatIfMove:
     """The state, and the request as typed, if there is one.
 
     BadDraft contains the draft, since it may have changed.

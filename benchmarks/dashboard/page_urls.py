@@ -83,7 +83,7 @@ def page_urls(filled: Filled) -> list[tuple[str, str]]:
 
     Raises KeyError for a route with a name that has no value.
     """
-    values, queries, found = _values(filled), _queries(), []
+    values, queries, found = _values_of_names(filled), _queries(), []
     for route, form in _routes(get_resolver().url_patterns):
         if route.startswith(UNSEEN):
             continue
@@ -124,7 +124,7 @@ def _crawls(route: str, filled: Filled) -> list[dict[str, Any]]:
     return [dict.fromkeys(("pk", "crawl", "crawl_id"), crawl) for crawl in crawls]
 
 
-def _values(filled: Filled) -> dict[str, Any]:
+def _values_of_names(filled: Filled) -> dict[str, Any]:
     """The value of each name in routes and queries."""
     page = Page.objects.filter(run__crawl=filled.crawl).latest("fetched_at")
     host = Host.objects.filter(name__startswith="www5").earliest("name")

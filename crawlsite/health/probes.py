@@ -47,10 +47,10 @@ def parts() -> list[ComponentHealth]:
     """All parts of the product, except PostgreSQL, since the page itself shows that PostgreSQL
     answers.
     """
-    return list(_parts())
+    return list(_components())
 
 
-def _parts() -> Iterator[ComponentHealth]:
+def _components() -> Iterator[ComponentHealth]:
     answer, count = OK, None
     try:
         count = live_workers()

@@ -103,14 +103,14 @@ class SharedRefreshMiddleware:
         key = f"refreshes/{_digest(request)}"
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
-            kept, changes = _kept(key)
+            kept, changes = _cached_refresh(key)
             if kept and kept.is_of_now(changes):
                 return _answer(kept)
             if time.monotonic() > until or cache.add(
                 f"{key}/rendering", 1, timeout=PATIENCE_SECONDS
             ):
                 # another process may have rendered it since the look above
-                kept, changes = _kept(key)
+                kept, changes = _cached_refresh(key)
                 if kept and kept.is_of_now(changes):
                     cache.delete(f"{key}/rendering")
                     return _answer(kept)
@@ -149,7 +149,7 @@ def _may_be_shared(request: HttpRequest, response: HttpResponse) -> bool:
     )
 
 
-def _kept(key: str) -> tuple[CachedRefresh | None, int]:
+def _cached_refresh(key: str) -> tuple[CachedRefresh | None, int]:
     """A refresh that was rendered before, and the current number of changes."""
     found = cache.get_many([key, CHANGES])
     return CachedRefresh(*found[key]) if key in found else None, found.get(CHANGES, 0)

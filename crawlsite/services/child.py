@@ -84,7 +84,7 @@ class Child:
         """
         number, seconds = self.stops[0]
         if self.lets_others_end:
-            self._left = [found for pid in _members(self.pid) if (found := _known(pid))]
+            self._left = [found for pid in _members(self.pid) if (found := _process_of(pid))]
             self._left_until = time.monotonic() + seconds
         _signal(
             _members(self.pid), number if self.lets_others_end else signal.SIGKILL, session=self.pid
@@ -246,7 +246,7 @@ def stop_left_over(notes: Path) -> bool:
     return running
 
 
-def _known(pid: int) -> psutil.Process | None:
+def _process_of(pid: int) -> psutil.Process | None:
     """The process with this number and start time; None if it has ended."""
     try:
         return psutil.Process(pid)

@@ -36,7 +36,7 @@ class StopSignals:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
                 continue
-            self._before[number] = signal.signal(number, self._note)
+            self._before[number] = signal.signal(number, self._remember)
         self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, _wake)
         signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
         return self
@@ -53,7 +53,7 @@ class StopSignals:
         self._woken.close()
         self._wakes.close()
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _remember(self, number: int, frame: FrameType | None) -> None:
         self.received.append(number)
 
     def pause(self, seconds: float) -> None:

@@ -60,14 +60,14 @@ class RequestQueue(Generic[R]):
             return None
         head = self._queue[0]
         if is_cached(head.name):
-            return self._take(0, TurnKind.HIT)
+            return self._take_request(0, TurnKind.HIT)
         if head.overtaken < MOST_OVERTAKEN and now - head.since < LONGEST_WAIT_SECONDS:
             for place, later in islice(enumerate(self._queue), 1, WINDOW + 1):
                 if is_cached(later.name):
-                    return self._take(place, TurnKind.SWAPPED)
-        return self._take(0, TurnKind.DIRECT)
+                    return self._take_request(place, TurnKind.SWAPPED)
+        return self._take_request(0, TurnKind.DIRECT)
 
-    def _take(self, place: int, turn: TurnKind) -> tuple[R, TurnKind]:
+    def _take_request(self, place: int, turn: TurnKind) -> tuple[R, TurnKind]:
         for overtaken in islice(self._queue, place):
             overtaken.overtaken += 1
             self.most_overtaken = max(self.most_overtaken, overtaken.overtaken)

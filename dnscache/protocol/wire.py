@@ -149,12 +149,12 @@ def read(packet: bytes, asked: bytes) -> ParsedResponse | None:
         name = name.lower()
         sections = _sections(packet, name, question_end, counts[1:])
         (rdtype,) = struct.unpack_from("!H", packet, question_end - 4)
-        return _heard(packet, name, rdtype, flags & 0xF, *sections)
+        return _response_from(packet, name, rdtype, flags & 0xF, *sections)
     except (_UnusualPacket, IndexError, struct.error):
         return None
 
 
-def _heard(
+def _response_from(
     packet: bytes,
     name: str,
     rdtype: int,

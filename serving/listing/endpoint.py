@@ -82,7 +82,7 @@ def listed(
 
         told = signature(view)
         own = [name for name in told.parameters if name != "request"]
-        parameters = [*told.parameters.values(), *_asked(rows, usual, longest_key)]
+        parameters = [*told.parameters.values(), *_parameters_of(rows, usual, longest_key)]
         vars(page)["__signature__"] = told.replace(parameters=parameters)
         return router.get(path, response=_answer(rows, beside), summary=summary)(page)
 
@@ -98,7 +98,7 @@ def _answer(rows: AnyList, beside: type[Schema]) -> type[Schema]:
     return create_model(f"{rows.row.__name__}List", __base__=beside, **unsaid)
 
 
-def _asked(rows: AnyList, usual: int, longest_key: int) -> list[Parameter]:
+def _parameters_of(rows: AnyList, usual: int, longest_key: int) -> list[Parameter]:
     asked = [_of_filter(one) for one in rows.filters]
     if rows.first_sort:
         sort = Annotated[

@@ -110,7 +110,7 @@ class Command(BaseCommand):
             if options["all"]:
                 self._print_all(path, who)
             else:
-                self._print(_asked(method, path, who, sent))
+                self._print(_answer_of(method, path, who, sent))
 
     def _print_all(self, path: str, who: User) -> None:
         cursor: Any = None
@@ -120,7 +120,7 @@ class Command(BaseCommand):
                 if cursor is None
                 else f"{path}{'&' if '?' in path else '?'}{urlencode({'cursor': cursor})}"
             )
-            told = json.loads(_content(_asked("GET", here, who, None)))
+            told = json.loads(_content(_answer_of("GET", here, who, None)))
             if "items" not in told:
                 raise CommandError(
                     f"{path} is no list, so --all means nothing there; leave it out."
@@ -139,7 +139,7 @@ class Command(BaseCommand):
             sys.stdout.buffer.write(content)  # a file, whatever its bytes are
 
 
-def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
+def _answer_of(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
     try:
         answer = ask(method, path, user=who, body=sent)
     except NoSuchEndpoint as error:
@@ -151,7 +151,7 @@ def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
     if method == "GET" and answer.status_code == HTTPStatus.ACCEPTED:
         # a background job is working, and has answered or failed after a few minutes
         time.sleep(int(answer["Retry-After"]))  # the server says when the request may be repeated
-        return _asked(method, path, who, sent)
+        return _answer_of(method, path, who, sent)
     return answer
 
 

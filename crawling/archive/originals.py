@@ -185,12 +185,12 @@ class Originals:
 
     def of_url(self, url: str) -> StoredPayload | None:
         """The record to which an unrequested "not modified" answer refers."""
-        return self._found(OF_THE_URL, self._run.pk, signed(fingerprint(url)), url)
+        return self._first_payload(OF_THE_URL, self._run.pk, signed(fingerprint(url)), url)
 
     def of_page(self, page: int) -> StoredPayload | None:
-        return self._found(OF_THE_PAGE, page)
+        return self._first_payload(OF_THE_PAGE, page)
 
-    def _found(self, query: str, *values: int | str) -> StoredPayload | None:
+    def _first_payload(self, query: str, *values: int | str) -> StoredPayload | None:
         with connection.cursor() as cursor:
             cursor.execute(query, values)
             rows = read_rows(cursor, PayloadPage)

@@ -133,7 +133,7 @@ def warcinfo(
 ) -> WarcRecord:
     lines = f"WARC-Date: {_date(at)}\r\nWARC-Filename: {file_name}\r\n"
     block = "".join(f"{name}: {value}\r\n" for name, value in facts.items()).encode()
-    return _plain("warcinfo", identity, lines, "application/warc-fields", block)
+    return _plain_record("warcinfo", identity, lines, "application/warc-fields", block)
 
 
 def response(
@@ -184,7 +184,7 @@ def revisit(
         lines += f"WARC-Payload-Digest: {digest}\r\n"
     where = reference(original) if original else said
     lines += "".join(f"{name}: {value}\r\n" for name, value in where)
-    return _plain("revisit", identity, lines, "application/http; msgtype=response", head)
+    return _plain_record("revisit", identity, lines, "application/http; msgtype=response", head)
 
 
 def reference(original: Original) -> Fields:
@@ -205,7 +205,7 @@ def said_reference(record_id: str, url: str, at: datetime | None) -> Fields:
 
 def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> WarcRecord:
     lines = f"{capture.target_and_server}WARC-Concurrent-To: {answer}\r\n"
-    return _plain("request", identity, lines, "application/http; msgtype=request", sent)
+    return _plain_record("request", identity, lines, "application/http; msgtype=request", sent)
 
 
 def metadata(
@@ -219,7 +219,7 @@ def metadata(
     block = f"fetchTimeMs: {round(1000 * capture.seconds)}\r\n{depth}"
     if links := "\r\noutlink: ".join(outlinks):
         block += f"outlink: {links}\r\n"
-    return _plain("metadata", identity, lines, "application/warc-fields", block.encode())
+    return _plain_record("metadata", identity, lines, "application/warc-fields", block.encode())
 
 
 def packed(record: WarcRecord) -> Iterator[bytes]:
@@ -236,7 +236,9 @@ def packed(record: WarcRecord) -> Iterator[bytes]:
     yield press.compress(END) + press.flush()
 
 
-def _plain(kind: str, identity: str, lines: str, content_type: str, block: bytes) -> WarcRecord:
+def _plain_record(
+    kind: str, identity: str, lines: str, content_type: str, block: bytes
+) -> WarcRecord:
     digest = _labelled(hashlib.sha1(block, usedforsecurity=False).digest())
     return WarcRecord(_header(kind, identity, lines, content_type, len(block), digest), block)
 

@@ -52,15 +52,15 @@ class _SeenAddresses:
     links: dict[str, None] = field(default_factory=dict)
 
     def sheet(self, written: str) -> str:
-        return self._note(self.sheets, written, MOST_FILES)
+        return self._add_url(self.sheets, written, MOST_FILES)
 
     def file(self, written: str) -> str:
-        return self._note(self.files, written, MOST_FILES)
+        return self._add_url(self.files, written, MOST_FILES)
 
     def link(self, written: str) -> str:
-        return self._note(self.links, written, MOST_LINKS)
+        return self._add_url(self.links, written, MOST_LINKS)
 
-    def _note(self, kind: dict[str, None], written: str, most: int) -> str:
+    def _add_url(self, kind: dict[str, None], written: str, most: int) -> str:
         if len(kind) < most and (url := self.resolve(written)):
             kind[url] = None
         return ""

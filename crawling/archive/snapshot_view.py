@@ -52,12 +52,12 @@ def snapshot_of(page: Page, charset: str, address_of: Callable[[Page], str]) -> 
 
     address_of: gives the target of a link to a stored page. Raises ArchiveTrouble.
     """
-    with _place(), _Program(PROGRAM, limits=LIMITS) as program:
+    with _one_of_few(), _Program(PROGRAM, limits=LIMITS) as program:
         return _PageParts(page, program).put_together(charset, address_of)
 
 
 @contextmanager
-def _place() -> Iterator[None]:
+def _one_of_few() -> Iterator[None]:
     """Raises ArchiveTrouble."""
     if not PLACES.acquire(timeout=WAIT_SECONDS):
         raise ArchiveTrouble(BUSY)
@@ -104,7 +104,7 @@ class _PageParts:
         self.captures, self.until = StoredPages(self.page), time.monotonic() + SECONDS
         url = self.page.url.url
         noted = json.loads(self.program.give(PAGE, self.page, url=url, charset=charset))
-        self._note(noted)
+        self._add_references(noted)
         self._give_sheets(noted["sheets"])
         self._give_files()
         links = self.captures.first(noted["links"])
@@ -114,7 +114,7 @@ class _PageParts:
         self.told.document = document
         return self.told
 
-    def _note(self, noted: Mapping[str, list[str]]) -> None:
+    def _add_references(self, noted: Mapping[str, list[str]]) -> None:
         for url in noted["files"]:
             if len(self.files) >= MOST_FILES:
                 self.told.left_out += 1
@@ -129,30 +129,32 @@ class _PageParts:
             self.told.left_out += len(fresh) - len(some)
             known |= set(some)
             urls = []
-            for url, page in self._found(some).items():
+            for url, page in self._stored_pages(some).items():
                 if page.content_type in SHEETS:
                     about = {"base": page.url.url, "charset": page.charset}
-                    if answer := self._given(SHEET, url, page, about):
+                    if answer := self._shown_file(SHEET, url, page, about):
                         noted = json.loads(answer)
-                        self._note(noted)
+                        self._add_references(noted)
                         # twice the limit is enough to show that some are left out
                         urls = [*urls, *noted["sheets"]][: 2 * MOST_FILES]
 
     def _give_files(self) -> None:
         left = MOST_BYTES
-        for url, page in sorted(self._found(self.files).items(), key=lambda item: item[1].bytes):
+        for url, page in sorted(
+            self._stored_pages(self.files).items(), key=lambda item: item[1].bytes
+        ):
             left -= page.bytes
             if left < 0 or page.bytes > MOST_OF_ONE:
                 self.told.left_out += 1
             else:
-                self._given(FILE, url, page, {"type": page.content_type})
+                self._shown_file(FILE, url, page, {"type": page.content_type})
 
-    def _found(self, urls: Collection[str]) -> dict[str, Page]:
+    def _stored_pages(self, urls: Collection[str]) -> dict[str, Page]:
         found = self.captures.of(urls)
         self.told.missing += len(urls) - len(found)
         return found
 
-    def _given(self, do: str, url: str, page: Page, about: Mapping[str, str]) -> bytes:
+    def _shown_file(self, do: str, url: str, page: Page, about: Mapping[str, str]) -> bytes:
         """The program's answer to a file; empty if the file cannot be shown."""
         if time.monotonic() > self.until:
             self.told.left_out += 1

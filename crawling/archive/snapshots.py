@@ -132,7 +132,7 @@ class _SnapshotEdit:
 
     def _edit_attributes(self, element: Element) -> None:
         images = (*IMAGES.get(element.tag, ()), "background")
-        several = self._chosen(element)
+        several = self._first_stored_image(element)
         for name, value in element.attrs:
             if name in images:
                 self._set_or_drop(element, name, self._image(value or ""))
@@ -147,7 +147,7 @@ class _SnapshotEdit:
         elif several and not element.get("src"):
             element.set_attribute("src", several)
 
-    def _chosen(self, element: Element) -> str:
+    def _first_stored_image(self, element: Element) -> str:
         """The first image of a `srcset` that is stored."""
         if element.tag not in ("img", "source") or not element.has_attribute("srcset"):
             return ""

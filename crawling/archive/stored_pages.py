@@ -51,10 +51,10 @@ class StoredPages:
 
     def first(self, urls: Collection[str]) -> dict[str, Page]:
         """The pages of canonical URLs; they may be redirects."""
-        found = {page.url.url: page for page in _pages([self._near.run_id], urls)}
+        found = {page.url.url: page for page in _pages_in([self._near.run_id], urls)}
         if missing := set(urls) - found.keys():
             away = Abs(Extract(F("fetched_at") - self._near.fetched_at, "epoch"))
-            for page in _pages(self._other_runs(), missing, nearest_by=away):
+            for page in _pages_in(self._other_runs(), missing, nearest_by=away):
                 found[page.url.url] = page
         return found
 
@@ -67,7 +67,7 @@ class StoredPages:
         return self._others
 
 
-def _pages(
+def _pages_in(
     runs: Collection[int], urls: Collection[str], *, nearest_by: Abs | None = None
 ) -> Iterable[Page]:
     """The pages in these runs. nearest_by: take only the page of each address with the least value

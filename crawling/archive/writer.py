@@ -87,7 +87,7 @@ class ArchiveWriter:
         self._has_captured = True
         self._make_room(captured.exchange.size)
         try:
-            self._put((captured, answer))
+            self._queue_item((captured, answer))
         except MemoryError:
             with self._changed:
                 self._bytes -= captured.exchange.size
@@ -131,7 +131,7 @@ class ArchiveWriter:
         self.has_aside = False  # set before the write, since later captures need another sync
         request = _Sync()
         self._hurry.set()
-        self._put(request)
+        self._queue_item(request)
         while not request.done.wait(LOOK_SECONDS):
             self._check()
         self._check()
@@ -156,10 +156,10 @@ class ArchiveWriter:
         self.set_mode(ArchiveMode.DROP)
         if self._thread.is_alive():
             self._hurry.set()
-            self._put(None)
+            self._queue_item(None)
         self._thread.join()
 
-    def _put(self, item: tuple[CapturedExchange, ServerAnswer] | _Sync | None) -> None:
+    def _queue_item(self, item: tuple[CapturedExchange, ServerAnswer] | _Sync | None) -> None:
         while True:
             try:
                 self._queue.put(item, timeout=LOOK_SECONDS)

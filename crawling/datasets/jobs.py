@@ -87,7 +87,7 @@ def _work(job: RunningJob) -> JobResult:
     return {}
 
 
-def _due() -> Iterator[DueJob]:
+def _due_runs() -> Iterator[DueJob]:
     """Runs with parts that shifts have collected or left behind."""
     collected = set(collected_parts().values_list("run", flat=True))
     # a shift that has just ended may still note that its part is collected
@@ -121,7 +121,7 @@ LINKS = JobKind(
     work=_work,
     effects=OF_ROWS,  # the parts are removed with their run, and lose withdrawn pages
     queue=IDLE,
-    due=_due,
+    due=_due_runs,
     kept=KEPT_HOUR,
 )
 SECOND_READING = JobKind(

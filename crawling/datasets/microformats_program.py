@@ -96,18 +96,18 @@ def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
     # embedded markup
     for item in mf2py.parse(tree, base, expose_dom=True)["items"]:
         children = item.pop("children", []) if "h-feed" in item["type"] else []
-        yield _plain(item)
-        yield from map(_plain, children)
+        yield _typed_item(item)
+        yield from map(_typed_item, children)
 
 
-def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
+def _typed_item(item: Mapping[str, Any]) -> dict[str, Any]:
     """The item with `@type` and its properties, like the items of other vocabularies."""
     plain: dict[str, Any] = {"@type": " ".join(item["type"])}
     for name, values in item["properties"].items():
         read = [_value(value) for value in values]
         plain[name] = read[0] if len(read) == 1 else read
     if "children" in item:
-        plain.setdefault("children", [_plain(child) for child in item["children"]])
+        plain.setdefault("children", [_typed_item(child) for child in item["children"]])
     return plain
 
 
@@ -115,7 +115,7 @@ def _value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value[:MOST_TEXT] if isinstance(value, str) else value
     if "type" in value:
-        return _plain(value)
+        return _typed_item(value)
     if "alt" in value:
         return {name: value[name][:MOST_TEXT] for name in ("value", "alt")}
     return value["value"][:MOST_TEXT]

@@ -44,10 +44,10 @@ class LinkSearchTookTooLong(CrawlError):
 
 def parts_of(run: Run, part: LinksPart | None = None) -> list[str]:
     """The paths of the parts of a run, or of one part, that are on this machine."""
-    return _stored(_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
+    return _stored(_written_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
 
 
-def _parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
+def _written_parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
     found = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
     return found.filter(pk=part.pk) if part else found
 
@@ -136,7 +136,7 @@ def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]
 
 
 def _findings_of(run: Run, part: LinksPart | None) -> list[str]:
-    return _stored(one.findings_name for one in _parts(run, part))
+    return _stored(one.findings_name for one in _written_parts(run, part))
 
 
 def rows_in_time(

@@ -121,7 +121,7 @@ def read_part(
 
 
 def _read_part(run: Run, part: LinksPart, goes_on: Callable[[], bool]) -> int:
-    rows = _kept(part)
+    rows = _interrupted_rows(part)
     before, is_whole = len(rows.texts), True
     with MicroformatsReader() as microformats:
         for page in _pages(part, [row[0] for row in rows.texts]):
@@ -151,7 +151,7 @@ class ReadRows:
         self.texts += other.texts
 
 
-def _kept(part: LinksPart) -> ReadRows:
+def _interrupted_rows(part: LinksPart) -> ReadRows:
     """The rows of an earlier reading of the part that was interrupted."""
     if any(storage().size(name) is None for name in part.reading_names):
         return ReadRows()

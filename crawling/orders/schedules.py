@@ -133,7 +133,7 @@ class ScheduleTiming(BaseModel):
             return dropwhile(
                 lambda time: time <= now, iter(CronSim(self.cron, now.astimezone(zone)))
             )
-        return _steps(
+        return _step_words(
             anchor + (_passed(anchor, now, self.every_minutes) + 1) * _interval(self.every_minutes),
             self.every_minutes,
             zone,
@@ -281,7 +281,7 @@ def _passed(anchor: datetime, now: datetime, minutes: int) -> int:
     return max(0, (now - anchor) // _interval(minutes))
 
 
-def _steps(first: datetime, minutes: int, zone: ZoneInfo) -> Iterator[datetime]:
+def _step_words(first: datetime, minutes: int, zone: ZoneInfo) -> Iterator[datetime]:
     while True:
         yield first.astimezone(zone)
         first += _interval(minutes)

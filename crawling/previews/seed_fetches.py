@@ -247,7 +247,7 @@ class _TestFetchRound:
         fetched = self._context.get_document(address, dial, asking=self._asking)
         clock.rest()
         with closing(fetched):
-            return self._told(fetch, address, fetched)
+            return self._result_facts(fetch, address, fetched)
 
     def _learn_robots(self, address: Address, dial: str, clock: TestFetchClock) -> bool:
         """Fetch the origin's robots.txt if it is not known. Return False if the time is over."""
@@ -304,7 +304,9 @@ class _TestFetchRound:
     def _robots_txt(self, hop: Address, dial: str) -> Fetched:
         return self._context.client.get(hop, dial, MAX_ROBOTS_BYTES).in_memory(MAX_ROBOTS_BYTES)
 
-    def _told(self, fetch: SeedTestFetch, address: Address, fetched: Fetched) -> SeedTestFetch:
+    def _result_facts(
+        self, fetch: SeedTestFetch, address: Address, fetched: Fetched
+    ) -> SeedTestFetch:
         fetch = replace(
             fetch,
             status=fetched.http_status or fetched.status,

@@ -51,9 +51,9 @@ class ExtraProcesses:
         # the units of a paused run may be reserved
         runs = Run.objects.select_related("crawl").exclude(state__in=PAUSE_STATES)
         for run in runs.filter(pk__in=found).order_by("pk"):
-            self._fit(run)
+            self._fitting_count(run)
 
-    def _fit(self, run: Run) -> None:
+    def _fitting_count(self, run: Run) -> None:
         limit = run.crawl.process_limit
         later = run.processes.filter(number__gt=0, is_retired=False)
         later.exclude(is_extra=limit is None).update(is_extra=limit is None)

@@ -105,7 +105,7 @@ def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
     ):
         return None
     news, _ = latest_news(since=since, until=until, crawl=crawl, most=MOST_NEWS)
-    told = _told({crawl.pk: crawl.name}, {crawl.pk: news}, since, until, pending_news(crawl))
+    told = _weeks_of({crawl.pk: crawl.name}, {crawl.pk: news}, since, until, pending_news(crawl))
     return told[0]
 
 
@@ -133,7 +133,7 @@ class CrawlWeeks:
         order = sorted(found, key=lambda pk: (-len(self._news[pk]), self._names[pk]))
         unread = {pk: self._names[pk] for pk in order[:most] if pk not in self._weeks}
         if unread:
-            told = _told(unread, self._news, self._since, self._until, self._pending)
+            told = _weeks_of(unread, self._news, self._since, self._until, self._pending)
             left = unchecked_of([week.latest for week in told if week.latest])
             self._weeks |= {
                 week.crawl: replace(week, unchecked=left.get(week.latest or 0, ())) for week in told
@@ -141,7 +141,7 @@ class CrawlWeeks:
         return [self._weeks[pk] for pk in order[:most]], len(order[most:])
 
 
-def _told(
+def _weeks_of(
     names: Mapping[int, str],
     news: Mapping[int, Sequence[NewsItem]],
     since: datetime,
@@ -149,7 +149,7 @@ def _told(
     pending: Sequence[PendingNews],
 ) -> list[CrawlWeek]:
     """The weeks of the crawls in `names`, in the same order."""
-    facts = _facts(names, since, until)
+    facts = _week_facts(names, since, until)
     weeks = [
         CrawlWeek(
             pk,
@@ -184,7 +184,9 @@ def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
     return [WeekChange(kind, counts[kind], latest[kind]) for kind in WORDS if counts[kind]]
 
 
-def _facts(crawls: Iterable[int], since: datetime, until: datetime) -> dict[int, dict[str, Any]]:
+def _week_facts(
+    crawls: Iterable[int], since: datetime, until: datetime
+) -> dict[int, dict[str, Any]]:
     """For each crawl, its number of runs in the week, the facts of its latest run in the week and
     of its latest run before. One query.
     """

@@ -118,12 +118,14 @@ def written_entries(document: turbohtml.Document, bases: XmlBases) -> Iterator[d
                 yield said
             said = {}
         elif said is not None:
-            _take(said, name, element, bases)
+            _read_field(said, name, element, bases)
     if said is not None:
         yield said
 
 
-def _take(said: dict[str, str], name: str, element: turbohtml.Element, bases: XmlBases) -> None:
+def _read_field(
+    said: dict[str, str], name: str, element: turbohtml.Element, bases: XmlBases
+) -> None:
     if name == "link":
         page = "" if said.get("page") else _linked_page(element)
         field, text = "page", bases.whole(element, page)

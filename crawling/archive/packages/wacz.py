@@ -200,7 +200,7 @@ class WaczPackage:
         found = Page.objects.filter(archive_file=file).alias(behind=behind)
         rows = found.filter(behind__lte=file.committed_length).order_by("archive_offset")
         # the answer to a method other than GET may be the only one
-        by_methods = set(_asked(file).values_list("archive_offset", flat=True))
+        by_methods = set(_other_methods(file).values_list("archive_offset", flat=True))
         with opened(file) as source:
             for row in rows.values_list(*COLUMNS, "archive_length").iterator(chunk_size=2_000):
                 url, depth, status, kind, title, offset, length = row
@@ -310,7 +310,7 @@ def _still_there(copies: Sequence[Copied]) -> Iterator[Copied]:
     return (one for one in copies if one[0].pk in left)
 
 
-def _asked(file: ArchiveFile) -> QuerySet[FurtherRecord]:
+def _other_methods(file: ArchiveFile) -> QuerySet[FurtherRecord]:
     """The answers in the file to methods other than GET."""
     return file.further_records.exclude(method="")
 

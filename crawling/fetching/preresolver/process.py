@@ -92,7 +92,7 @@ class PreResolverProcess:
     def _turn(self, ending: StopEvent) -> None:
         now = time.monotonic()
         if now >= self._look_at:
-            self._look(now)
+            self._renew(now)
             self._look_at = now + (HEARTBEAT_SECONDS if self._slots.held else TICK_SECONDS)
         if self._slots.held:
             self._pre.turn(wait=TICK_SECONDS)
@@ -102,7 +102,7 @@ class PreResolverProcess:
             self._seat.wait(IDLE_SECONDS, ending)
             self._look_at = 0.0
 
-    def _look(self, now: float) -> None:
+    def _renew(self, now: float) -> None:
         """Renew the lock, the grant and the sign of life: every second, more often while the
         process waits for a grant, and rarely while no run works.
 

@@ -76,7 +76,7 @@ class FetchThreadPool:
         self.board.join(number)
         try:
             back: Visit | None = None
-            while visit := self._take(number, back):
+            while visit := self._next_visit(number, back):
                 with VITALS.in_hand(number, visit.urls[0].id):
                     back = self._step(visit, number)
                 report_step(FetchStep.WAITING_FOR_HOST, "")
@@ -85,7 +85,7 @@ class FetchThreadPool:
             # a robots.txt on another host may have needed a DNS look-up, which opened a connection
             connections.close_all()
 
-    def _take(self, number: int, back: Visit | None) -> Visit | None:
+    def _next_visit(self, number: int, back: Visit | None) -> Visit | None:
         """The next visit that is due. While none is due, read a deferred page."""
 
         def is_wanted() -> bool:

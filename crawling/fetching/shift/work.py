@@ -107,7 +107,7 @@ class ShiftWork:
         self._parts.reading.tend()
         self._lease_hosts()
         if self._clock.is_time_to_look() or self._has_nothing():
-            self._look()
+            self._check_slowly()
 
     def _lease_hosts(self) -> None:
         self._parts.hosts.lease_more(self._parts.grants.held["fetch_slots"])
@@ -143,13 +143,13 @@ class ShiftWork:
     def _has_nothing(self) -> bool:
         return self._parts.hosts.count() == 0 and self._parts.recorder.has_nothing
 
-    def _look(self) -> None:
+    def _check_slowly(self) -> None:
         """Make the slower checks: edits of the order, the end of the time slice, and requests for
         more fetch threads.
         """
         self._clock.note_look()
         run = self._run()
-        if ending := self._login_trouble() or reason_to_end(self._facts(run)):
+        if ending := self._login_trouble() or reason_to_end(self._shift_facts(run)):
             if run.state in RESTING_STATES and not run.aborted_at:
                 until = time.monotonic() + LET_END_SECONDS
                 self._let_end(self._parts.threads.at_work, until)
@@ -180,7 +180,7 @@ class ShiftWork:
         )
         return "it could not log in"
 
-    def _facts(self, run: Run) -> ShiftFacts:
+    def _shift_facts(self, run: Run) -> ShiftFacts:
         process, whole_slice = self._shift.process, settings.CRAWL_SLICE_SECONDS
         return ShiftFacts(
             age_seconds=self._clock.age(),
@@ -217,7 +217,9 @@ class ShiftWork:
                 self._parts.recorder.progress.show()
                 # by this process's own clock, as PostgreSQL may be away
                 is_lost = self._parts.port.lease_is_lost()
-                self.stop(LEASE_LOST if is_lost else reason_to_hurry(self._facts(self._run())))
+                self.stop(
+                    LEASE_LOST if is_lost else reason_to_hurry(self._shift_facts(self._run()))
+                )
 
     def _nothing_is_due(self) -> bool:
         """Whether none of the shift's hosts falls due soon."""

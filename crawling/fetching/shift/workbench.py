@@ -69,7 +69,7 @@ class Workbench:
         with self._changed:
             if back:
                 self._return(back, is_unread=is_unread)
-                self._put(back)
+                self._put_back(back)
                 self._tell_if_idle()
             while not self._closed and is_wanted():
                 now = time.monotonic()
@@ -142,10 +142,10 @@ class Workbench:
             self._tell_if_idle()
 
     def _add(self, visit: Visit) -> None:
-        if self._put(visit):
+        if self._put_back(visit):
             self._changed.notify()
 
-    def _put(self, visit: Visit) -> bool:
+    def _put_back(self, visit: Visit) -> bool:
         """Put the visit back. Return whether it falls due before all others, so that no fetch
         thread watches for it yet.
         """

@@ -114,7 +114,7 @@ def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, P
     """Return pages that are probably unchanged, so that their servers need not be asked yet, by the
     id of the run's URL. days: the longest wait.
     """
-    checks, documents = _checks(run, url_ids, most=MOST_CHECKS)
+    checks, documents = _latest_checks(run, url_ids, most=MOST_CHECKS)
     now, most = timezone.now(), timedelta(days=days)
     steady = [url_id for url_id, some in checks.items() if due_again(some, most) > now]
     return _stored({url_id: documents[url_id] for url_id in steady})
@@ -124,7 +124,7 @@ def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
     """Pages whose next visit is planned for later, by the id of the run's URL. Left out are pages
     that a sitemap of the run says have changed since their latest visit.
     """
-    checks, documents = _checks(run, url_ids, most=1)
+    checks, documents = _latest_checks(run, url_ids, most=1)
     now, waiting = timezone.now(), []
     with connection.cursor() as cursor:
         cursor.execute(PLANNED, {"crawl": run.crawl_id, "urls": list(checks)})
@@ -139,7 +139,7 @@ def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
     return _stored({url_id: documents[url_id] for url_id in waiting})
 
 
-def _checks(
+def _latest_checks(
     run: Run, url_ids: Collection[int], *, most: int
 ) -> tuple[dict[int, list[RevisitCheck]], dict[int, int]]:
     """The latest checks of each URL in earlier runs, and the page that has the document."""

@@ -195,9 +195,9 @@ def in_parts(outcomes: Sequence[UrlOutcome], lengths: Mapping[int, int]) -> Iter
         return
     part: list[UrlOutcome] = []
     links = 0
-    for outcome in sorted(outcomes, key=_place):
+    for outcome in sorted(outcomes, key=_archive_place):
         if part and links + links_of(outcome) > MOST_LINKS:
-            yield part, _lengths_before(_place(outcome), lengths)
+            yield part, _lengths_before(_archive_place(outcome), lengths)
             part, links = [], 0
         part.append(outcome)
         links += links_of(outcome)
@@ -208,7 +208,7 @@ def links_of(outcome: UrlOutcome) -> int:
     return len(outcome.links) + len(outcome.refusals)
 
 
-def _place(outcome: UrlOutcome) -> tuple[int, int]:
+def _archive_place(outcome: UrlOutcome) -> tuple[int, int]:
     """The file and offset of the outcome's document. Files are begun in the order of their ids."""
     place = outcome.captured.place if outcome.captured else None
     return (place.file_id, place.offset) if place else (0, 0)

@@ -159,7 +159,7 @@ def record(
         return ()
     memory = memory or RecordingState()
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
-        settled = _settle(cursor, shift, outcomes)
+        settled = _settle_urls(cursor, shift, outcomes)
         if not settled:
             return ()
         kept = [outcome for outcome in outcomes if outcome.url_id in settled]
@@ -338,7 +338,7 @@ def _record_fault(
         record(shift, [replace(fault, links=())], numbers=numbers, memory=memory)
 
 
-def _settle(
+def _settle_urls(
     cursor: CursorWrapper, shift: Shift, outcomes: Sequence[UrlOutcome]
 ) -> dict[int, SettledUrl]:
     ends = [

@@ -53,7 +53,7 @@ class Scope:
             roots = self.roots | {_root(self.reach, seed) for seed in seeds}
             files = self.files
         else:
-            places = {_place(seed) for seed in seeds}
+            places = {_host_and_path(seed) for seed in seeds}
             roots = self.roots | {place for place in places if place.endswith("/")}
             files = frozenset(
                 place
@@ -141,11 +141,11 @@ def _root(reach: Reach, address: Address) -> str:
 
 def _directory(address: Address) -> str:
     """Host key and path up to the last slash, without the query."""
-    place = _place(address)
+    place = _host_and_path(address)
     return place[: place.rfind("/") + 1]
 
 
-def _place(address: Address) -> str:
+def _host_and_path(address: Address) -> str:
     """Host key and path."""
     return address.host_key + address.target.partition("?")[0]
 

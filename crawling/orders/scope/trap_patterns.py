@@ -142,7 +142,11 @@ def list_of(address: Address) -> str:
     parameters. "" if the URL has fewer than LEAST_COMBINED parameters.
     """
     path, _, query = address.target.partition("?")
-    return address.origin + _folded_path(path) if len(_names(query)) >= LEAST_COMBINED else ""
+    return (
+        address.origin + _folded_path(path)
+        if len(_parameter_names(query)) >= LEAST_COMBINED
+        else ""
+    )
 
 
 def filter_patterns(address: Address) -> list[Pattern]:
@@ -150,7 +154,7 @@ def filter_patterns(address: Address) -> list[Pattern]:
     parameter and others, in any order. If there are very many, only for the first MOST_COMBINED.
     """
     path, _, query = address.target.partition("?")
-    names = sorted(_names(query))[:MOST_COMBINED]
+    names = sorted(_parameter_names(query))[:MOST_COMBINED]
     if len(names) < LEAST_COMBINED:
         return []
     path = _folded_path(path)
@@ -280,7 +284,7 @@ def _folded_path(path: str) -> str:
     return NUMBERED.sub("/#/#/…", path)
 
 
-def _names(query: str) -> set[str]:
+def _parameter_names(query: str) -> set[str]:
     """The names of parameters with a value, each once. Names that differ only by a number count as
     one.
     """

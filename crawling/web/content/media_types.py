@@ -186,7 +186,7 @@ def stated_type(field: str) -> MediaType:
     values of the same type. UNSTATED if there is none.
     """
     found, charset = UNSTATED, ""
-    for value in _values(field[:LONGEST_STATED]):
+    for value in _listed_values(field[:LONGEST_STATED]):
         parsed = parse_media_type(value)
         if parsed is None or parsed.essence == "*/*":
             continue
@@ -199,7 +199,7 @@ def stated_type(field: str) -> MediaType:
     return found
 
 
-def _values(field: str) -> Iterator[str]:
+def _listed_values(field: str) -> Iterator[str]:
     """Get, decode, and split (Fetch, section 2.2.2)."""
     at = 0
     while at <= len(field):
@@ -211,7 +211,7 @@ def _values(field: str) -> Iterator[str]:
 
 def forbids_sniffing(field: str) -> bool:
     """Whether X-Content-Type-Options says `nosniff` (Fetch, section 3.5)."""
-    return bool(field) and next(_values(field)).lower() == "nosniff"
+    return bool(field) and next(_listed_values(field)).lower() == "nosniff"
 
 
 def is_open(field: str) -> bool:

@@ -36,7 +36,7 @@ def one_form(line: str) -> str:
     """A line in which differences of white space and of the coding of characters (form C) are
     removed.
     """
-    return " ".join(normalize("NFC", _shown(line)).split())
+    return " ".join(normalize("NFC", _visible_text(line)).split())
 
 
 def searched_form(text: str) -> str:
@@ -45,11 +45,11 @@ def searched_form(text: str) -> str:
     """
     if text.isascii():
         return INVISIBLE.sub("", text).lower()
-    folded = normalize("NFKC", normalize("NFKC", _shown(text)).casefold())
+    folded = normalize("NFKC", normalize("NFKC", _visible_text(text)).casefold())
     return folded.replace(DOTTED_I, "i")
 
 
-def _shown(text: str) -> str:
+def _visible_text(text: str) -> str:
     """The text without invisible characters, and with no more marks on a letter than any language
     has.
     """

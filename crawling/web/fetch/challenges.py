@@ -155,9 +155,9 @@ class DigestSession:
         """
         asked = self.challenge.parameters
         if asked.get("userhash", "").lower() == "true":
-            hashed = self._hash()(f"{self._plain(self.user)}:{asked['realm']}".encode())
+            hashed = self._hash()(f"{self._normalized(self.user)}:{asked['realm']}".encode())
             return {"username": _quoted(hashed), "userhash": "true"}
-        user = self._plain(self.user)
+        user = self._normalized(self.user)
         if user.isascii() or not self._is_utf_8:
             return {"username": _quoted(user)}
         return {"username*": f"UTF-8''{quote(user, safe='')}"}
@@ -166,7 +166,7 @@ class DigestSession:
     def _is_utf_8(self) -> bool:
         return self.challenge.parameters.get("charset", "").upper() == "UTF-8"
 
-    def _plain(self, text: str) -> str:
+    def _normalized(self, text: str) -> str:
         return normalize("NFC", text) if self._is_utf_8 else text
 
     def _hash(self) -> Callable[[bytes], str]:
@@ -177,7 +177,7 @@ class DigestSession:
         """Section 3.4.1."""
         hashed, asked = self._hash(), self.challenge.parameters
         secret = hashed(
-            f"{self._plain(self.user)}:{asked['realm']}:{self._plain(self.password)}".encode()
+            f"{self._normalized(self.user)}:{asked['realm']}:{self._normalized(self.password)}".encode()
         )
         if _algorithm(self.challenge)[1]:
             secret = hashed(f"{secret}:{asked['nonce']}:{self.client_nonce}".encode())

@@ -154,24 +154,24 @@ class DecodedBody:
         self._came = self._given = 0
         self._until = time.thread_time() + MOST_SECONDS
         self._pieces = self._counted(pieces)
-        for name in reversed(self._known(content_encoding)):
+        for name in reversed(self._known_codings(content_encoding)):
             self._pieces = self._taken_off(self._pieces, name)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._pieces
 
-    def _known(self, content_encoding: str) -> list[str]:
+    def _known_codings(self, content_encoding: str) -> list[str]:
         names = [name.strip().lower() for name in content_encoding.split(",")]
         names = [name for name in names if name not in ("", "identity")]
         if unknown := [name for name in names if name not in DECODERS]:
-            self._say(UNKNOWN.format(", ".join(unknown)[:100]))
+            self._note_first(UNKNOWN.format(", ".join(unknown)[:100]))
         names = [name for name in names if name in DECODERS]
         if len(names) > MOST_CODINGS:
-            self._say(TOO_MANY.format(len(names)))
+            self._note_first(TOO_MANY.format(len(names)))
             return []
         return names
 
-    def _say(self, note: str) -> None:
+    def _note_first(self, note: str) -> None:
         """Keep the first note, since further faults follow from the first."""
         self.note = self.note or note
 
@@ -195,7 +195,7 @@ class DecodedBody:
         if not head:
             return
         if not _fits(name, head):
-            self._say(UNFIT.format(name))
+            self._note_first(UNFIT.format(name))
             yield from _cut(chain([head], pieces))
             return
         layer = _OpenContent(name, _decoder_for(name, head))
@@ -213,7 +213,7 @@ class DecodedBody:
             yield from self._damaged(layer, pieces)
         else:
             self.is_cut_short = True
-            self._say(CUT_SHORT)
+            self._note_first(CUT_SHORT)
 
     def _unpacked(self, layer: _OpenContent, piece: bytes) -> Iterator[bytes]:
         layer.remember(piece)
@@ -244,9 +244,9 @@ class DecodedBody:
                 yield piece
         if is_begun:
             self.is_cut_short = True
-            self._say(DAMAGED)
+            self._note_first(DAMAGED)
         else:
-            self._say(UNFIT.format(layer.name))
+            self._note_first(UNFIT.format(layer.name))
             yield from _cut(chain([came], rest))
 
     def _salvaged(self, name: str, packed: bytes) -> Iterator[bytes]:

@@ -155,7 +155,7 @@ def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
 
 def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     curl.setopt(pycurl.CUSTOMREQUEST, "MLSD")
-    read = _facts
+    read = _names_from_facts
     try:
         listing = _download_file(curl, task)
     except _Refusal as refusal:
@@ -164,7 +164,7 @@ def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
         # a server from before 2007; a second try shows whether the path is a directory
         curl.unsetopt(pycurl.CUSTOMREQUEST)
         curl.setopt(pycurl.DIRLISTONLY, 1)
-        listing, read = _download_file(curl, task), _names
+        listing, read = _download_file(curl, task), _plain_names
     with closing(listing):
         entries = read(_lines(listing))
         shown = (entry for entry in entries if entry[0] not in (b"", b".", b".."))
@@ -178,11 +178,11 @@ def _lines(listing: DocumentStream) -> Iterator[bytes]:
         yield line.rstrip(b"\r\n")
 
 
-def _names(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+def _plain_names(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     return ((line.rpartition(b"/")[2], False) for line in lines)
 
 
-def _facts(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+def _names_from_facts(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     for line in lines:
         facts, blank, name = line.partition(b" ")
         kind = next(

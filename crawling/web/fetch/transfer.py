@@ -203,7 +203,7 @@ class AnswerHead:
             return False
         for each in b"".join(self.lines[1:-1]).decode("latin-1").split("\n")[:-1]:
             name, _, value = each.partition(":")
-            self._take(name.strip(), value.strip())
+            self._add_field(name.strip(), value.strip())
         length = self.fields.get("Content-Length", "").lstrip("0")
         if length.isdigit() and len(length) > LONGEST_LENGTH:
             raise InvalidHeader("Content-Length is impossibly large")
@@ -212,7 +212,7 @@ class AnswerHead:
         self.status = status
         return True
 
-    def _take(self, name: str, value: str) -> None:
+    def _add_field(self, name: str, value: str) -> None:
         if name.lower() not in SINGLE:
             self.fields.add(name, value)
         elif not self.fields.get(name):

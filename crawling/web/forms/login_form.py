@@ -28,7 +28,7 @@ def next_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> Form | N
     """The form of the next page, which requires a password that the first form did not require.
     None if there is none, so that the page is the one behind the login.
     """
-    left = fields.keys() - _names(form)
+    left = fields.keys() - _control_names(form)
     found = login_form(page, {name: fields[name] for name in left})
     passwords = (
         {control.name for control in found.controls if control.kind == "password"} if found else ()
@@ -39,17 +39,21 @@ def next_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> Form | N
 def _rank(form: Form, fields: Mapping[str, str]) -> tuple[int, bool, int]:
     is_sent = (form.element.attr("method") or "").lower() != "dialog"
     passwords = sum(control.kind == "password" for control in form.controls)
-    return len(fields.keys() & _names(form)), is_sent, 2 if passwords == 1 else passwords > 0
+    return (
+        len(fields.keys() & _control_names(form)),
+        is_sent,
+        2 if passwords == 1 else passwords > 0,
+    )
 
 
-def _names(form: Form) -> set[str]:
+def _control_names(form: Form) -> set[str]:
     return {control.name for control in form.controls}
 
 
 def is_same_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> bool:
     """Whether a page has a form with the same fields as this form."""
-    asked = fields.keys() & _names(form)
-    return any(asked <= _names(other) for other in page.forms)
+    asked = fields.keys() & _control_names(form)
+    return any(asked <= _control_names(other) for other in page.forms)
 
 
 def fill_in(form: Form, page: FormPage, fields: Mapping[str, str]) -> Submission:

@@ -101,13 +101,13 @@ def _entries(control: Control, button: Control | None, encoding: str) -> Iterato
         return
     if control.name or control.kind == "image":
         is_file = control.kind == "file"
-        yield from (Entry(*entry, is_file) for entry in _values(control, encoding))
+        yield from (Entry(*entry, is_file) for entry in _submitted_values(control, encoding))
         written = control.element.attr("dirname")
         if written and control.kind in WITH_DIRECTION:
             yield Entry(written, _direction(control))
 
 
-def _values(control: Control, encoding: str) -> Iterator[tuple[str, str]]:
+def _submitted_values(control: Control, encoding: str) -> Iterator[tuple[str, str]]:
     name = control.name
     match control.kind:
         case "image":  # as if pressed at its corner

@@ -115,7 +115,7 @@ def apply_bulk_action(
     ids.
     """
     require(request.user, needed(asked.action))
-    crawls = _chosen(asked.action, asked, request.user)
+    crawls = _chosen_crawls(asked.action, asked, request.user)
     try:
         act = BulkAction(
             asked.action,
@@ -144,10 +144,10 @@ def export_crawls(
     """The list as CSV and JSON Lines, and the order of each crawl as a JSON file; secrets are
     masked.
     """
-    return export_answer(_chosen("export", asked, request.user))
+    return export_answer(_chosen_crawls("export", asked, request.user))
 
 
-def _chosen(action: str, asked: BulkIn | CrawlsIn, by: User) -> list[CrawlJob]:
+def _chosen_crawls(action: str, asked: BulkIn | CrawlsIn, by: User) -> list[CrawlJob]:
     wanted = (
         None
         if asked.crawls is not None or asked.filter is None

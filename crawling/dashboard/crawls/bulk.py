@@ -126,7 +126,7 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
     refused = {crawl.pk: refusal(crawl) for crawl in crawls if crawl.pk not in own}
     mine = [crawl for crawl in crawls if crawl.pk in own]
     if act.action in TAGGING:
-        return _tag(act, mine, refused, by)
+        return _change_tags(act, mine, refused, by)
     before = _before(act, mine)
     if act.action == "schedule":
         set_schedules(mine, act.schedule, over_minutes=act.over_minutes, by=by)
@@ -142,7 +142,7 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
     return BulkResult(done, refused, _undo(before, done))
 
 
-def _tag(
+def _change_tags(
     act: BulkAction, crawls: Sequence[CrawlJob], refused: Mapping[int, str], by: User | None
 ) -> BulkResult:
     if not act.tags:

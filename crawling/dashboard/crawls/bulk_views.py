@@ -71,7 +71,7 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
         return back(request)
     require(request.user, needed(action))
     with errors_told(request, CrawlError, BadTags):
-        crawls = _chosen(request, action)
+        crawls = _chosen_crawls(request, action)
         if action in pages:
             return redirect(pages[action].address([crawl.pk for crawl in crawls]))
         if action == "schedule":
@@ -85,7 +85,7 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
     return back(request)
 
 
-def _chosen(request: AuthenticatedRequest, action: str) -> list[CrawlJob]:
+def _chosen_crawls(request: AuthenticatedRequest, action: str) -> list[CrawlJob]:
     which = request.POST.get("which", "")
     if which == "all":
         return chosen(

@@ -173,7 +173,7 @@ def _effect(action: str, able: Sequence[tuple[CrawlJob, CrawlView]]) -> str:
         begun = "A new run of each begins with its start URLs; pages of earlier runs are kept."
         return begun + lost if cut else begun
     crawls = [crawl.pk for crawl, _ in able]
-    return _loss(crawls) if action == "delete" else EFFECTS.get(action, "")
+    return _loss_words(crawls) if action == "delete" else EFFECTS.get(action, "")
 
 
 EFFECTS = {
@@ -185,7 +185,7 @@ EFFECTS = {
 }
 
 
-def _loss(crawls: Sequence[int]) -> str:
+def _loss_words(crawls: Sequence[int]) -> str:
     loss = loss_of(list(Run.objects.filter(crawl__in=crawls).values_list("pk", flat=True)))
     size = filesizeformat(loss.file_bytes).replace("\xa0", " ")
     return (

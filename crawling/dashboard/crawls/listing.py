@@ -93,10 +93,10 @@ def page_of(
 
     waiting: the waiting runs. among: all found ids, if they are known.
     """
-    rows = _sorted(found_crawls(wanted, waiting, among), wanted.sort)
+    rows = _in_order(found_crawls(wanted, waiting, among), wanted.sort)
     # The ids are read first, so that the sorted rows are narrow, however long the lists of seeds
     # are.
-    ids, following = cut(_first_ids(_parts(rows, wanted), most + 1), most, int)
+    ids, following = cut(_first_ids(_indexed_parts(rows, wanted), most + 1), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
     crawls = [shown[pk] for pk in ids if pk in shown]
     return list(zip(crawls, crawl_views(crawls), strict=True)), following
@@ -112,7 +112,7 @@ def _first_ids(parts: Iterable[QuerySet[Any]], most: int) -> list[int]:
     return ids
 
 
-def _parts(rows: QuerySet[Any], wanted: CrawlFilter) -> Iterator[QuerySet[Any]]:
+def _indexed_parts(rows: QuerySet[Any], wanted: CrawlFilter) -> Iterator[QuerySet[Any]]:
     """The wanted rows in parts, each of which an index has in order. By state, each state is a
     part. By start, crawls with a start come before crawls without one.
     """
@@ -170,7 +170,7 @@ def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
     return without_sums(wanted)
 
 
-def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
+def _in_order(crawls: QuerySet[Any], sort: str) -> Any:
     """The crawls sorted by `sort`, and equal ones by age, newest first. Crawls without a value come
     last.
     """

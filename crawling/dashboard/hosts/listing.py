@@ -90,12 +90,14 @@ def summarize_hosts(hosts: Sequence[Host]) -> list[HostSummary]:
         for row in queues.annotate(runs=Count("*"), waiting=Sum("queued"), ended=Sum("done"))
     }
     return [
-        _known(host, entries, robots.get(host.name), blocked.get(host.name), work.get(host.pk, {}))
+        _summary_of(
+            host, entries, robots.get(host.name), blocked.get(host.name), work.get(host.pk, {})
+        )
         for host in hosts
     ]
 
 
-def _known(
+def _summary_of(
     host: Host,
     entries: Mapping[str, DnsEntry],
     robots: RobotsFile | None,

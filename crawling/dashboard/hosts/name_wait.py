@@ -70,7 +70,7 @@ def _sentences(wait: NameWaitReason) -> list[str]:
     if found := settled([name]).get(name):
         return [_passed(found)]
     if entry is None:
-        return ["Its name has not been looked up yet.", *_place(name)]
+        return ["Its name has not been looked up yet.", *_queue_place(name)]
     if wait.rests and entry.retry_at:
         left = MOST_TRIES - entry.fails
         return [
@@ -80,7 +80,7 @@ def _sentences(wait: NameWaitReason) -> list[str]:
             f"The next look-up is at {entry.retry_at:%H:%M:%S} UTC; the name is given up after "
             f"{left} more.",
         ]
-    return ["The stored answer has expired, and a new look-up is under way.", *_place(name)]
+    return ["The stored answer has expired, and a new look-up is under way.", *_queue_place(name)]
 
 
 def _passed(found: Resolution) -> str:
@@ -102,7 +102,7 @@ def _passed(found: Resolution) -> str:
     return "Its name is resolved: it passes the gate, and does not wait for DNS."
 
 
-def _place(name: str) -> list[str]:
+def _queue_place(name: str) -> list[str]:
     due = [other.name for other in names_due(time.time() + 10)]
     if name not in due:
         return [f"It is not among the first {MOST:,} names that are due within ten seconds."]

@@ -87,14 +87,14 @@ def list_jobs(
 @jobs.get("/{job_id}", response=JobOut, summary="Get a background job")
 @may_view
 def get_job(request: AuthenticatedRequest, job_id: JobId) -> dict[str, Any]:
-    return _one(request, _job(job_id))
+    return _facts_of(request, _job(job_id))
 
 
 @jobs.post("/{job_id}/cancel", response=JobOut, summary="Cancel a background job")
 @may_change
 def cancel_background_job(request: AuthenticatedRequest, job_id: JobId) -> dict[str, Any]:
     """The job ends within seconds, and what it has written is removed; 409 if it has ended."""
-    return _one(request, cancel_job(_job(job_id), by=request.user))
+    return _facts_of(request, cancel_job(_job(job_id), by=request.user))
 
 
 @jobs.post(
@@ -109,7 +109,7 @@ def run_background_job_again(
     """Only for a job that has failed or was cancelled: 409 for others. The answer is the new
     job.
     """
-    return Status(202, _one(request, run_job_again(_job(job_id), by=request.user)))
+    return Status(202, _facts_of(request, run_job_again(_job(job_id), by=request.user)))
 
 
 def _job(job_id: int) -> BackgroundJob:
@@ -117,5 +117,5 @@ def _job(job_id: int) -> BackgroundJob:
     return get_object_or_404(rows, pk=job_id)
 
 
-def _one(request: AuthenticatedRequest, job: BackgroundJob) -> dict[str, Any]:
+def _facts_of(request: AuthenticatedRequest, job: BackgroundJob) -> dict[str, Any]:
     return job_facts(rows_for(request.user, [job])[0])

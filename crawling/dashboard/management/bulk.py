@@ -53,7 +53,7 @@ def add_bulk_arguments(parser: ArgumentParser) -> None:
 def act_on_many(options: dict[str, Any]) -> str:
     """Apply the action and return the text to print. Raises CommandError."""
     action = options["action"]
-    crawls = _chosen(action, options)
+    crawls = _chosen_crawls(action, options)
     if action == EXPORT:
         return _export(crawls, options)
     if action == "start":
@@ -71,10 +71,10 @@ def act_on_many(options: dict[str, Any]) -> str:
         raise CommandError(f"nothing was changed: {error}") from error
     except BadOrder as error:
         raise refused("nothing was changed:", error) from error
-    return _told(action, len(crawls), done, options)
+    return _result_text(action, len(crawls), done, options)
 
 
-def _chosen(action: str, options: dict[str, Any]) -> list[CrawlJob]:
+def _chosen_crawls(action: str, options: dict[str, Any]) -> list[CrawlJob]:
     names = ("state", "tag", "owner", "team")
     asked = {name: options[name] for name in names if options[name]}
     if options["search"]:
@@ -108,7 +108,7 @@ def _export(crawls: Sequence[CrawlJob], options: dict[str, Any]) -> str:
     return f"{len(crawls):,} crawls are exported to {options['output']}."
 
 
-def _told(action: str, count: int, done: BulkResult, options: dict[str, Any]) -> str:
+def _result_text(action: str, count: int, done: BulkResult, options: dict[str, Any]) -> str:
     if options["json"]:
         told = {"chosen": count, "changed": done.changed, "refused": [*done.refused.values()]}
         return json.dumps(told, indent=2)

@@ -55,7 +55,7 @@ def _retry(crawl: CrawlJob, options: Options) -> None:
     retry_failed(crawl, status=options["status"])
 
 
-def _tag(crawl: CrawlJob, options: Options) -> None:
+def _set_tags(crawl: CrawlJob, options: Options) -> None:
     set_tags(crawl, options["tags"].split(",") if options["tags"] else [])
 
 
@@ -65,7 +65,7 @@ COMMANDS: dict[str, tuple[str, Callable[[CrawlJob, Options], object]]] = {
     "show": ("print the state of a crawl", lambda crawl, options: None),
     **{word: (verb.help, _steer) for word, verb in VERBS.items()},
     "retry": ("fetch failed URLs again", _retry),
-    "tag": ("replace the tags of a crawl", _tag),
+    "tag": ("replace the tags of a crawl", _set_tags),
     "hand-over": (
         "give a crawl to another user, or to another team too",
         lambda crawl, options: hand_over(crawl, options["to"], options["team"]),

@@ -42,7 +42,7 @@ def share(crawl: CrawlJob, options: dict[str, Any]) -> str:
     link, token = create_share_link(crawl, days=options["days"], by=None)
     url = page_of("shared-report", token)
     if options["json"]:
-        return json.dumps({**_facts(link), "url": url}, indent=2)
+        return json.dumps({**_link_facts(link), "url": url}, indent=2)
     return f"{url}\nExpires at {link.expires_at:%Y-%m-%d %H:%M} UTC. It is not shown again."
 
 
@@ -60,13 +60,13 @@ def _revoke(crawl: CrawlJob, options: dict[str, Any]) -> str:
 def _list(crawl: CrawlJob, options: dict[str, Any]) -> str:
     links = share_links_of(crawl)
     if options["json"]:
-        return json.dumps([_facts(link) for link in links], indent=2)
+        return json.dumps([_link_facts(link) for link in links], indent=2)
     if not links:
         return f"{crawl.name} has no share links."
     return "\n".join(f"{link.pk}  expires {link.expires_at:%Y-%m-%d %H:%M} UTC" for link in links)
 
 
-def _facts(link: ShareLink) -> dict[str, Any]:
+def _link_facts(link: ShareLink) -> dict[str, Any]:
     return {
         "id": link.pk,
         "created_at": link.created_at.isoformat(),

@@ -171,11 +171,13 @@ def warc_file(run: Run, wanted: PageFilter) -> Download:
     if not wanted:
         check_not_withdrawn(files)
         foreign = foreign_payloads(run)
-        pieces = warc_of_run(files, foreign.iterator(), name=name, facts=_facts(run, wanted))
+        pieces = warc_of_run(
+            files, foreign.iterator(), name=name, facts=_warcinfo_fields(run, wanted)
+        )
         size = sum(file.committed_length for file in files)
         return Download(name, WARC, pieces, None if foreign.exists() else size)
     return Download(
-        name, WARC, warc_of(in_time(wanted.of(run)), name=name, facts=_facts(run, wanted))
+        name, WARC, warc_of(in_time(wanted.of(run)), name=name, facts=_warcinfo_fields(run, wanted))
     )
 
 
@@ -183,14 +185,16 @@ def page_file(page: Page) -> Download:
     """The records of one page, with the record that has its payload. Raises ArchiveTrouble."""
     files_here(page.run)
     name = f"page-{page.pk}.warc.gz"
-    return Download(name, WARC, warc_of([page], name=name, facts=_facts(page.run, PageFilter())))
+    return Download(
+        name, WARC, warc_of([page], name=name, facts=_warcinfo_fields(page.run, PageFilter()))
+    )
 
 
 def _stem(run: Run, wanted: PageFilter) -> str:
     return f"crawl-{run.crawl_id}-run-{run.number}{'-some' if wanted else ''}-pages"
 
 
-def _facts(run: Run, wanted: PageFilter) -> dict[str, str]:
+def _warcinfo_fields(run: Run, wanted: PageFilter) -> dict[str, str]:
     facts = {
         "software": "crawlsite",
         "format": "WARC File Format 1.1",

@@ -234,7 +234,7 @@ def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     `?why=` (by default the most frequent one), after the id `?after=`.
     """
     reasons = sorted(reasons_of(run), key=attrgetter("urls"), reverse=True)
-    asked = _asked(request, reasons) or next(iter(reasons), None)
+    asked = _requested_reason(request, reasons) or next(iter(reasons), None)
     after = asked_number(request, "after")
     most = choices_of(request).most(ROWS_NOT_FETCHED)
     rows, following = (
@@ -256,10 +256,12 @@ def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 def not_fetched_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """Send all addresses with the reason `?why=`, or with any reason."""
     reasons = reasons_of(run)
-    asked = _asked(request, reasons)
+    asked = _requested_reason(request, reasons)
     rows = each_not_fetched_url(run, [asked] if asked else reasons)
     return send(row_file(f"crawl-{run.crawl_id}-run-{run.number}-not-fetched", kind, rows))
 
 
-def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:
+def _requested_reason(
+    request: HttpRequest, reasons: list[NotFetchedReason]
+) -> NotFetchedReason | None:
     return next((reason for reason in reasons if reason.key == request.GET.get("why")), None)

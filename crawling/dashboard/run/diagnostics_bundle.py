@@ -36,12 +36,12 @@ def evidence_of(run: Run) -> bytes:
     """The bundle. Each part is bounded, whatever the size of the run."""
     content = BytesIO()
     with ZipFile(content, "w", ZIP_DEFLATED) as bundle:
-        for name, text in _parts(run).items():
+        for name, text in _file_texts(run).items():
             bundle.writestr(name, text)
     return content.getvalue()
 
 
-def _parts(run: Run) -> dict[str, str]:
+def _file_texts(run: Run) -> dict[str, str]:
     rows = rows_of(run)
     dealings = dealings_of(run, rows)
     waits = {one.process: one.wait for one in dealings if one.wait}

@@ -204,7 +204,7 @@ def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: i
     Lines younger than SETTLED_AFTER are repeated at the next look, so that no line is missed that
     was written before them and becomes visible after them. Their ids identify repeated lines.
     """
-    lines, newer = _look(run, wanted, after, most)
+    lines, newer = _lines_after(run, wanted, after, most)
     settled = max(after, settled_id(run, now))
     return LogTail(lines, settled if newer is None else min(newer, settled), newer)
 
@@ -215,11 +215,13 @@ def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
     """
     after: int | None = 0
     while after is not None:
-        lines, after = _look(run, wanted, after, CHUNK)
+        lines, after = _lines_after(run, wanted, after, CHUNK)
         yield from lines
 
 
-def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogLine], int | None]:
+def _lines_after(
+    run: Run, wanted: LogFilter, after: int, most: int
+) -> tuple[list[LogLine], int | None]:
     """The first lines after the line with this id, and the id to continue after; None if there are
     no more.
     """

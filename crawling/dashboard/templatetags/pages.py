@@ -55,20 +55,20 @@ def downloads_menu(context: Context, crawl: CrawlJob, run: Run, shown: str = "")
         "shown": shown,
         "perms": context.get("perms"),
         "request": context.get("request"),
-        "downloads": list(_shown(context, Place.DOWNLOADS, run, crawl.pk)),
-        "archives": list(_shown(context, Place.ARCHIVE_DOWNLOADS, run, crawl.pk)),
+        "downloads": list(_visible_links(context, Place.DOWNLOADS, run, crawl.pk)),
+        "archives": list(_visible_links(context, Place.ARCHIVE_DOWNLOADS, run, crawl.pk)),
     }
 
 
 def _tabs(context: Context, crawl: CrawlJob, run: Run | None, here: str) -> Iterator[SideLink]:
     """The tabs. *Data* leads to the first of its pages."""
-    data = next(_shown(context, Place.DATA, run, crawl.pk), None)
+    data = next(_visible_links(context, Place.DATA, run, crawl.pk), None)
     found = [
         SideLink("List", _own("pages", crawl, run)),
         SideLink("Tree", _own("site-tree", crawl, run)),
         *([data._replace(label="Data")] if data else ()),
         SideLink("Duplicates", _own("duplicates", crawl, run)),
-        *_shown(context, Place.PAGES, run, crawl.pk),
+        *_visible_links(context, Place.PAGES, run, crawl.pk),
     ]
     return (one._replace(is_here=one.label == here) for one in found)
 
@@ -86,7 +86,7 @@ def side_links(
     the current one. Without a run the latest is used.
     """
     run = run or crawl.runs.filter(is_latest=True).first()
-    found = _shown(context, Place[place], run, crawl.pk)
+    found = _visible_links(context, Place[place], run, crawl.pk)
     return {"links": [one._replace(is_here=one.label == here) for one in found]}
 
 
@@ -95,7 +95,7 @@ def duplicates_side(context: Context, crawl: CrawlJob, run: Run, here: str) -> d
     """The links to lists of similar pages, one below the other."""
     address = _own("duplicates", crawl, run)
     own = [SideLink(kind.label, f"{address}&kind={kind.value}") for kind in SimilarityKind]
-    found = [*own, *_shown(context, Place.DUPLICATES, run, crawl.pk)]
+    found = [*own, *_visible_links(context, Place.DUPLICATES, run, crawl.pk)]
     return {"links": [one._replace(is_here=one.label == here) for one in found]}
 
 
@@ -108,12 +108,14 @@ def page_buttons(context: Context, page: Page) -> dict[str, Any]:
         "run": page.run,
         "crawl": crawl,
         "perms": context.get("perms"),
-        "buttons": list(_shown(context, Place.PAGE, page, crawl.pk)),
-        "more": list(_shown(context, Place.PAGE_MENU, page, crawl.pk)),
+        "buttons": list(_visible_links(context, Place.PAGE, page, crawl.pk)),
+        "more": list(_visible_links(context, Place.PAGE_MENU, page, crawl.pk)),
     }
 
 
-def _shown(context: Context, place: Place, subject: object, crawl: int) -> Iterator[SideLink]:
+def _visible_links(
+    context: Context, place: Place, subject: object, crawl: int
+) -> Iterator[SideLink]:
     for link in links(place):
         if _is_allowed(context, link) and (address := link.address(subject, crawl)):
             yield SideLink(link.label, address, False, link.opens_window, link.is_order)

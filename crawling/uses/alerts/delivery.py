@@ -149,7 +149,7 @@ def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
     count, troubled = 0, set[int]()
     line = Bandwidth(1024 * WEBHOOK_KIB_PER_SECOND)
     with PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=ANSWER_BYTES) as session:
-        while count < ROUND and (not count or goes_on()) and (delivery := _take(troubled)):
+        while count < ROUND and (not count or goes_on()) and (delivery := _reserve_next(troubled)):
             count += 1
             outcome, arrived = (
                 mail(delivery)
@@ -163,7 +163,7 @@ def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
 
 
 @transaction.atomic
-def _take(troubled: Collection[int]) -> Delivery | None:
+def _reserve_next(troubled: Collection[int]) -> Delivery | None:
     """Reserve the next delivery, so that no other sender takes it.
 
     This counts as a try, even if the try kills this process. After the last try the delivery is no

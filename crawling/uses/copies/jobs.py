@@ -48,7 +48,7 @@ def _pages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_text(question)
 
 
-def _passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _find_passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     from crawling.uses.copies.supplied import answer_passages
 
     return answer_passages(question)
@@ -56,7 +56,7 @@ def _passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 COPIES = question_kind("copies", "search for duplicates", _clusters)
 TEXT_COPIES = question_kind("text_copies", "search for duplicates of a text", _pages)
-PASSAGES = question_kind("passages", "comparison of passages", _passages)
+PASSAGES = question_kind("passages", "comparison of passages", _find_passages)
 KINDS = (COPIES, TEXT_COPIES, PASSAGES)
 
 

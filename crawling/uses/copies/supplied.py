@@ -46,9 +46,9 @@ def compare_texts(one: str, other: str) -> SharedText:
     """
     words = [text.split()[:MOST_WORDS] for text in (one, other)]
     passages, shared = [], 0
-    for is_shared, (a, a_to), (b, b_to) in _parts(*words):
+    for is_shared, (a, a_to), (b, b_to) in _parts_of_both(*words):
         shared += a_to - a if is_shared else 0
-        texts = (_shown(words[0][a:a_to]), _shown(words[1][b:b_to]))
+        texts = (_shortened(words[0][a:a_to]), _shortened(words[1][b:b_to]))
         passages.append(Passage(is_shared, *texts))
     return SharedText(2 * shared / max(1, sum(map(len, words))), shared, passages)
 
@@ -56,7 +56,7 @@ def compare_texts(one: str, other: str) -> SharedText:
 Span = tuple[int, int]
 
 
-def _parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Span, Span]]:
+def _parts_of_both(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Span, Span]]:
     """The beginning and end of each part in both texts, and whether the part is shared."""
     at_one = at_other = 0
     for a, b, size in _blocks(one, other):
@@ -86,7 +86,7 @@ def _rows(words: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*(folded[at:] for at in range(LEAST_WORDS)), strict=False))
 
 
-def _shown(words: Sequence[str]) -> str:
+def _shortened(words: Sequence[str]) -> str:
     text = " ".join(words)
     if len(text) <= MOST_SHOWN:
         return text

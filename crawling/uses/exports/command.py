@@ -58,10 +58,10 @@ def export_run(kind: JobKind, options: dict[str, Any], out: OutputWrapper) -> No
         (_write_folder if is_folder else _write_file)(state.file, place)
     except OSError as error:
         raise CommandError(f"--output: {place} cannot be written ({error.strerror}).") from error
-    out.write(_said(state, state.file, place, as_json=options["json"]))
+    out.write(_result_text(state, state.file, place, as_json=options["json"]))
 
 
-def _said(state: ExportState, export: RunExport, place: Path, *, as_json: bool) -> str:
+def _result_text(state: ExportState, export: RunExport, place: Path, *, as_json: bool) -> str:
     if as_json:
         facts = {"file": str(place), "bytes": export.bytes, "pages": export.pages}
         return json.dumps({**facts, "missing": state.missing})

@@ -56,15 +56,15 @@ def archived_runs(latest: Run) -> list[Run]:
 
 def readable_export(run: Run, kind: JobKind) -> RunExport | None:
     """The latest export that can be given out; None if there is none."""
-    return next((one for one in _made(jobs_of(kind, run)) if one.is_readable), None)
+    return next((one for one in _made_exports(jobs_of(kind, run)) if one.is_readable), None)
 
 
 def made_export(kind: JobKind, job: int) -> RunExport | None:
     """The export that this job has made. None if it has made none, or if its run is deleted."""
-    return next(_made(seen_jobs().filter(kind=kind.name, pk=job)), None)
+    return next(_made_exports(seen_jobs().filter(kind=kind.name, pk=job)), None)
 
 
-def _made(jobs: QuerySet[BackgroundJob]) -> Iterator[RunExport]:
+def _made_exports(jobs: QuerySet[BackgroundJob]) -> Iterator[RunExport]:
     """The exports that these jobs have made, the latest first."""
     done = jobs.filter(trouble="").exclude(ended_at=None).order_by("-pk")
     return map(RunExport.of, done.select_related("run__crawl"))

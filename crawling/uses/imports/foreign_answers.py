@@ -99,7 +99,7 @@ class ForeignAnswer:
 def described(record: ForeignRecord) -> ForeignAnswer:
     """The answer that a record's header describes. Raises SkippedRecord."""
     url = record.get("WARC-Target-URI")
-    note = _note(url)
+    note = _address_note(url)
     answer = ForeignAnswer(
         record.kind,
         record.get("WARC-Record-ID"),
@@ -130,7 +130,7 @@ def is_note(record: ForeignRecord) -> bool:
     return bool(NOTE.fullmatch(record.get("WARC-Target-URI").strip("<> ")))
 
 
-def _note(text: str) -> _Note | None:
+def _address_note(text: str) -> _Note | None:
     """The address of a note; None if the address is an answer's. Raises SkippedRecord."""
     uri = text.strip("<> ")
     found = NOTE.fullmatch(uri)

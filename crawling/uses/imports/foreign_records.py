@@ -109,13 +109,13 @@ class ForeignRecords:
                 yield record
             elif not self._is_lost:
                 self._is_lost = True
-                self._note(offset, "what is there is no record")
+                self._note_damage(offset, "what is there is no record")
 
     def _comes_to_a_line(self) -> bool:
         """Go to the next line. Return whether there is anything but padding before the end."""
         while True:
             if gap := self.source.gap:
-                self._note(gap.offset, gap.why)
+                self._note_damage(gap.offset, gap.why)
                 self.source.go_on()
                 self._is_lost = True
             elif self.source.is_at_member:
@@ -149,7 +149,7 @@ class ForeignRecords:
         found = VERSION_IN_A_LINE.search(line)
         if found and (found.start() == 0 or FIELD.match(self.source.peek(64))):
             if found.start() and not self._is_lost:
-                self._note(offset, f"{found.start():,} bytes are no part of a record")
+                self._note_damage(offset, f"{found.start():,} bytes are no part of a record")
             return self._warc(offset + found.start())
         return self._arc(line, offset)
 
@@ -158,12 +158,12 @@ class ForeignRecords:
         fields = self._fields()
         if fields is None:
             self._is_lost = True
-            self._note(offset, "the header of a record does not end")
+            self._note_damage(offset, "the header of a record does not end")
             return None
         length = LENGTH.fullmatch(fields.get("content-length", [""])[0])
         if length is None:
             self._is_lost = True
-            self._note(offset, "a record does not state its length")
+            self._note_damage(offset, "a record does not state its length")
             return None
         kind = fields.get("warc-type", [""])[0].lower()
         record = ForeignRecord(kind, fields, offset, new_spool(), name=self.name)
@@ -219,13 +219,13 @@ class ForeignRecords:
 
     def _with_block(self, record: ForeignRecord, length: int) -> ForeignRecord:
         try:
-            self._take(record, length)
+            self._take_record(record, length)
         except BaseException:
             record.close()
             raise
         return record
 
-    def _take(self, record: ForeignRecord, length: int) -> None:
+    def _take_record(self, record: ForeignRecord, length: int) -> None:
         digest = StatedDigest(record.get("warc-block-digest"))
         left = length
         while left:
@@ -260,7 +260,7 @@ class ForeignRecords:
         """
         if found := self._swallowed(record):
             size, rest = found
-            self._note(record.offset, "the record is shorter than it states")
+            self._note_damage(record.offset, "the record is shorter than it states")
             self.source.put_back(_pieces(record.block, size, record.size), rest)
             # the spool is complete once the bytes are read, before the receiver gets it
             record.block = _copied(record.block, size)
@@ -270,7 +270,7 @@ class ForeignRecords:
             record.is_cut_off, record.is_spoilt = True, bool(gap and not gap.is_cut_off)
             if not gap:
                 why = "the file is cut off" if self.source.is_at_end else "the record is too short"
-                self._note(record.offset, why)
+                self._note_damage(record.offset, why)
 
     def _swallowed(self, record: ForeignRecord) -> tuple[int, int] | None:
         """The place where another record begins within a block, and the number of bytes from there
@@ -290,7 +290,7 @@ class ForeignRecords:
             begin += len(window) if is_last else len(window) - SEAM_BYTES
         return None
 
-    def _note(self, offset: int, why: str) -> None:
+    def _note_damage(self, offset: int, why: str) -> None:
         if len(self.damage) < MOST_DAMAGE:
             self.damage.append(f"at byte {offset:,} of {self.name}: {why}")
         self.damaged += 1

@@ -72,7 +72,7 @@ def import_files(
             writer = CheckpointWriter(folder)
             said = _translate(files, folder, namespace, note, work.held_by)
             if not said["pages"]:
-                raise ImportTrouble(_nothing(files, _shown(said["left_out"])))
+                raise ImportTrouble(_nothing(files, _printable_counts(said["left_out"])))
             _write(writer, folder, said, name, [printable(file.name) for file in files])
 
             def made_of(run: Run) -> None:
@@ -86,7 +86,7 @@ def import_files(
 
 
 def _result(run: Run, said: dict[str, Any]) -> ImportResult:
-    left_out, remarks = _shown(said["left_out"]), _shown(said["remarks"])
+    left_out, remarks = _printable_counts(said["left_out"]), _printable_counts(said["remarks"])
     write(run.pk, f"{said['pages']:,} pages imported. {describe(left_out, remarks)}".strip())
     return ImportResult(run, said["pages"], left_out, remarks)
 
@@ -101,7 +101,7 @@ def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
     )
 
 
-def _shown(counts: dict[str, int]) -> dict[str, int]:
+def _printable_counts(counts: dict[str, int]) -> dict[str, int]:
     """The counts, in a form that PostgreSQL can store and pages can show, whatever the names of the
     files.
     """

@@ -103,18 +103,18 @@ class UnpackedBytes:
     def gap(self) -> Gap | None:
         """The gap, if all bytes before it are read."""
         self._fill(1)
-        return self._waiting if isinstance(self._waiting, Gap) and not self._left else None
+        return self._waiting if isinstance(self._waiting, Gap) and not self._bytes_left else None
 
     @property
     def is_at_member(self) -> bool:
         """Whether a member is completely read, and another follows."""
         self._fill(1)
-        return isinstance(self._waiting, PackedMember) and not self._left
+        return isinstance(self._waiting, PackedMember) and not self._bytes_left
 
     @property
     def is_at_end(self) -> bool:
         self._fill(1)
-        return self._is_at_end and not self._left
+        return self._is_at_end and not self._bytes_left
 
     def go_on(self) -> None:
         """Continue behind the gap, or in the next member."""
@@ -138,7 +138,7 @@ class UnpackedBytes:
         """The next line, or the first `most` bytes of it."""
         searched = 0
         while (end := self._data.find(b"\n", self._at + searched, self._at + most)) < 0:
-            searched = self._left
+            searched = self._bytes_left
             if searched >= most or not self._more():
                 end = min(self._at + most, len(self._data)) - 1
                 break
@@ -155,11 +155,11 @@ class UnpackedBytes:
         self._data, self._at, self._waiting, self._is_at_end = b"", 0, None, False
 
     @property
-    def _left(self) -> int:
+    def _bytes_left(self) -> int:
         return len(self._data) - self._at
 
     def _fill(self, least: int) -> None:
-        while self._left < least and self._more():
+        while self._bytes_left < least and self._more():
             pass
 
     def _more(self) -> bool:
@@ -177,7 +177,7 @@ class UnpackedBytes:
                 self._offset += self._at
             self._data, self._at = self._data[self._at :] + part, 0
             return True
-        elif isinstance(part, PackedMember) and not self._left:
+        elif isinstance(part, PackedMember) and not self._bytes_left:
             self._waiting = part
             if not self._is_packed:  # the first
                 self.go_on()

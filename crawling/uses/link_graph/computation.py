@@ -80,7 +80,7 @@ def _computed(job: RunningJob, graph: JobTables) -> JobResult:
 def _are_done(job: RunningJob, graph: JobTables) -> bool:
     """Do the open steps until other jobs wait. Return whether all steps are done."""
     is_first = True
-    for step in _steps(graph, job.run):
+    for step in _computation_steps(graph, job.run):
         if step.is_done:
             continue
         if not (is_first or job.goes_on()):
@@ -91,7 +91,7 @@ def _are_done(job: RunningJob, graph: JobTables) -> bool:
     return True
 
 
-def _steps(graph: JobTables, run: Run) -> Iterator[Step]:
+def _computation_steps(graph: JobTables, run: Run) -> Iterator[Step]:
     """The steps in their order. Each may be done once those before it are done."""
     if not are_summed(graph):  # otherwise the links need not be read in a later turn
         nodes = yield from node_steps(graph, run)

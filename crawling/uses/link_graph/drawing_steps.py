@@ -74,7 +74,10 @@ def positions(nodes: int, lines: Lines) -> np.ndarray:
     height = 1 - ROW * (math.ceil(len(alone) / columns) + (0.5 if len(joined) else 0))
     height = max(height, 0.4)
     if len(joined):
-        found[joined] = _spread(_by_forces(joined, lines)) * (1, height if len(alone) else 1)
+        found[joined] = _spread_positions(_by_forces(joined, lines)) * (
+            1,
+            height if len(alone) else 1,
+        )
     top = height + ROW if len(joined) else 0.5
     rows, places = np.divmod(np.arange(len(alone)), columns)
     found[alone] = np.stack([(places + 0.2) / columns, np.minimum(top + rows * ROW, 1)], axis=1)
@@ -93,7 +96,7 @@ def _by_forces(joined: np.ndarray, lines: Lines) -> np.ndarray:
     return np.array([placed[node] for node in range(len(joined))])
 
 
-def _spread(places: np.ndarray) -> np.ndarray:
+def _spread_positions(places: np.ndarray) -> np.ndarray:
     """The positions between 0 and 1, determined in part by rank."""
     low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-9)
     ranks = places.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")

@@ -230,7 +230,7 @@ def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
             "workers x memory of a worker",
         ),
         *_storage(crawl, disk),
-        *_names(crawl, seconds),
+        *_needs_for_names(crawl, seconds),
         *_politeness(crawl),
         *_cost(crawl, machines, disk),
     )
@@ -251,7 +251,7 @@ def _storage(crawl: PlannedCrawl, disk: float) -> Iterator[PlannedNeed]:
     yield PlannedNeed("document_checksums", "Checksums of documents", checksums, "bytes", how)
 
 
-def _names(crawl: PlannedCrawl, seconds: float) -> Iterator[PlannedNeed]:
+def _needs_for_names(crawl: PlannedCrawl, seconds: float) -> Iterator[PlannedNeed]:
     yield PlannedNeed(
         "dns_lookups",
         "DNS lookups, at least",

@@ -127,7 +127,7 @@ def list_revisits(
     if after:
         found = found.filter(_behind(sort, after))
     with time_limit():
-        rows = list(_sorted(found, sort, bool(text))[: most + 1])
+        rows = list(_in_order(found, sort, bool(text))[: most + 1])
     found_rows = [row_of(RevisitRow, row) for row in rows[:most]]
     return found_rows, _key(rows[most - 1], sort) if len(rows) > most else None
 
@@ -136,11 +136,13 @@ def revisits_file(
     crawl: CrawlJob, kind: str, sort: RevisitSort, *, text: str = "", host: str = ""
 ) -> Download:
     """A file with all pages that `list_revisits` would list, as csv or jsonl."""
-    rows = _each(crawl, sort, text, host)
+    rows = _each_page(crawl, sort, text, host)
     return row_file(f"crawl-{crawl.pk}-freshness", kind, rows, COLUMNS)
 
 
-def _each(crawl: CrawlJob, sort: RevisitSort, text: str, host: str) -> Iterator[dict[str, Any]]:
+def _each_page(
+    crawl: CrawlJob, sort: RevisitSort, text: str, host: str
+) -> Iterator[dict[str, Any]]:
     after: str | None = ""
     while after is not None:
         rows, after = list_revisits(crawl, sort, text=text, host=host, after=after, most=SLICE)
@@ -148,7 +150,7 @@ def _each(crawl: CrawlJob, sort: RevisitSort, text: str, host: str) -> Iterator[
             yield {name: getattr(row, name) for name in COLUMNS}
 
 
-def _sorted(
+def _in_order(
     found: QuerySet[PlannedRevisit], sort: RevisitSort, is_search: bool
 ) -> QuerySet[PlannedRevisit]:
     """The pages sorted in the order of an index, but not for a search: PostgreSQL would expect to

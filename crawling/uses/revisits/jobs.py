@@ -54,7 +54,7 @@ def mebibytes_of(crawl_id: int) -> int:
     return memory_to_hold(takes)
 
 
-def _due() -> Iterator[DueJob]:
+def _due_crawls() -> Iterator[DueJob]:
     from crawling.uses.revisits.plans import crawls_to_plan
 
     latest = Run.objects.filter(crawl__in=crawls_to_plan(), is_latest=True)
@@ -74,7 +74,7 @@ REVISITS = JobKind(
     effects=OF_ROWS,  # a withdrawal itself deletes the plans for its pages
     queue=IDLE,
     scope=JobScope.CRAWL,
-    due=_due,
+    due=_due_crawls,
     kept=KEPT_DAY,
     clear=lambda job: release_orphaned_grant(_reference(job)),
 )

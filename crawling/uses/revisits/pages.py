@@ -34,7 +34,7 @@ HOSTS = 50
 @authenticated(needs="crawling.view_crawljob")
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    sort, text, host = _asked(request)
+    sort, text, host = _requested_list(request)
     after = asked_text(request.GET, "after", most=100)
     told = freshness_of(crawl)
     here: dict[str, Any] = {
@@ -62,11 +62,11 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob")
 def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    sort, text, host = _asked(request)
+    sort, text, host = _requested_list(request)
     return send(revisits_file(crawl, kind, sort, text=text, host=host))
 
 
-def _asked(request: HttpRequest) -> tuple[RevisitSort, str, str]:
+def _requested_list(request: HttpRequest) -> tuple[RevisitSort, str, str]:
     """The order of the list, a part of the addresses, and the host, as the request states them."""
     asked = request.GET.get("sort", "")
     sort = RevisitSort(asked) if asked in RevisitSort.values else RevisitSort.NEXT

@@ -63,7 +63,7 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
         return render(request, "search/texts.html", {**here, "damage": damage}, status=503)
     except (UnknownCrawl, UnknownRun) as trouble:
         return render(request, "search/texts.html", {**here, "trouble": str(trouble)})
-    here |= _shown(request, result, wanted, before)
+    here |= _result_facts(request, result, wanted, before)
     return render(request, "search/texts.html", here)
 
 
@@ -108,7 +108,7 @@ def _number(query: QueryDict, name: str) -> int | None:
     return number if number is not None and 0 < number <= LARGEST else None
 
 
-def _shown(
+def _result_facts(
     request: AuthenticatedRequest, result: SearchResult, wanted: SearchFilter, before: int
 ) -> dict[str, Any]:
     counts = labelled(result)

@@ -57,7 +57,7 @@ class SnippetWriter:
         folded, places = searched_places(chosen)
         block.add_text(name, folded)
         found = self._generator(name).snippet_from_doc(block)
-        marked = list(_parts(found, folded, chosen, places))
+        marked = list(_snippet_parts(found, folded, chosen, places))
         return marked or [SnippetPart(text[:SNIPPET_CHARACTERS], is_marked=False)]
 
     def _generator(self, name: str) -> tantivy.SnippetGenerator:
@@ -92,7 +92,7 @@ def _weight(block: str, beginnings: Sequence[str]) -> int:
     return sum((word in block) + (f" {word}" in block) for word in beginnings)
 
 
-def _parts(
+def _snippet_parts(
     snippet: tantivy.Snippet, folded: str, text: str, places: Sequence[int]
 ) -> Iterator[SnippetPart]:
     """The original text for a snippet of the folded form. The places of words are counted in

@@ -49,7 +49,9 @@ def seed_sources(crawl: CrawlJob, options: Options) -> str:
     """
     if options["remove"] is not None:
         remove_source(crawl, options["remove"], by=None)
-        return _told({"removed": options["remove"]}, "It is removed; its start URLs stay.", options)
+        return _as_text(
+            {"removed": options["remove"]}, "It is removed; its start URLs stay.", options
+        )
     if options["folder"] or options["feed"]:
         kind = SeedSourceKind.FOLDER if options["folder"] else SeedSourceKind.FEED
         fields = SeedSourceFields(
@@ -66,10 +68,10 @@ def _listed(rows: list[dict[str, Any]], options: Options) -> str:
         f"  {row['added']:,} start URLs added" + (f"\n  {row['note']}" if row["note"] else "")
         for row in rows
     ]
-    return _told(rows, "\n".join(lines) or "It has no sources of start URLs.", options)
+    return _as_text(rows, "\n".join(lines) or "It has no sources of start URLs.", options)
 
 
-def _told(as_json: Any, text: str, options: Options) -> str:
+def _as_text(as_json: Any, text: str, options: Options) -> str:
     return json.dumps(as_json, indent=2, default=str) if options["json"] else text
 
 

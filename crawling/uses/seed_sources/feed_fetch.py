@@ -48,7 +48,7 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
     moment = temporary_grant(wanted, label=label, reference=reference, wait_seconds=WAIT_SECONDS)
     asking, take = (
         condition_headers(source.etag, source.last_modified),
-        partial(_take, found, source.url),
+        partial(_take_answer, found, source.url),
     )
     with moment as (units, lost):
         fetched = fetch_seeds(order, units, lost, asking=asking, with_answer=take)[0]
@@ -88,7 +88,7 @@ def _order_of(source: SeedSource) -> CrawlOrder:
     return order
 
 
-def _take(found: list[FeedAnswer | BadFeed], url: str, fetched: Fetched) -> None:
+def _take_answer(found: list[FeedAnswer | BadFeed], url: str, fetched: Fetched) -> None:
     if fetched.status == NOT_MODIFIED_STATUS or is_redirect(fetched.status):
         return
     source = DocumentSource(fetched.body, url, fetched.content_type, fetched.charset)

@@ -17,7 +17,7 @@ def _work(job: RunningJob) -> JobResult:
     return {}
 
 
-def _due() -> Iterator[DueJob]:
+def _due_jobs() -> Iterator[DueJob]:
     from crawling.uses.seed_sources.reading import due_sources
 
     for source in due_sources():
@@ -33,7 +33,7 @@ SEED_SOURCE = JobKind(
     seconds=15 * 60,
     queue=IDLE,
     scope=JobScope.INSTALLATION,
-    due=_due,
+    due=_due_jobs,
     kept=KEPT_HOUR,
 )
 KINDS = (SEED_SOURCE,)

@@ -58,13 +58,13 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "endings": ENDINGS,
     }
     try:
-        here |= _found(request, run, wanted)
+        here |= _list_facts(request, run, wanted)
     except (BadOrder, LinkSearchTookTooLong) as trouble:
         here["trouble"] = str(trouble)
     return render(request, "structured_data/structured_data.html", here)
 
 
-def _found(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[str, Any]:
+def _list_facts(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[str, Any]:
     most, after = choices_of(request).most(ROWS), asked_text(request.GET, "after", most=LONGEST)
     rows, following = list_structured(run, wanted, after=after, most=most)
     stored = _stored(run, {row.page for row in rows if row.kind == DataKind.TABLE})

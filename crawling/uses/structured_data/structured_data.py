@@ -136,10 +136,10 @@ def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Downl
         facts = {"complete": str(lag.complete).lower(), "behind": lag.behind, "run": run.number}
         size, pieces = reading_parquet(run, query, values, facts)
         return Download(f"{stem}.parquet", PARQUET, pieces, size)
-    return row_file(stem, kind, _each(run, query, values), list(columns_of(StructuredRow)))
+    return row_file(stem, kind, _each_row(run, query, values), list(columns_of(StructuredRow)))
 
 
-def _each(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _each_row(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for row in each_of_reading(run, query, values):
         yield vars(_row(*row))
 

@@ -68,7 +68,7 @@ def watch(crawl: CrawlJob, options: Options) -> str:
     """
     if options["remove"] is not None:
         remove_watch(crawl, options["remove"], by=None)
-        return _told({"removed": options["remove"]}, "It is removed with its events.", options)
+        return _as_text({"removed": options["remove"]}, "It is removed with its events.", options)
     if options["renew_feed"] is not None:
         return _listed([renew_feed(crawl, options["renew_feed"], by=None)], options)
     if options["events"]:
@@ -94,7 +94,7 @@ def _listed(found: list[Watch], options: Options) -> str:
         f"{', '.join(row['events'])}\n  {row['feed']}"
         for row in rows
     ]
-    return _told(rows, "\n".join(lines) or "It has no watches.", options)
+    return _as_text(rows, "\n".join(lines) or "It has no watches.", options)
 
 
 def _events(found: list[WatchEvent], options: Options) -> str:
@@ -102,10 +102,12 @@ def _events(found: list[WatchEvent], options: Options) -> str:
         f"{event.found_at:%Y-%m-%d %H:%M}  {event}\n{event.note or event.diff_text}".rstrip()
         for event in found
     ]
-    return _told([event_row(event) for event in found], "\n".join(lines) or "No events.", options)
+    return _as_text(
+        [event_row(event) for event in found], "\n".join(lines) or "No events.", options
+    )
 
 
-def _told(as_json: Any, text: str, options: Options) -> str:
+def _as_text(as_json: Any, text: str, options: Options) -> str:
     return json.dumps(as_json, indent=2, default=str) if options["json"] else text
 
 

@@ -19,7 +19,7 @@ def _work(job: RunningJob) -> JobResult:
     return {}
 
 
-def _due() -> Iterator[DueJob]:
+def _due_jobs() -> Iterator[DueJob]:
     from crawling.uses.watches.comparing import due_crawls
 
     latest = Run.objects.filter(crawl__in=due_crawls(), is_latest=True)
@@ -36,7 +36,7 @@ WATCHES = JobKind(
     queue=IDLE,
     at_front=True,  # news wait for the job
     scope=JobScope.CRAWL,
-    due=_due,
+    due=_due_jobs,
     kept=KEPT_DAY,
 )
 KINDS = (WATCHES,)

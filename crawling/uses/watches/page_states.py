@@ -69,7 +69,7 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
     now = _answers(rule, [run])
     before, passed = _earlier_answers(rule, earlier)
     unsettled = now.keys() - before.keys()
-    unanswered = _known(passed, unsettled)
+    unanswered = _known_urls(passed, unsettled)
     rest = [one for one in earlier if one not in passed]
     if rest and unanswered:
         before |= _answers(rule, rest, unanswered)
@@ -85,7 +85,7 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
         elif old or url not in old_names:
             new.append(StateChange(url, old, answer))
     missing = [url for url, old in before.items() if old.is_there and url not in now]
-    return StateChanges(changed, [*_gone(run, now, before)], new, _unanswered(run, missing))
+    return StateChanges(changed, [*_gone(run, now, before)], new, _unanswered_urls(run, missing))
 
 
 def narrowed(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
@@ -137,21 +137,21 @@ def _answers(
 
 def _gone(run: Run, now: dict[str, Answer], before: dict[str, Answer]) -> Iterator[StateChange]:
     missing = [url for url in before if url not in now]
-    here = _known([run], missing) if is_complete(run) else set(missing)
+    here = _known_urls([run], missing) if is_complete(run) else set(missing)
     for url, old in sorted(before.items()):
         new = now.get(url)
         if old.is_there and (url not in here if new is None else not new.is_there):
             yield StateChange(url, old, new)
 
 
-def _unanswered(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
+def _unanswered_urls(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
     ended = Url.objects.filter(run=run, state__in=(UrlState.FAILED, UrlState.EXCLUDED))
     rows = ended.filter(fingerprint__in=_marks(urls)).values_list("url", "status")
     wanted = set(urls)
     return sorted((url, status) for url, status in rows if status is not None and url in wanted)
 
 
-def _known(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
+def _known_urls(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
     """The URLs among `urls` that are in one of the runs, answered or not."""
     rows = Url.objects.filter(run__in=runs, fingerprint__in=_marks(urls))
     return set(rows.values_list("url", flat=True)).intersection(urls)

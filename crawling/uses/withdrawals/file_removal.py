@@ -296,7 +296,7 @@ def _check_sealed(file: ArchiveFile) -> None:
 
 
 def _remove_links(withdrawal: Withdrawal) -> None:
-    kept = _kept(withdrawal)
+    kept = _pages_with_content(withdrawal)
     for run_id in list(kept.order_by().values_list("run", flat=True).distinct()):
         write_collected(run_id)
         rows = kept.filter(run=run_id).values_list("url", "content__page__links_part")
@@ -305,10 +305,12 @@ def _remove_links(withdrawal: Withdrawal) -> None:
 
 def _removed_urls(withdrawals: Iterable[Withdrawal]) -> Iterator[int]:
     """The ids of the URLs of their pages."""
-    return chain.from_iterable(_kept(one).values_list("url", flat=True) for one in withdrawals)
+    return chain.from_iterable(
+        _pages_with_content(one).values_list("url", flat=True) for one in withdrawals
+    )
 
 
-def _kept(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
+def _pages_with_content(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
     """The pages of the withdrawal whose content is still stored."""
     return withdrawal.withdrawn_pages.filter(content__isnull=False)
 

@@ -26,7 +26,7 @@ def _work(job: RunningJob) -> JobResult:
     return {}
 
 
-def _due() -> Iterator[DueJob]:
+def _due_jobs() -> Iterator[DueJob]:
     from crawling.uses.withdrawals.file_removal import due_withdrawals
 
     for withdrawal in due_withdrawals():
@@ -51,7 +51,7 @@ WITHDRAWAL = JobKind(
     seconds=6 * 60 * 60,
     scope=JobScope.INSTALLATION,
     attempts=ALWAYS,
-    due=_due,
+    due=_due_jobs,
     kept=KEPT_DAY,
 )
 KINDS = (WITHDRAWAL,)

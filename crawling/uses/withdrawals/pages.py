@@ -37,7 +37,7 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     here: dict[str, Any] = {}
     if request.method == "POST":
-        here = _asked(request, crawl)
+        here = _form_facts(request, crawl)
         if not here:
             return redirect("crawling:withdrawals", pk)
     found = Withdrawal.objects.filter(crawl=crawl).select_related("by", "run")
@@ -53,7 +53,7 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @needs("crawling.delete_crawljob")
-def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
+def _form_facts(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
     """The facts for the form: its mistakes by field, or the preview. Empty if the pages are
     withdrawn.
     """

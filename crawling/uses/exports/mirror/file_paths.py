@@ -57,8 +57,8 @@ class FilePaths:
             name = f"{_label(url, 16)}.{name.rpartition('.')[2]}"[:LONGEST_PATH]
         base = ""
         for part in folders:
-            base = self._take(base, part, url, is_folder=True) + "/"
-        path = self._take(base, name, url, is_folder=False)
+            base = self._free_path(base, part, url, is_folder=True) + "/"
+        path = self._free_path(base, name, url, is_folder=False)
         self._rows.execute("INSERT INTO document VALUES (?, ?, ?, ?)", [url, path, target, page])
         return path
 
@@ -71,7 +71,7 @@ class FilePaths:
         """Reserve a path for a file that is no document."""
         self._rows.execute("INSERT INTO taken VALUES (?, 0)", [path])
 
-    def _take(self, base: str, name: str, url: str, *, is_folder: bool) -> str:
+    def _free_path(self, base: str, name: str, url: str, *, is_folder: bool) -> str:
         """A free path in the folder `base`. As a folder, an existing folder may be used."""
         stem, dot, ending = ("", "", "") if is_folder else name.rpartition(".")
         stem = stem if dot else name

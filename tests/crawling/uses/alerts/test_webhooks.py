@@ -197,7 +197,7 @@ def test_a_courier_that_was_killed_holds_up_no_delivery_but_the_one_it_had_in_ha
     Delivery.objects.create(
         listener=listener, event="started", body="{}", next_try_at=timezone.now()
     )
-    taken = sending._take(())
+    taken = sending._reserve_next(())
 
     assert send_due() == 1
     assert not Delivery.objects.exclude(outcome="Answered 204.").exclude(pk=taken.pk).exists()
@@ -206,7 +206,7 @@ def test_a_courier_that_was_killed_holds_up_no_delivery_but_the_one_it_had_in_ha
 def test_a_delivery_that_couriers_die_of_is_given_up(started):
     for attempt in range(1, len(WAITS) + 2):
         Delivery.objects.update(next_try_at=timezone.now())
-        assert sending._take(()).attempts == attempt
+        assert sending._reserve_next(()).attempts == attempt
 
     delivery = Delivery.objects.get()
     assert (delivery.next_try_at, delivery.outcome[:16]) == (None, "Nothing is known")

@@ -75,7 +75,9 @@ class Command(BaseCommand):
         run = get_run(crawl.pk, options["run"]) if options["run"] else None
         would = preview(crawl, run, kind=kind, text=text)
         if verb == "preview":
-            self.stdout.write(json.dumps(asdict(would)) if options["json"] else _told(would))
+            self.stdout.write(
+                json.dumps(asdict(would)) if options["json"] else _preview_text(would)
+            )
             return
         confirm(f"{would.pages:,} stored pages.", "Withdraw them?", options)
         reason, at_once = options["reason"], options["at_once"]
@@ -101,7 +103,7 @@ class Command(BaseCommand):
         )
 
 
-def _told(would: WithdrawalPreview) -> str:
+def _preview_text(would: WithdrawalPreview) -> str:
     others = [
         f"not withdrawn: {other.pages:,} such pages of crawl {other.id}, {other.name}"
         for other in would.other_crawls

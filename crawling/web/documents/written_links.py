@@ -267,7 +267,7 @@ class _Budget:
 
 
 class LinkPlacement:
-    """Finds the relations of links, and the elements of PLACES around them. To be created before the
+    """Finds the relations of links, and the elements of PLACES around them. Create it before the
     document changes, since the document then loses its lists of elements by name.
     """
 
@@ -297,7 +297,7 @@ class LinkPlacement:
         return [place.tag if place else "" for place in around]
 
     def _anchors_in_places(self, document: turbohtml.Document) -> dict[turbohtml.Element, str]:
-        """The places of `a` elements. The links of a place are adjacent in the document: finding the
+        """The places of `a` elements. A place's links are adjacent in the document: finding the
         first of them, and the first link after the place, takes a fifth of the time of a walk.
         """
         anchors, spans = document.find_all("a"), list[tuple[int, int, int, str]]()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import NamedTuple
 
 from xxhash import xxh3_64
 
@@ -41,6 +42,14 @@ NOTHING = Document()
 MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
 
 
+class ContentMarks(NamedTuple):
+    fingerprint: int
+    #: the SHA-256 of a document that counts as content; else empty
+    digest: bytes
+    #: the facts of its text, if a reading process has computed them
+    facts: TextFacts | None = None
+
+
 def conclude(
     claimed: ClaimedUrl,
     address: Address,
@@ -64,6 +73,7 @@ def conclude(
     fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched)
     document = NOTHING if is_head_only else _read(claimed, address, fetched, marks, context, ahead)
+    marks = marks._replace(facts=ahead.facts if ahead else None)
     is_seed = claimed.depth == 0 and not claimed.nesting and 200 <= fetched.status < 300
     if is_seed and not document.is_sitemap and (told := context.refusal_of_seed(fetched)):
         return UrlOutcome(claimed.id, UrlState.EXCLUDED, FetchStatus.WRONG_TYPE, told)
@@ -82,7 +92,7 @@ def _with_answer(
     dialled: str,
     fetched: Fetched,
     document: Document,
-    marks: tuple[int, bytes],
+    marks: ContentMarks,
     maps: Sequence[str],
     error: str,
     context: FetchContext,
@@ -210,13 +220,13 @@ def _read(
     claimed: ClaimedUrl,
     address: Address,
     fetched: Fetched,
-    marks: tuple[int, bytes],
+    marks: ContentMarks,
     context: FetchContext,
     ahead: AheadDocument | None,
 ) -> Document:
     if not succeeded(fetched.status) or not fetched.body:
         return NOTHING
-    if context.copies.is_copy(claimed.id, *marks, context.port):
+    if context.copies.is_copy(claimed.id, marks.fingerprint, marks.digest, context.port):
         return COPY
     document = ahead.document() if ahead else None
     document = document or read_document(_source(address, fetched, context))
@@ -258,49 +268,48 @@ def _answer(
     fetched: Fetched,
     document: Document,
     target: Address | None,
-    marks: tuple[int, bytes],
+    marks: ContentMarks,
     pattern: Pattern | None,
     *,
     is_personal: bool,
 ) -> ServerAnswer:
     reused = fetched.reused
     now = reused.fetched_at if reused else datetime.now(UTC)
-    fingerprint, digest = marks
     summary = _summary(document, fetched.charset)
-    is_page = bool(digest) and (bool(document.text) or fetched.content_type in HTML_TYPES)
+    is_page = bool(marks.digest) and (bool(document.text) or fetched.content_type in HTML_TYPES)
     return ServerAnswer(
         status=fetched.status,
         final_url=target.url if target else address.url,
         content_type=fetched.content_type.replace("\0", ""),
         bytes=len(fetched.body),
-        fingerprint=fingerprint,
+        fingerprint=marks.fingerprint,
         address=reused.address if reused else dialled,
         fetch_seconds=fetched.seconds,
         fetched_at=now,
-        digest=digest,
+        digest=marks.digest,
         summary=summary,
         last_modified=read_date(fetched.headers.get("Last-Modified", "")),
         expires_at=fresh_until(fetched.headers, now),
         etag=read_etag(fetched.headers.get("ETag", "")),
         unchanged_since=fetched.unchanged_since,
         pattern=pattern,
-        text=_text_facts(address, document, is_page=is_page),
+        text=_text_facts(address, document, marks.facts, is_page=is_page),
         reused_from=reused.page_id if reused else None,
         is_personal=is_personal,
     )
 
 
-def _text_facts(address: Address, document: Document, *, is_page: bool) -> TextFacts:
+def _text_facts(
+    address: Address, document: Document, known: TextFacts | None, *, is_page: bool
+) -> TextFacts:
     text, is_read = document.text, not document.unread or document is COPY
     if not is_page or document.is_sitemap or not (text or is_read):
         return TextFacts(text)
     is_listed = bool(list_of(address))
-    return document.facts or TextFacts(
-        text, address.url, document.title, has_key=True, is_listed=is_listed
-    )
+    return known or TextFacts(text, address.url, document.title, has_key=True, is_listed=is_listed)
 
 
-def _digests(fetched: Fetched) -> tuple[int, bytes]:
+def _digests(fetched: Fetched) -> ContentMarks:
     """The fingerprint of a document, and its SHA-256 if it counts as content."""
     is_content = bool(fetched.body) and (
         200 <= fetched.status < 300 or fetched.unchanged_since is not None
@@ -310,7 +319,7 @@ def _digests(fetched: Fetched) -> tuple[int, bytes]:
         fingerprint.update(piece)
         if is_content:
             digest.update(piece)
-    return signed(fingerprint.intdigest()), digest.digest() if is_content else b""
+    return ContentMarks(signed(fingerprint.intdigest()), digest.digest() if is_content else b"")
 
 
 def _summary(document: Document, stated_charset: str | None) -> DocumentSummary:

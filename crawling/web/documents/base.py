@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from crawling.web.addresses import MAX_URL_LENGTH, Address
 from crawling.web.document_stream import DocumentStream
-
-if TYPE_CHECKING:  # programs that read documents without their texts need not import NumPy
-    from crawling.web.content.text_facts import TextFacts
 
 
 class TruncationReason(StrEnum):
@@ -160,8 +157,6 @@ class Document:
     #: the base of relative links, as the page states it
     base: str = ""
     notes: LinkNotes = NO_NOTES
-    #: the facts of its text as that of a page, if they are known already
-    facts: TextFacts | None = field(default=None, compare=False)
 
     @property
     def modified(self) -> Mapping[str, datetime]:

@@ -74,7 +74,7 @@ class Unpacker:
     def __init__(self) -> None:
         self._known: dict[str, Address] = {}
 
-    def unpack(self, packed: bytes) -> Document:
+    def unpack(self, packed: bytes) -> tuple[Document, TextFacts]:
         """Raises ValueError if `pack` cannot have made the bytes."""
         size, _, rest = packed.partition(b"\n")
         end = int(size)
@@ -87,7 +87,7 @@ class Unpacker:
         ]
         extracted = parts[behind:-BEHIND]
         abstract, simhash, key, marks, text = parts[-BEHIND:]
-        return Document(
+        document = Document(
             title=title,
             charset=charset,
             links=self._addresses(parts[WORDS:behind]),
@@ -98,13 +98,14 @@ class Unpacker:
             unread=TruncationReason(unread) if unread else None,
             written=rest[end:],
             base=base,
-            facts=TextFacts.of(
-                abstract,
-                int(simhash) if simhash else None,
-                _unpacked_key(key),
-                map(int, marks.split()),
-            ),
         )
+        facts = TextFacts.of(
+            abstract,
+            int(simhash) if simhash else None,
+            _unpacked_key(key),
+            map(int, marks.split()),
+        )
+        return document, facts
 
     def _addresses(self, urls: list[str]) -> list[Address]:
         if len(self._known) > MOST_SHARED:

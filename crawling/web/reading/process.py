@@ -20,6 +20,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from crawling.machine.sandbox import Program, ProgramSandbox, SandboxLimits, end
+from crawling.web.content.text_facts import TextFacts
 from crawling.web.documents.base import Document, DocumentSource
 from crawling.web.reading.packed_document import Unpacker
 from crawling.web.reading.shared_slots import (
@@ -57,6 +58,8 @@ class AheadDocument:
     #: the bytes of the read document, or NOT_READ; None until it is read
     size: int | None = None
     is_closed: bool = False
+    #: the facts of its text as that of a page; None before `document` has returned it
+    facts: TextFacts | None = None
 
     def is_settled(self) -> bool:
         return self.size is not None
@@ -168,10 +171,11 @@ class ReadingProcess:
         packed = result_in(self._memory, ahead.slot, size)
         self._free.append(ahead.slot)
         try:
-            return self._unpacker.unpack(packed)
+            document, ahead.facts = self._unpacker.unpack(packed)
         except ValueError:
             self._give_up()
             return None
+        return document
 
     def _receive(self, flags: int = 0) -> bool:
         """Receive a message of the process. Return whether there was one."""

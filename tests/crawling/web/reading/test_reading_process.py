@@ -211,9 +211,10 @@ def is_alive(pid):
 @pytest.mark.parametrize("is_listed", [False, True])
 def test_it_tells_the_facts_of_the_text_too(process, is_listed):
     source = source_of("<title>Some page</title>" + "<p>Words of any kind, page and some." * 40)
-    document, here = process.begin(source, is_listed=is_listed).document(), html.read(source)
+    ahead, here = process.begin(source, is_listed=is_listed), html.read(source)
+    assert ahead.document() == here
 
     facts = TextFacts(here.text, source.url, here.title, has_key=True, is_listed=is_listed)
-    assert (document.facts.abstract, document.facts.simhash) == (facts.abstract, facts.simhash)
-    assert (document.facts.key, document.facts.marks) == (facts.key, facts.marks)
+    assert (ahead.facts.abstract, ahead.facts.simhash) == (facts.abstract, facts.simhash)
+    assert (ahead.facts.key, ahead.facts.marks) == (facts.key, facts.marks)
     assert bool(facts.marks) == is_listed

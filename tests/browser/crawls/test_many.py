@@ -116,7 +116,11 @@ def test_in_a_hand_crawls_are_cards_that_sort_with_words_on_their_buttons(operat
 
     assert min(min(size) for size in sizes if size[0]) >= 24
     assert operator.evaluate("document.documentElement.scrollWidth") == 390
-    expect(operator.locator("tbody .name").first).to_have_text("Alpha")
+    name = operator.locator("tbody .name").first
+    expect(name).to_have_text("Alpha")
+    before = name.bounding_box()
+    name.hover()
+    assert name.bounding_box() == before
 
 
 def test_the_word_of_a_row_action_stands_beside_it_under_pointer_and_focus(operator: Page, many):

@@ -34,6 +34,9 @@ class Layout:
     runs: list[int] = field(default_factory=list)
     #: ids of other runs, whose archives have payloads of these runs
     payload_runs: list[int] = field(default_factory=list)
+    #: ids of deleted runs, of which the package lacks payloads of its single pages until they are
+    #: restored
+    lacking_runs: list[int] = field(default_factory=list)
     #: source, offset in the source, and length of each segment
     segments: list[list[int]] = field(default_factory=list)
 

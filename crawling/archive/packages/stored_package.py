@@ -68,7 +68,11 @@ class StoredPackage:
         newer = ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0)
         lengths = dict(newer.values_list("pk", "committed_length"))
         known = self.layout.lengths
-        return any(known.get(str(pk), 0) < length for pk, length in lengths.items())
+        if any(known.get(str(pk), 0) < length for pk, length in lengths.items()):
+            return True
+        lacking = self.layout.lacking_runs
+        shown = {"removal_asked_at": None, "crawl__removal_asked_at": None}
+        return bool(lacking) and Run.objects.filter(pk__in=lacking, **shown).exists()
 
 
 def facts_of(job: BackgroundJob) -> dict[str, Any]:

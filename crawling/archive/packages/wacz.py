@@ -156,6 +156,8 @@ class WaczPackage:
             comes_itself = original.pk in wanted and not original._state.adding
             is_kept = original.run.removal_asked_at is None
             is_in_whole = comes_itself or original.run_id in runs
+            if not is_kept and original.run_id not in self.layout.lacking_runs:
+                self.layout.lacking_runs.append(original.run_id)
             if is_kept and not is_in_whole and place not in places:
                 places.add(place)
                 found.append((original, False))

@@ -15,6 +15,7 @@ from crawling.jobs.removal import forget_jobs
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, CrawlJob, Page, Run
 from crawling.runs.crawls.teams import set_team_rule
+from crawling.runs.housekeeping.deletion import restore_run
 from crawling.uses.collections.changes import CollectionFields, add_members, create_collection
 from crawling.uses.collections.jobs import file_of, readable_file, request_file
 from crawling.uses.exports.jobs import MIRROR, WACZ
@@ -82,6 +83,21 @@ def test_a_page_is_packed_without_a_payload_that_is_deleted(sharing, collection)
 
     assert LONG.encode() not in records_of(package)
     assert [facts["mime"] for _, facts in index_of(package)] == ["warc/revisit"]
+
+
+@pytest.mark.parametrize("collection", ["page"], indirect=True)
+def test_a_file_without_a_payload_is_outdated_once_that_is_restored(sharing, collection):
+    Run.objects.filter(pk=sharing[0].pk).update(
+        removal_asked_at=now(), restorable_until=now() + timedelta(days=1)
+    )
+    made(collection)
+    assert not file_of(collection).is_outdated
+
+    restore_run(sharing[0].pk, by=None)
+
+    assert file_of(collection).is_outdated
+    assert LONG.encode() in records_of(opened(made(collection)))
+    assert not file_of(collection).is_outdated
 
 
 def take_down_page_of(run):

@@ -72,7 +72,7 @@ def forget_deleted_collections() -> None:
 
 
 def deleted_collections() -> QuerySet[Collection]:
-    """Those that can be restored, the latest deletion first."""
+    """The collections that can be restored, the latest deletion first."""
     since = timezone.now() - RESTORABLE
     return Collection.all_objects.filter(removal_asked_at__gt=since).order_by("-removal_asked_at")
 

@@ -9,7 +9,7 @@
   const home = (key) => places.find((link) => link.dataset.key === key)?.getAttribute("href");
   const sources = [
     { ask: "crawls", kind: () => "Crawl", name: (one) => one.name, href: (one) => `${home("c")}${one.id}/` },
-    { ask: "named", kind: (one) => one.kind, name: (one) => one.name, href: (one) => one.path },
+    { ask: "named-things", kind: (one) => one.kind, name: (one) => one.name, href: (one) => one.path },
     { ask: "hosts", kind: () => "Host", name: (one) => one.name, href: (one) => `${home("h")}${one.id}/` },
     { ask: "pages", kind: (one) => `Page · ${one.url.split("/")[2] || "file"}, ${one.crawl_name}`, name: (one) => one.title || one.url,
       href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
@@ -56,7 +56,7 @@
           continue;
         }
         if (!answer.ok) return [];
-        return (await answer.json()).items.slice(0, source.ask === "named" ? undefined : MOST).map((one) => row(source.kind(one), source.name(one), source.href(one)));
+        return (await answer.json()).items.slice(0, source.ask === "named-things" ? undefined : MOST).map((one) => row(source.kind(one), source.name(one), source.href(one)));
       } catch { return []; } // no answer: what the page offers is still there
     }
     return [];

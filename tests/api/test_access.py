@@ -124,6 +124,7 @@ APPS = {
             "capacity-plan",
             "experiments",
             "url-history",
+            "named-things",
             "pages",
             "page-cache",
             "search",
@@ -234,6 +235,7 @@ def address_of(path: str, crawl: int) -> str:
     query = {
         "/api/v1/url-history": "?url=http://a.test/",
         "/api/v1/pages": "?q=manual",
+        "/api/v1/named-things": "?q=manual",
         "/api/v1/collections/{collection_id}/captures": "?url=http://a.test/",
         "/api/v1/search": "?q=manual",
         "/api/v1/crawls/{crawl_id}/changes": "?against=1",

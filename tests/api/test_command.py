@@ -89,6 +89,7 @@ def readable():
 QUERIES = {
     "/api/v1/url-history": "url=http://a.test/",
     "/api/v1/pages": "q=manual",
+    "/api/v1/named-things": "q=manual",
     "/api/v1/search": "q=manual",
 }
 

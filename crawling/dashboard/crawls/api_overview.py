@@ -1,5 +1,6 @@
-"""`/api/v1/overview`, `/api/v1/identity`, `/api/v1/named` and `/api/v1/crawls/{id}/diagnosis`: the
-state of all crawls, the crawler's identity, things by their names, and why a run is not fetching.
+"""`/api/v1/overview`, `/api/v1/identity`, `/api/v1/named-things` and
+`/api/v1/crawls/{id}/diagnosis`: the state of all crawls, the crawler's identity, things by their
+names, and why a run is not fetching.
 """
 
 # No postponed annotations here: django-ninja reads annotations, and could not resolve names behind
@@ -265,7 +266,7 @@ class NamedList(Schema):
 
 @named.get("", response=NamedList, summary="Find collections, extractors and alerts by name")
 @may_view
-def find_named_things(
+def list_named_things(
     request: AuthenticatedRequest,
     q: Annotated[str, Query(min_length=2, max_length=200, pattern=TEXT)],
 ) -> dict[str, Any]:

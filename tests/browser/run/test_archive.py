@@ -11,6 +11,9 @@ from playwright.sync_api import expect
 
 from crawling.models import Page as Fetched
 from crawling.runs.start import start_run
+from crawling.uses.collections.changes import CollectionFields, add_members, create_collection
+from crawling.uses.collections.share_links import create_link
+from tests.browser.axe import violations
 from tests.browser.house import make_crawl
 from tests.browser.test_accessible import faults, open_as  # noqa: F401
 from tests.crawling.conftest import do_shifts
@@ -261,4 +264,30 @@ def test_its_pages_are_accessible(stored, open_as, watch):  # noqa: F811
     ]
     assert not found, "\n".join(found)
     assert all(complaint.startswith(AXE_IN_THE_FRAME) for complaint in watch.complaints)
+    watch.complaints.clear()
+
+
+def test_a_visitor_of_a_shared_collection_follows_links_in_a_stored_page(styled, browse, watch):
+    site, crawl, _ = styled
+    collection = create_collection(CollectionFields("Town library"), by=None)
+    add_members(collection, crawls=[crawl.pk], by=None)
+    _, token = create_link(collection, days=7, by=None)
+    asked = len(site.log)
+    page = browse("viewer", f"/shared/collections/{token}/")
+    assert violations(page) == []
+
+    page.get_by_role("link", name="Styled").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Styled")
+    assert violations(page) == []
+    page.get_by_role("table").get_by_role("link", name="Styled").click()
+    frame = page.frame_locator("iframe.stored")
+    expect(frame.get_by_role("heading", name="Styled")).to_have_css("color", "rgb(1, 2, 3)")
+    assert violations(page) == []
+    frame.get_by_role("link", name="to b").click()
+    expect(frame.get_by_role("heading", name="Page B")).to_be_visible()
+
+    assert len(site.log) == asked
+    # of this test, and of axe-core, which calls into the frame and is not let in
+    told = (OF_THIS_TEST, "console: Failed to execute 'postMessage'")
+    assert all(complaint.startswith(told) for complaint in watch.complaints)
     watch.complaints.clear()

@@ -9,7 +9,7 @@ from django.urls import reverse
 from allocation.models import Pool
 from allocation.services import Override, set_capacity
 from crawlsite.administration.accounts import make_roles
-from tests.page_tree import tree_of
+from tests.crawling.page_tree import tree_of
 
 pytestmark = pytest.mark.django_db
 

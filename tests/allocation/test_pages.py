@@ -15,8 +15,8 @@ from allocation.services import (
 )
 from allocation.values import NewClass
 from tests.allocation.conftest import ask
+from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser
-from tests.page_tree import tree_of
 
 pytestmark = [pytest.mark.django_db]
 

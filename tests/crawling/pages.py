@@ -12,7 +12,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 
 from crawlsite.administration.accounts import make_roles
-from tests.page_tree import tree_of
+from tests.crawling.page_tree import tree_of
 
 
 def browser(role: str, **user_fields) -> Client:

@@ -28,8 +28,8 @@ from allocation.services import (
 from allocation.services.use import KEPT
 from tests.allocation.conftest import ask
 from tests.allocation.history.histories import rewrite
+from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser
-from tests.page_tree import tree_of
 
 pytestmark = [pytest.mark.django_db]
 

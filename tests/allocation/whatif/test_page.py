@@ -13,8 +13,8 @@ from allocation.whatif.draft import draft_of
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.sandbox import Sandbox
 from tests.allocation.conftest import ask
+from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser
-from tests.page_tree import tree_of
 
 pytestmark = [pytest.mark.django_db]
 SILBERSCHATZ = EXAMPLES["silberschatz"].sandbox

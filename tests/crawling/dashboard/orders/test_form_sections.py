@@ -9,8 +9,8 @@ from django.urls import reverse
 from crawling.dashboard.orders.forms.create import CrawlForm
 from crawling.dashboard.orders.forms.sections import SECTIONS, sections_of
 from crawling.runs.crawls.creation import create_crawl
+from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser, soup
-from tests.page_tree import tree_of
 
 CAPACITY = {
     "worker": 4,

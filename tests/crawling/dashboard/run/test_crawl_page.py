@@ -29,8 +29,8 @@ from crawlsite.administration.accounts import make_roles
 from crawlsite.templatetags.page_tags import intcomma
 from serving import paging
 from tests.crawling.frontiers import Frontier
+from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser, timeless
-from tests.page_tree import tree_of
 
 MINUTE = timedelta(minutes=1)
 

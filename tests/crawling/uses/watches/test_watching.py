@@ -25,8 +25,8 @@ from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.watches.page_states import state_changes
 from crawling.uses.watches.watching import WatchFields, create_watch, events_of
 from crawling.uses.withdrawals.withdrawing import withdraw
+from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser, soup
-from tests.page_tree import tree_of
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 

@@ -16,9 +16,9 @@ from crawling.uses.exports.replay.answers import answer_nothing, asked_range, wi
 from crawling.uses.exports.wacz import access
 from crawling.uses.exports.wacz.access import ticket_for
 from crawling.uses.withdrawals.withdrawing import withdraw
+from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser, soup
 from tests.crawling.uses.exports.wacz.test_wacz_file import made
-from tests.page_tree import tree_of
 
 RANGES = {
     "": None,

@@ -27,7 +27,7 @@ def options(about: str | None, *words: str, **usual: Any) -> argparse.Namespace:
 
 
 def in_words(seconds: Sequence[float]) -> str:
-    """The number of values, and the times in which half, nearly all and all of them ended."""
+    """The number of values, and the times within which half, nearly all and all of them lie."""
     if not seconds:
         return "none"
     ordered = [1000 * each for each in sorted(seconds)]

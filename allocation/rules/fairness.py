@@ -1,9 +1,9 @@
 """The turns of a pool: which process may be granted free and safe units while others have waited
 longer. Pure.
 
-A strict queue deadlocks: its head waits for units of a holder that stands behind it. So turns bind
-only processes that hold nothing, and nothing here ever refuses one that holds something; a holder
-can finish, and gives back what it holds. Four rules:
+A strict queue deadlocks: its head waits for units of a holder that is behind it in the queue. So
+turns bind only processes that hold nothing, and nothing here ever refuses one that holds something;
+a holder can finish, and gives back what it holds. Four rules:
 
 - *Bypass limit.* Waiters are served in turn, passing over those that can't be served yet. Once the
   first in turn has been passed `limit` times, a process that holds nothing may no longer pass it.
@@ -14,9 +14,8 @@ can finish, and gives back what it holds. Four rules:
 - *Priority ages.* A start of priority p takes its turn as if it had arrived p * LIFT earlier. So
   waiting lifts all alike, and of the starts that come after it a waiter is overtaken only by
   those that come within (highest - its own priority) * LIFT: at most 20 minutes.
-- *Reserve.* The last `reserved` units of a class are left to urgent starts, and what the shares of
-  others have set aside to those, except to one that asks for so much that it could never be served
-  otherwise.
+- *Reserve.* The last `reserved` units of a class are left to urgent starts, and the units that
+  other shares have set aside to those shares, unless a start could otherwise never be served.
 - *Limit of a share.* See `allocation.rules.shares`.
 """
 

@@ -1,13 +1,13 @@
-"""Shares of a pool: what a group of processes has of each class, a reserve and a limit. Pure.
+"""Shares of a pool: a reserve and a limit in each class for a group of processes. Pure.
 
-- *Limit.* What the processes of a share claim (Max) while they hold something is at most the limit.
-  It is checked when a process that holds nothing starts. So a holder is within the limit with all
-  it may still ask for, and no limit ever refuses it anything.
-- *Reserve.* What a share does not hold of its reserve is left to its own processes: a start of any
-  other must leave it free, except where it asks for so much that it could never be served.
+- *Limit.* The sum of the claims (Max) of a share's processes that hold something is at most the
+  limit. It is checked when a process that holds nothing starts. So a holder is within the limit
+  with all it may still ask for, and no limit ever refuses it anything.
+- *Reserve.* The part of its reserve that a share does not hold is kept for its own processes: a
+  start of any other must leave it free, unless that start could then never be served.
 
-Both bind only processes that hold nothing, like turns, so the banker's proof does not change: who
-holds something waits for nothing but units that are not there or not safe.
+Both bind only processes that hold nothing, like turns, so the banker's proof does not change: a
+process that holds units waits only for units that are not free or not safe to grant.
 """
 
 from __future__ import annotations

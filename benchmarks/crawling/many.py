@@ -3,7 +3,7 @@
 
 Starts the product's own processes and a web server with a loopback address for each crawl, creates
 and starts the crawls by JSON, and prints how long a call takes and how many crawls end a second.
-Wants a PostgreSQL whose tables are made and a Redis of its own; its crawls stay.
+Needs a PostgreSQL with migrated tables and a Redis of its own; its crawls are kept.
 """
 
 from __future__ import annotations

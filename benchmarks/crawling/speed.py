@@ -5,13 +5,13 @@
     python -m benchmarks.crawling.speed --again
     python -m benchmarks.crawling.speed --hosts 1000 [--pages 10 --delay 1 --slots 16 64 256]
 
-Sites on loopback, with a delay of 0. Each of the processes is a worker of its own. Without URLs a
-synthetic web is served by this process, which then takes a part of the processor: so many pages a
-level and host, of which some per cent have one text. With `--again` it is crawled once, and then
-without and with the page cache. With `--hosts` so many answer after 20 to 300 ms, each a loopback
-address with so many pages, and are crawled with each number of fetch slots.
+Sites on loopback, with a delay of 0. Each of the processes is a worker of its own. Without URLs
+this process serves a synthetic web, which takes a part of the processor: `--width` pages a level
+and host, of which `--copies` per cent have the same text. With `--again` it is crawled once, and
+then without and with the page cache. With `--hosts` that many hosts answer after 20 to 300 ms, each
+a loopback address with `--pages` pages, and are crawled with each number of fetch slots.
 
-Wants a PostgreSQL whose tables are made; its crawls stay.
+Needs a PostgreSQL with migrated tables; its crawls are kept.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
-#: the intervals at which shifts are looked for, while one is wanted and afterwards: a scheduler
-#: looks as rarely, and each look takes processor time from the crawl
+#: the intervals at which this process looks for shifts, while one is needed and afterwards: a
+#: scheduler looks no more often, and each look takes processor time from the crawl
 START_SECONDS, SCHEDULER_SECONDS = 0.02, 0.5
 #: a run without a shift for this long waits for its host or for units, so that there is nothing to
 #: measure

@@ -3,7 +3,7 @@ disk. `python -m benchmarks.crawling.uses FOLDER [--workers 2] [--only TEXT…]`
 
 The product crawls a folder of HTML, served on loopback, and once more by `crawl check` after a
 tenth of its pages has changed. Then each use is a command in a process of its own, with nothing but
-PostgreSQL beside it. Wants a PostgreSQL whose tables are made, a Redis of its own, and an empty
+PostgreSQL beside it. Needs a PostgreSQL with migrated tables, a Redis of its own, and an empty
 state directory; a crawl that is there from an earlier time is used again.
 """
 

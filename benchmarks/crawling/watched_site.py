@@ -1,10 +1,10 @@
 """A site that changes at known rates, crawled day by day: what watches, their notices and the
 differences of runs tell is judged by what has changed, and estimated rates by the true ones; then
-revisits are planned, and how fresh the pages stay is compared with what plans expect.
-`python -m benchmarks.crawling.watched_site [--pages 2000 --days 10 --planned 10 --seed 1]`
+revisits are planned, and how fresh the pages stay is compared with what plans expect. `python -m
+benchmarks.crawling.watched_site [--pages 2000 --days 10 --planned 10 --seed 1]`
 
-All is done in one process, which serves the site, too. Days pass by moving what is stored into the
-past. Wants a PostgreSQL whose tables are made; its crawl stays.
+All is done in one process, which serves the site, too. A day passes when all stored rows are moved
+a day into the past. Needs a PostgreSQL with migrated tables; its crawl is kept.
 """
 
 from __future__ import annotations

@@ -239,7 +239,9 @@ def payloads(pages: int, runs: int) -> Iterator[Part]:
 
 
 def turns(hosts: int) -> Iterator[Part]:
-    """Measure the leasing of hosts by a shift, and turns at an address taken by a fetch thread."""
+    """Measure the leasing of hosts by a shift, and the taking of turns at an address by a fetch
+    thread.
+    """
     run, numbers = new_run("benchmark of turns", delay=1), count()
     process = RunProcess.objects.create(run=run, number=0)
     shift = Shift.objects.create(process=process, epoch=1, worker="benchmark")

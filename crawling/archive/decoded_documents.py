@@ -54,8 +54,8 @@ def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentS
 
 
 def write_document(length: str) -> None:
-    """Write the document of a record of `length` bytes, at the beginning of which the input
-    stands.
+    """Write the document of a record of `length` bytes, at whose beginning the input is
+    positioned.
     """
     sys.stdout.buffer.write(document_in(read_record(sys.stdin.buffer.read(int(length)))))
 

@@ -120,7 +120,7 @@ def _end_of_head(block: bytes | bytearray) -> int:
 
 
 def write_head(length: str) -> None:
-    """Write the header of a record of `length` bytes, at the beginning of which the input stands.
+    """Write the header of a record of `length` bytes, at whose beginning the input is positioned.
     Then write a NUL and the head of its answer.
     """
     record = read_record(sys.stdin.buffer.read(int(length)), MOST_HEAD)

@@ -3,7 +3,7 @@ this package reads and writes waiting URLs.
 
 Contents. A URL is a row, once a run, found by its fingerprint; its state says whether it waits, is
 in process or is done. The URLs of a run on one host are a queue, which counts its waiting URLs and
-is due at a certain time. Within a queue URLs stand in the order of visits: by lane, rank and age.
+is due at a certain time. Within a queue URLs are in the order of visits: by lane, rank and age.
 Each queue belongs to one process of the run (`serving_numbers`, `place_anew`).
 
 A host is a row that all runs share. A shift leases hosts, and no other shift fetches from a leased
@@ -28,8 +28,8 @@ Callers.
 Promises, which hold also after kill -9 at any moment. A run has a URL once. A URL is done once: its
 outcome, page, links and counts are committed together, once the archive has the exchange. One that
 was in process and not recorded is fetched again. A run counts no more pages than its limit, and a
-host is leased by one shift. A shift's id is the token in each WHERE: what a lost shift still sends
-finds nothing.
+host is leased by one shift. A shift's id is the token in each WHERE: a late write of a lost shift
+matches no row.
 
 Locks. A transaction that locks more than one row locks the run's row first (`locked_run`), then
 hosts, then URLs; so two processes of a run never deadlock, and limits on the whole run hold

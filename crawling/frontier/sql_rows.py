@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 
 
 class SentRows(Generic[Row]):
-    """Rows that stand in a statement under a name: `FROM {NEW_URLS}`, where NEW_URLS is a SentRows
+    """Rows that a statement reads under a name: `FROM {NEW_URLS}`, where NEW_URLS is a SentRows
     with the name `new`, has a column `new.url` for the field `url` of its named tuple.
     """
 

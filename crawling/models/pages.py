@@ -225,8 +225,8 @@ class FurtherRecord(models.Model):
 
     @property
     def stored(self) -> Page:
-        """The record's place in the archive, as a page without a row. Its URL is that of the URL's
-        page.
+        """A page that is not in the database, with this record's place in the archive and the URL
+        of its page.
         """
         return Page(
             url=self.url,

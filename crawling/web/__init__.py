@@ -1,3 +1,3 @@
-"""The web as it is: addresses, robots.txt, requests and documents. Uses neither Django nor a
-database.
+"""The web, independent of crawls: addresses, robots.txt, requests and documents. Uses neither
+Django nor a database.
 """

@@ -118,7 +118,7 @@ def required_text(expression: str) -> str:
 
 
 def _piece(expression: str, at: int) -> tuple[str | None, int]:
-    """The character for which the piece at this place stands, and the place of the next piece. The
+    """The character that the piece at this place denotes, and the place of the next piece. The
     character is empty if the piece stands for several characters or none, and None if the piece is
     too unusual.
     """

@@ -44,7 +44,7 @@ class Outage:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether so many pages failed in a row that the host itself may refuse them."""
+        """Whether enough pages failed in a row that the host itself may be refusing them."""
         return self.row >= DOUBTFUL_ROW
 
     def as_json(self) -> dict[str, Any]:

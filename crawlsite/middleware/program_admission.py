@@ -1,8 +1,9 @@
-"""The number of programs' requests that a web process has in hand, and the answer to a further one.
+"""Limits the number of programs' requests that a web process serves at a time, and answers those
+beyond the limit.
 
-If the request is short, the web server's main loop sends that answer itself: passing it to a thread
-and through Django takes six times as long, and a hundred requests of a busy program may be refused
-each second.
+If a request is short, the web server's main loop sends this answer itself: passing the request to a
+thread and through Django takes six times as long, and a hundred requests of a busy program may be
+refused each second.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ NOT_SHORT = (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"c
 
 
 def program_places(threads: int) -> int:
-    """The number of programs' requests that a process with `threads` threads for pages has in
-    hand.
+    """The number of programs' requests that a process with `threads` threads for pages serves at a
+    time.
     """
     return max(1, threads // 2)
 
 
 class ProgramAdmission:
-    """Counts the programs' requests that one process has in hand, in all of its threads."""
+    """Counts the programs' requests that one process is serving, in all of its threads."""
 
     def __init__(self, count: int) -> None:
         self._count, self._taken = count, 0

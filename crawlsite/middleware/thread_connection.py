@@ -19,7 +19,9 @@ READ_BYTES = 256 * 2**10
 
 
 class ThreadConnection:
-    """A socket for gunicorn that blocks no thread until HELD_BYTES are held in it."""
+    """A socket for gunicorn that holds up to HELD_BYTES bytes, so that writing to it does not block
+    a thread before that.
+    """
 
     def __init__(self, plain: socket.socket) -> None:
         plain.setblocking(False)

@@ -105,12 +105,7 @@ def shares(parts: Sequence[int], whole: int) -> list[int]:
 def remaining(
     *, known: int, fetched: int, most: int | None, rates: tuple[float | None, ...]
 ) -> str:
-    """A sentence with the time that the remaining URLs take at the slowest and at the fastest of
-    some rates, in pages a second; empty if no URL is left, or no page is fetched.
-
-    known: the number of URLs that wait or are in hand. most: the limit on pages, which counts if it
-    is reached before the end of the known URLs.
-    """
+    """known: the number of URLs that wait or are being fetched"""
     moving = [rate for rate in rates if rate]
     to_limit = max(0, most - fetched) if most is not None else None
     left = known if to_limit is None else min(known, to_limit)

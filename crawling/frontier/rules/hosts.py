@@ -1,7 +1,7 @@
-"""The rules of hosts. Which of a run's processes serves a host (SEEDS W5, W14) is decided by
-rendezvous hashing, so that hosts stay where they are, with bounded loads (Mirrokni, Thorup and
-Zadimoghaddam 2018), so that of two processes with two hosts none is idle. Further rules say how
-many requests a host may get in a minute and in a day, from all crawls together.
+"""The rules of hosts. Rendezvous hashing decides which of a run's processes serves a host (SEEDS
+W5, W14): so a host usually stays with its process. Its loads are bounded (Mirrokni, Thorup and
+Zadimoghaddam 2018): so two processes with two hosts get one each. Further rules say how many
+requests a host may get in a minute and in a day, from all crawls together.
 """
 
 from __future__ import annotations

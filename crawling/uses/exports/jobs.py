@@ -128,8 +128,8 @@ def ask_for_replay_files() -> None:
 
 
 def _ask_for_files(ended: QuerySet[Run]) -> None:
-    """Request the file of each of these runs that has an archive, and no file made since its
-    end.
+    """Request files for those of these runs that have an archive but no file that was requested
+    since their end.
     """
     asked = BackgroundJob.objects.filter(
         kind=WACZ.name, run=OuterRef("pk"), asked_at__gte=OuterRef("finished_at")

@@ -77,7 +77,7 @@ def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
 
 
 def newest_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:
-    """The rules of an extractor, with the own rules among the used ones if these used the same
+    """The rules of an extractor, with the crawl's own rules added if the used rules are of the same
     extractor.
     """
     before = named_rules(used.extractor)

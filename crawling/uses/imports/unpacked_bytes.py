@@ -34,7 +34,7 @@ MOST_DICTIONARY = 16 * 1024 * 1024
 ZSTD_WINDOW_LOG = 27
 #: the beginnings of records
 RECORD = re.compile(rb"(?i:WARC)/[0-9]|[A-Za-z][A-Za-z0-9+.-]{1,20}:")
-#: bytes that may stand between two members
+#: bytes that may be between two members
 PADDING = b"\0\r\n"
 #: the most places behind damage that are tried because they look like the beginning of a member
 MOST_TRIALS = 1_000_000

@@ -1,5 +1,6 @@
 """Addresses of a run that another run of the crawl did not try. A limit may end a run before an
-address, or the page that links to it, is fetched. Then nothing is known about the address.
+address, or the page that links to it, is fetched. Such a run does not show whether the address
+exists.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from crawling.web.fetch.tcp_connection import TcpConnection, converse
 DEFAULT_PORT = 70
 MENU, TEXT, PAGE, ERROR = "1", "0", "h", "3"
 TYPES = {TEXT: "text/plain", PAGE: "text/html", "g": "image/gif", "I": "image/*"}
-#: items of a menu that are addresses; telnet sessions, searches and plain lines are none
+#: items of a menu that are addresses; telnet sessions, searches and plain lines are not
 FETCHED = frozenset("014569gIhs")
 LONGEST_LINE = 4096
 MOST_ITEMS = 50_000

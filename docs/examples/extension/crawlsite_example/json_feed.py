@@ -20,7 +20,7 @@ MOST_BYTES = 2 * 1024 * 1024
 
 
 def read(source: DocumentSource) -> Document:
-    """Read a feed; what is none is kept without links."""
+    """Read a feed; a document that is not a feed is kept without links."""
     if len(source.body) > MOST_BYTES:
         return Document(unread=TruncationReason.SIZE)
     try:

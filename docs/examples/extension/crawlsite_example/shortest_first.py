@@ -4,5 +4,5 @@ LABEL = "Shortest address first: front pages and sections before single articles
 
 
 def rank(url: str, _depth: int) -> float:
-    """Of a host's URLs, that of the least rank is next."""
+    """The rank of a URL; of a host's URLs, the one with the lowest rank is next."""
     return float(len(url))

@@ -245,8 +245,8 @@ class ShareForm(LimitsForm):
     def limits(self) -> ShareLimits:
         new = {name: to for name, (_, to) in self.changes().items()}
         return ShareLimits(
-            {key: units or 0 for key, units in _of(new, self.RESERVE).items()},
-            _of(new, self.LIMIT),
+            {key: units or 0 for key, units in _numbers_with(new, self.RESERVE).items()},
+            _numbers_with(new, self.LIMIT),
         )
 
     def preview(self) -> LimitsPreview:
@@ -256,7 +256,7 @@ class ShareForm(LimitsForm):
         change_share(share=self.share.pk, limits=self.limits())
 
 
-def _of(new: dict[str, int | None], prefix: str) -> dict[str, int | None]:
+def _numbers_with(new: dict[str, int | None], prefix: str) -> dict[str, int | None]:
     return {name.removeprefix(prefix): n for name, n in new.items() if name.startswith(prefix)}
 
 

@@ -27,7 +27,7 @@ class BankCollector(Collector):
             pools = list(Pool.objects.order_by("pk"))
             yield from _units()
             yield from _waits(pools)
-            yield from _past(pools)
+            yield from _ledger_metrics(pools)
             safe = GaugeMetricFamily(
                 "crawlsite_pool_is_safe",
                 "1 if the pool's state is known to be safe.",
@@ -82,7 +82,7 @@ def _waits(pools: list[Pool]) -> Iterator[Metric]:
     yield from (waiting, oldest, bypassed)
 
 
-def _past(pools: list[Pool]) -> Iterator[Metric]:
+def _ledger_metrics(pools: list[Pool]) -> Iterator[Metric]:
     events = CounterMetricFamily(
         "crawlsite_pool_events", "Entries of the ledger.", labels=["pool", "kind"]
     )

@@ -200,7 +200,9 @@ def _beyond_limit(
         f"Enough is free, but the limit of {terms.name} is {listed(parts)}.",
         (),
         lambda: f"Ends when a process of {terms.name} releases all its units: {holders}.",
-        short=_short(measures, {j: claimed[j] + asker.claim[j] - terms.limits[j] for j in short}),
+        short=_short_classes(
+            measures, {j: claimed[j] + asker.claim[j] - terms.limits[j] for j in short}
+        ),
     )
 
 
@@ -217,7 +219,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     short = {
         j: r - s for j, (r, s) in enumerate(zip(request, state.available, strict=True)) if r > s
     }
-    others = _others(parties, process)
+    others = _other_holders(parties, process)
     units = total(state, others)
     if any(request[j] > units[j] for j in short):
         return _beyond_pool(BankVerdict.WAIT_UNAVAILABLE, "Needs", request, units, parties.measures)
@@ -237,7 +239,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
             f"Ends with the release of {missing}"
             f"{by_releasing_holders(state, others, process, request, short)}."
         ),
-        short=_short(parties.measures, short),
+        short=_short_classes(parties.measures, short),
     )
 
 
@@ -248,7 +250,7 @@ def _beside_free(measure: UnitWords, wanted: int, free: int, units: int) -> str:
     return f"{measure.amount(wanted)} ({measure.part(free, units)} free{short})"
 
 
-def _others(parties: Parties, process: int) -> list[HoldingParty]:
+def _other_holders(parties: Parties, process: int) -> list[HoldingParty]:
     rows = [
         HoldingParty(party.label, party.allocation, i)
         for i, party in enumerate(parties.rows)
@@ -274,7 +276,7 @@ def _beyond_pool(
         f"{who} {'; and '.join(parts)}. No release is enough.",
         (),
         lambda: f"Ends when the {whose} is lowered or the capacity raised.",
-        short=_short(measures, beyond),
+        short=_short_classes(measures, beyond),
         is_beyond_pool=True,
     )
 
@@ -290,7 +292,7 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
     # from a safe state the requester is always among the stuck processes; from a flagged state it
     # may not be
     first = process if process in stuck else stuck[0]
-    others = _others(parties, process)
+    others = _other_holders(parties, process)
     units = total(state, others)
     for row in (first, *stuck):
         if not fits(state.maximum[row], units):
@@ -325,18 +327,20 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
             f"Ends with the release of {listed([parties.measures[j].name for j in short])}"
             f"{by_releasing_holders(state, others, process, request, short)}."
         ),
-        short=_short(parties.measures, short),
-        stuck=tuple(_stuck(after, parties, i, work) for i in stuck),
+        short=_short_classes(parties.measures, short),
+        stuck=tuple(_stuck_process(after, parties, i, work) for i in stuck),
     )
 
 
-def _short(measures: Sequence[UnitWords], short: Mapping[int, int]) -> tuple[ShortClass, ...]:
+def _short_classes(
+    measures: Sequence[UnitWords], short: Mapping[int, int]
+) -> tuple[ShortClass, ...]:
     return tuple(
         ShortClass(measures[j].key, units, measures[j].amount(units)) for j, units in short.items()
     )
 
 
-def _stuck(after: State, parties: Parties, row: int, work: Vector) -> StuckProcess:
+def _stuck_process(after: State, parties: Parties, row: int, work: Vector) -> StuckProcess:
     party, lacks = (
         parties.rows[row],
         [

@@ -37,12 +37,12 @@ def check(state: State, parties: Parties | None = None) -> StateCheck:
 
     parties: the names of its rows and columns; without them, these are numbered from 0.
     """
-    return _about(
+    return _check_of(
         state,
         None,
         "Every process can finish, in the order given."
         if _is_safe(state)
-        else _stuck(state, parties),
+        else _unsafe_reason(state, parties),
     )
 
 
@@ -58,28 +58,28 @@ def check_request(
         verdict = banker.decide(state, process, wanted, state_is_safe=_is_safe(state))
     except RequestExceedsNeed:
         more = excess([measure.key for measure in parties.measures], wanted, state.need[process])
-        return _about(
+        return _check_of(
             state,
             EXCEEDS_NEED,
             f"More than the process declared: {more}. It may ask again for less, or stop.",
         )
     if verdict is BankVerdict.WAIT_UNAVAILABLE:
-        return _about(
+        return _check_of(
             state, verdict.value, explain(state, parties, process, wanted, verdict).reason
         )
     after = banker.granted(state, process, wanted)
     if verdict is BankVerdict.GRANT:
-        return _about(
+        return _check_of(
             after,
             verdict.value,
             "Granted: every process can still finish."
             if _is_safe(after)
             else "Granted: this process can finish.",
         )
-    return _about(after, verdict.value, explain(state, parties, process, wanted, verdict).reason)
+    return _check_of(after, verdict.value, explain(state, parties, process, wanted, verdict).reason)
 
 
-def _about(state: State, verdict: str | None, reason: str) -> StateCheck:
+def _check_of(state: State, verdict: str | None, reason: str) -> StateCheck:
     order = banker.find_safe_sequence(state)
     if order is None:
         return StateCheck(verdict, False, None, None, reason)
@@ -90,7 +90,7 @@ def _is_safe(state: State) -> bool:
     return banker.find_safe_sequence(state) is not None
 
 
-def _stuck(state: State, parties: Parties | None) -> str:
+def _unsafe_reason(state: State, parties: Parties | None) -> str:
     """The reason why the state is unsafe: claims that exceed the capacity, or mutual waits."""
     parties, units = parties or counted(state), total(state, ())
     finish = set(banker.finishable(state))
@@ -99,13 +99,13 @@ def _stuck(state: State, parties: Parties | None) -> str:
     waiting = some([parties.rows[i].label for i in stuck if i not in beyond])
     if not beyond:
         return f"Unsafe: {waiting} could block each other forever."
-    claims = some([_beyond(state, parties, i, units) for i in beyond])
+    claims = some([_excess_claims(state, parties, i, units) for i in beyond])
     whose = "they hold" if len(beyond) > 1 else "it holds"
     others = f" {waiting} could wait forever for what {whose}." if waiting else ""
     return f"Unsafe: {claims}. Lower the claim or raise the capacity.{others}"
 
 
-def _beyond(state: State, parties: Parties, row: int, units: Vector) -> str:
+def _excess_claims(state: State, parties: Parties, row: int, units: Vector) -> str:
     return f"{parties.rows[row].label} claims " + listed(
         [
             f"{measure.amount(most)} of {there:,} that there are"

@@ -234,7 +234,7 @@ def hard_names(
     if status:
         found = found.filter(status=status)
     if after and (last := DnsEntry.objects.filter(name=after).first()):
-        found = found.filter(_behind(last, sort))
+        found = found.filter(_names_after(last, sort))
     rows = list(found[:most])
     pinned = pinned_names([row.name for row in rows])
     return [
@@ -243,7 +243,7 @@ def hard_names(
     ]
 
 
-def _behind(last: DnsEntry, sort: str) -> Q:
+def _names_after(last: DnsEntry, sort: str) -> Q:
     """The names after the given one in an order of SORTS; equal ones are in alphabetical order."""
     column, is_falling = SORTS[sort].removeprefix("-"), SORTS[sort].startswith("-")
     value = getattr(last, column)

@@ -176,10 +176,10 @@ def act(request: AuthenticatedRequest, deed: str) -> HttpResponse:
         name = services.act_on(request.POST.get("name", ""), deed)
     except DnsCacheError as error:
         messages.error(request, f"Give the name of a host: {error}.")
-        return _back(request)
+        return _redirect_back(request)
     log(request.user, [name], deed)
     messages.success(request, SENTENCES[deed].format(name=name))
-    return _back(request)
+    return _redirect_back(request)
 
 
 @authenticated(needs="dnscache.delete_dnsentry", methods=("POST",))
@@ -192,10 +192,10 @@ def flush(request: AuthenticatedRequest) -> HttpResponse:
         count = services.flush_scope(scope, value)
     except DnsCacheError as error:
         messages.error(request, f"Nothing is flushed: {error}.")
-        return _back(request)
+        return _redirect_back(request)
     log(request.user, [value or scope], "flush")
     messages.success(request, f"{count:,} names flushed; other processes notice within a second.")
-    return _back(request)
+    return _redirect_back(request)
 
 
 @authenticated(needs="dnscache.change_dnsserver", methods=("POST",))
@@ -207,13 +207,13 @@ def limit(request: AuthenticatedRequest) -> HttpResponse:
         services.set_limit(server, per_second)
     except DnsCacheError as error:
         messages.error(request, f"The limit is as it was: {error}.")
-        return _back(request)
+        return _redirect_back(request)
     log(request.user, [server], f"limit of {per_second} look-ups a second")
     messages.success(request, f"{server} is asked {per_second:,} names a second at most.")
-    return _back(request)
+    return _redirect_back(request)
 
 
-def _back(request: HttpRequest) -> HttpResponse:
+def _redirect_back(request: HttpRequest) -> HttpResponse:
     target = request.POST.get("next", "")
     return redirect(
         target if url_has_allowed_host_and_scheme(target, None) else "dnscache:overview"

@@ -158,10 +158,10 @@ def list_pool_events(
 def get_pool_version(
     request: AuthenticatedRequest, pool_id: PoolId, version: Version
 ) -> PastPoolOut:
-    return _then(bank_as_of(pool_id, version))
+    return _past_pool(bank_as_of(pool_id, version))
 
 
-def _then(then: PastBank) -> PastPoolOut:
+def _past_pool(then: PastBank) -> PastPoolOut:
     return PastPoolOut(
         id=then.id,
         name=then.name,

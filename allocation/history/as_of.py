@@ -102,10 +102,10 @@ def bank_as_of(pool_id: int, version: int | None = None) -> PastBank:
             bank = replayed(pool.pk, event.version)
         except Breach as breach:
             raise LedgerUnreadable(breach=breach) from breach
-        return _then(pool, event, bank)
+        return _past_bank(pool, event, bank)
 
 
-def _then(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
+def _past_bank(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
     labels = _labels({*bank.claims, event.process_id or 0, *event.sequence})
     state, rows = bank.state()
     order = banker.finishable(state)

@@ -138,7 +138,7 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
             .order_by("ordinal")
             .values_list("key", "unit")
         )
-        used = _used(cursor, pool, [at for at, *_ in rows], len(names))
+        used = _mean_use(cursor, pool, [at for at, *_ in rows], len(names))
     samples = tuple(_sample(*row, used=use) for row, use in zip(rows, used, strict=True))
     return UtilisationChart(
         names=names,
@@ -151,7 +151,7 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
     )
 
 
-def _used(
+def _mean_use(
     cursor: CursorWrapper, pool: int, ends: list[datetime], classes: int
 ) -> list[tuple[float | None, ...]]:
     """The mean number of used units of each class in each interval; None if not measured."""

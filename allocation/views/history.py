@@ -65,7 +65,7 @@ def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     context = {
         **_describe_event(then),
         "then": then,
-        "ways": _ways(then, filters, span),
+        "ways": _event_links(then, filters, span),
         "short_cuts": _short_cuts(then, filters, span),
         "filters": filters,
         "kinds": [(kind.value, kind.label.partition(" (")[0]) for kind in EventKind],
@@ -116,26 +116,26 @@ def _describe_event(then: PastBank) -> Mapping[str, object]:
     }
 
 
-def _ways(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
+def _event_links(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
     ways = ways_from(then.id, then.event.version, filters)
     return [
-        _way("First", ways.first, filters, span),
-        _way("Back", ways.back, filters, span, rel="prev"),
-        _way("Forward", ways.forward, filters, span, rel="next"),
-        _way("Last", ways.last, filters, span),
+        _event_link("First", ways.first, filters, span),
+        _event_link("Back", ways.back, filters, span, rel="prev"),
+        _event_link("Forward", ways.forward, filters, span, rel="next"),
+        _event_link("Last", ways.last, filters, span),
     ]
 
 
 def _short_cuts(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
     found = next_of_kinds(then.id, then.event.version, filters.process, list(SHORT_CUTS))
     return [
-        _way(f"Next {SHORT_CUTS[kind]}", version, filters, span)
+        _event_link(f"Next {SHORT_CUTS[kind]}", version, filters, span)
         for kind, version in found.items()
         if version
     ]
 
 
-def _way(
+def _event_link(
     text: str, version: int | None, filters: EventFilter, span: str, rel: str = ""
 ) -> EventLink:
     return EventLink(text, _address(version, filters, span) if version else "", rel)

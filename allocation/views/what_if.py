@@ -135,7 +135,7 @@ def what_if(request: AuthenticatedRequest) -> HttpResponse:
     """Show an empty state, the state of a pool, or an example. On a POST, make the move of a button
     on the sent state.
     """
-    return _move(request) if request.method == "POST" else _open(request)
+    return _answer_move(request) if request.method == "POST" else _open(request)
 
 
 def _open(request: HttpRequest) -> HttpResponse:
@@ -163,7 +163,7 @@ def _copied(request: HttpRequest, number: str) -> HttpResponse:
     return shown(request, _page(WhatIfMove(copy.in_words), note=note))
 
 
-def _move(request: HttpRequest) -> HttpResponse:
+def _answer_move(request: HttpRequest) -> HttpResponse:
     draft = draft_from(dict(request.POST.lists()))
     verb, _, place = request.POST.get("do", "check").partition(":")
     try:

@@ -80,13 +80,13 @@ class Draft:
         )
         return replace(
             self,
-            classes=_without(self.classes, place),
+            classes=_without_one(self.classes, place),
             rows=rows,
             request=_drop(self.request, place),
         )
 
     def without_process(self, place: int) -> Draft:
-        rows = _without(self.rows, place)
+        rows = _without_one(self.rows, place)
         stays = self.process in {row.name for row in rows}
         return replace(
             self,
@@ -144,7 +144,7 @@ def _drop(text: str, place: int) -> str:
     return " ".join(token for j, token in enumerate(tokens(text)) if j != place)
 
 
-def _without(things: tuple[T, ...], place: int) -> tuple[T, ...]:
+def _without_one(things: tuple[T, ...], place: int) -> tuple[T, ...]:
     return things[:place] + things[place + 1 :]
 
 

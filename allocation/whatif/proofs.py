@@ -77,7 +77,7 @@ def search(state: State, rows: Sequence[int] | None = None, *, until: int | None
     looks: list[SearchComparison] = []
     met: dict[int, None] = {}
     work, comparisons = state.available, 0
-    for look in _looks(state, rows):
+    for look in _comparisons(state, rows):
         comparisons += 1
         met[look.process] = None
         if len(looks) < MOST_LOOKS:
@@ -114,7 +114,7 @@ def both_scopes(state: State, process: int | None = None, request: Vector = ()) 
     full = before if process is None else search(after)
     holders = [i for i, held in enumerate(after.allocation) if any(held) or i == process]
     reduced = search(after, holders, until=process)
-    everything = _everything(state)
+    everything = _all_units(state)
     return Scopes(
         full=full,
         reduced=reduced,
@@ -127,14 +127,14 @@ def both_scopes(state: State, process: int | None = None, request: Vector = ()) 
     )
 
 
-def _everything(state: State) -> Vector:
+def _all_units(state: State) -> Vector:
     everything = state.available
     for held in state.allocation:
         everything = banker.plus(everything, held)
     return everything
 
 
-def _looks(state: State, rows: Sequence[int]) -> Iterator[SearchComparison]:
+def _comparisons(state: State, rows: Sequence[int]) -> Iterator[SearchComparison]:
     work, unfinished = state.available, list(rows)
     while unfinished:
         stuck = []

@@ -135,13 +135,13 @@ class CheckView:
         return [
             (
                 "Full",
-                self._whom(self.scopes.full),
+                self._names_looked_at(self.scopes.full),
                 self.scopes.full.comparisons,
                 self.scopes.full_says_safe,
             ),
             (
                 "Reduced",
-                self._whom(self.scopes.reduced),
+                self._names_looked_at(self.scopes.reduced),
                 self.scopes.reduced.comparisons,
                 self.scopes.reduced_says_safe,
             ),
@@ -150,7 +150,7 @@ class CheckView:
     def _named(self, rows: Iterable[int]) -> list[str]:
         return [self.sandbox.processes[i] for i in rows]
 
-    def _whom(self, search: Search) -> str:
+    def _names_looked_at(self, search: Search) -> str:
         names = self._named(search.looked_at)
         everybody = len(names) == len(self.sandbox.processes) and len(names) > 1
         return f"all {len(names)}: {some(names)}" if everybody else some(names) or "no process"

@@ -123,7 +123,7 @@ class Simulation:
     def run(self) -> Run:
         """Let all jobs arrive, make requests and end, or get stuck."""
         for _ in range(min(AT_ONCE, len(self.coming))):
-            self._later(0.0, self.coming.pop())
+            self._do_later(0.0, self.coming.pop())
         while self.events:
             self.now, _, job = heapq.heappop(self.events)
             if job.parts:
@@ -133,7 +133,7 @@ class Simulation:
         self.result.makespan, self.result.stuck = self.now, len(self.waiting)
         return self.result
 
-    def _later(self, delay: float, job: Job) -> None:
+    def _do_later(self, delay: float, job: Job) -> None:
         self.count += 1
         heapq.heappush(self.events, (self.now + delay, self.count, job))
 
@@ -148,7 +148,7 @@ class Simulation:
         self.available = banker.plus(self.available, job.held)
         self.holders = [holder for holder in self.holders if holder is not job]
         if self.coming:
-            self._later(0.0, self.coming.pop())
+            self._do_later(0.0, self.coming.pop())
         still: list[Job] = []
         for waiter in self.waiting:
             if self._is_granted(waiter, still[0] if still else None):
@@ -178,7 +178,7 @@ class Simulation:
             waiter.bypassed += 1
         self.result.waits.append(self.now - job.asked_at)
         self.result.most_bypassed = max(self.result.most_bypassed, job.bypassed)
-        self._later(job.durations.pop(), job)
+        self._do_later(job.durations.pop(), job)
 
 
 def runs(policy: str, load: Load, seeds: int) -> list[Run]:

@@ -87,7 +87,7 @@ def page_urls(filled: Filled) -> list[tuple[str, str]]:
     for route, form in _routes(get_resolver().url_patterns):
         if route.startswith(UNSEEN):
             continue
-        for own in _others(route) or _crawls(route, filled):
+        for own in _other_ids(route) or _crawls(route, filled):
             address = form % (values | own)
             found += [
                 (route, f"{address}{query % values and '?' + query % values}")
@@ -164,7 +164,7 @@ def _values_of_names(filled: Filled) -> dict[str, Any]:
     return {name: value for value, names in values for name in names.split()}
 
 
-def _others(route: str) -> list[dict[str, Any]]:
+def _other_ids(route: str) -> list[dict[str, Any]]:
     """The values of `pk` and `object_id` in routes that are not about a crawl."""
     parts = route.split("/")
     if parts[0] in ("hosts", "experiments"):

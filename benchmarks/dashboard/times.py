@@ -75,13 +75,13 @@ def copy_of_snapshot(size: Size) -> Iterator[Filled]:
     own = connection.settings_dict["NAME"]
     try:
         filled = _snapshot(size)
-        _use(own)
+        _use_database(own)
         tell(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
         tell(f"CREATE DATABASE {COPY} TEMPLATE {SNAPSHOT} STRATEGY FILE_COPY")
-        _use(COPY)
+        _use_database(COPY)
         yield filled
     finally:
-        _use(own)
+        _use_database(own)
         tell(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
 
 
@@ -92,7 +92,7 @@ def _snapshot(size: Size) -> Filled:
     note = Path(settings.STATE_DIR, f"{SNAPSHOT}.json")
     if not note.exists():
         tell(f"DROP DATABASE IF EXISTS {SNAPSHOT} WITH (FORCE)", f"CREATE DATABASE {SNAPSHOT}")
-    _use(SNAPSHOT)
+    _use_database(SNAPSHOT)
     call_command("migrate", verbosity=0)
     if not note.exists():
         call_command("set_up")
@@ -101,7 +101,7 @@ def _snapshot(size: Size) -> Filled:
     return Filled(**json.loads(note.read_text()))
 
 
-def _use(name: str) -> None:
+def _use_database(name: str) -> None:
     connection.close()
     connection.settings_dict["NAME"] = name
 

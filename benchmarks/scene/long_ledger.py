@@ -58,13 +58,13 @@ class LongLedger:
         step = timedelta(days=1) / events
         while self.proof.bank.version < events:
             self.at += step
-            self._deed(self.random.choice(list(self.proof.bank.claims)))
+            self._act_of(self.random.choice(list(self.proof.bank.claims)))
             if len(self.rows) >= BATCH:
                 self._flush()
         self._flush()
         self._match_rows()
 
-    def _deed(self, process: int) -> None:
+    def _act_of(self, process: int) -> None:
         bank = self.proof.bank
         if any(wait.process == process for wait in bank.waiting.values()):
             return

@@ -71,7 +71,7 @@ def team(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     errors: dict[str, str] = {}
     if request.method == "POST":
         try:
-            return _act(request, row)
+            return _change_team(request, row)
         except BadOrder as error:
             errors = error.errors
         except WrongState as error:
@@ -83,7 +83,7 @@ def team(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "administration/team.html", here, status=422 if errors else 200)
 
 
-def _act(request: AuthenticatedRequest, row: Team) -> HttpResponse:
+def _change_team(request: AuthenticatedRequest, row: Team) -> HttpResponse:
     if request.POST.get("action") == "delete":
         delete_team(row, by=request.user)
         messages.success(request, f"The team {row.name} is deleted.")

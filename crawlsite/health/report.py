@@ -122,7 +122,7 @@ def _postgresql(environment: Environment) -> Server:
         size,
         connections,
         most,
-        _ahead(now, asked),
+        _seconds_ahead(now, asked),
     )
 
 
@@ -142,11 +142,11 @@ def _redis(environment: Environment) -> Server:
         bytes=told["used_memory"],
         connections=told["connected_clients"],
         most_connections=told.get("maxclients"),
-        clock_ahead=_ahead(now, asked),
+        clock_ahead=_seconds_ahead(now, asked),
     )
 
 
-def _ahead(now: datetime, asked: datetime) -> float:
+def _seconds_ahead(now: datetime, asked: datetime) -> float:
     """The time by which a clock that showed `now` between two looks at ours was ahead; 0 if it may
     have been right.
     """

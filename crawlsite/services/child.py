@@ -94,7 +94,7 @@ class Child:
         """Whether a process of the child's session lives and has time left; after that time the
         process is killed.
         """
-        self._left = [one for one in self._left if _lives(one)]
+        self._left = [one for one in self._left if _is_alive(one)]
         if self._left_until is not None and time.monotonic() > self._left_until:
             for one in self._left:
                 with suppress(psutil.Error):
@@ -254,7 +254,7 @@ def _process_of(pid: int) -> psutil.Process | None:
         return None
 
 
-def _lives(process: psutil.Process) -> bool:
+def _is_alive(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

@@ -229,12 +229,12 @@ def _limits(groups: Path, limits: Path) -> Iterator[int]:
     for line in groups.read_text().splitlines() if groups.exists() else ():
         _, controllers, path = line.split(":", 2)
         if not controllers:
-            yield from _around(limits, path, "memory.max")
+            yield from _values_around(limits, path, "memory.max")
         elif "memory" in controllers.split(","):
-            yield from _around(limits / "memory", path, "memory.limit_in_bytes")
+            yield from _values_around(limits / "memory", path, "memory.limit_in_bytes")
 
 
-def _around(root: Path, path: str, name: str) -> Iterator[int]:
+def _values_around(root: Path, path: str, name: str) -> Iterator[int]:
     """The values of a group and of the groups around it; in a container the paths may be those of
     the machine, and only the root is visible.
     """

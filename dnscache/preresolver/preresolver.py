@@ -117,8 +117,8 @@ class PreResolver:
                 )
         self._resize()
         self._budget.refill(min(len(self._queued), self._slots()))
-        self._tell(self._agenda.news(found))
-        self._tell(self._take_in(wait))
+        self._deliver_news(self._agenda.news(found))
+        self._deliver_news(self._take_in(wait))
 
     @property
     def under_way(self) -> int:
@@ -139,7 +139,7 @@ class PreResolver:
             self._memory.land(name, None, self._resolver.clock())
         self._led.clear()
 
-    def _tell(self, found: dict[str, Resolution]) -> None:
+    def _deliver_news(self, found: dict[str, Resolution]) -> None:
         if found:
             self._deliver(found)
             self._agenda.note(found)

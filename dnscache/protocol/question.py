@@ -77,7 +77,7 @@ class DnsQuery:
             longest = LONGEST_NEGATIVE_SECONDS if heard.has_soa else NEGATIVE_WITHOUT_SOA_SECONDS
             self._settle(status, min(self._ttl, longest), upstream, heard.rcode)
         else:
-            self._follow(upstream, heard.rcode)
+            self._follow_alias(upstream, heard.rcode)
         return None
 
     def fail(self, error: str, upstream: str, rcode: int | None = None) -> None:
@@ -85,7 +85,7 @@ class DnsQuery:
         self.step = QueryStep.FAILED
         self.reply = Reply(DnsStatus.SERVFAIL, rcode=rcode, upstream=upstream, error=error)
 
-    def _follow(self, upstream: str, rcode: int) -> None:
+    def _follow_alias(self, upstream: str, rcode: int) -> None:
         self._hops += 1
         if self._hops > MOST_HOPS:
             self.fail(f"more than {MOST_HOPS} aliases one after the other", upstream, rcode)

@@ -110,7 +110,7 @@ class RowList(Generic[Row]):
         sort = sort or self.first_sort
         conditions, values = self._narrowed(wanted)
         if after:
-            behind, ends = self._behind(sort, after)
+            behind, ends = self._rows_after(sort, after)
             conditions, values = [*conditions, behind], values | ends
         order = f"{sort} DESC, {self.key}" if sort else self.key
         query = f"{self._select(conditions)} ORDER BY {order} LIMIT $most"
@@ -145,7 +145,7 @@ class RowList(Generic[Row]):
         key = getattr(row, self.key)
         return f"{getattr(row, sort)!r}_{key}" if sort else str(key)
 
-    def _behind(self, sort: str, after: str) -> tuple[str, dict[str, Any]]:
+    def _rows_after(self, sort: str, after: str) -> tuple[str, dict[str, Any]]:
         value, _, key = after.partition("_") if sort else ("0", "", after)
         try:
             number = float(value)

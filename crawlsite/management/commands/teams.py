@@ -52,13 +52,13 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            self.stdout.write(self._do(options["command"], options))
+            self.stdout.write(self._output_of(options["command"], options))
         except BadOrder as error:
             raise CommandError("; ".join(error.errors.values())) from error
         except CrawlError as error:
             raise CommandError(str(error)) from error
 
-    def _do(self, command: str, options: dict[str, Any]) -> str:
+    def _output_of(self, command: str, options: dict[str, Any]) -> str:
         if command == "list":
             facts = [team_facts(team) for team in Team.objects.all()]
             if options["json"]:

@@ -79,14 +79,14 @@ def warc_of_run(
     is_first = True
     for page in foreign:
         if is_first:
-            yield from packed(_about(name, {**facts, "description": FOREIGN}))
+            yield from packed(_info_record(name, {**facts, "description": FOREIGN}))
             is_first = False
         yield from packed_record(page)
     for file in files:
         yield from packed_pieces(file)
 
 
-def _about(name: str, facts: Mapping[str, str]) -> WarcRecord:
+def _info_record(name: str, facts: Mapping[str, str]) -> WarcRecord:
     return warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts)
 
 
@@ -97,7 +97,7 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
     complete by itself. Raises ArchiveTrouble midway if a file cannot be read: the download then
     breaks off, and does not look complete.
     """
-    yield from packed(_about(name, facts))
+    yield from packed(_info_record(name, facts))
     lately: dict[tuple[int | None, int | None], None] = {}
     for page in _with_further(pages):
         if page.archive_file is None:

@@ -176,14 +176,14 @@ class ArchiveWriter:
 
     def _work(self) -> None:
         try:
-            while self._turn():
+            while self._write_group():
                 pass
         finally:
             if self._volume:
                 self._volume.close()
             connections.close_all()
 
-    def _turn(self) -> bool:
+    def _write_group(self) -> bool:
         """Do the queued work up to the first entry for which a thread waits. Return False at the
         end.
         """

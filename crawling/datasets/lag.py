@@ -124,13 +124,13 @@ def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
     """The lag of data derived from runs, by the runs' ids. Takes two queries if nothing is
     missing.
     """
-    return _lag(runs, name, {name.step: pages_of_runs_behind(runs, name.step)})
+    return _lag_of(runs, name, {name.step: pages_of_runs_behind(runs, name.step)})
 
 
 def lags_of(run: Run) -> list[Lag]:
     """The lag of all data derived from the run."""
     behind = {step: pages_behind(run, step) for step in STEPS}
-    of_parts = [_lag([run.pk], name, behind) for name in Derived if name.step in STEPS]
+    of_parts = [_lag_of([run.pk], name, behind) for name in Derived if name.step in STEPS]
     fields = _lag_of_fields(run)
     return [*of_parts, fields] if run.crawl.extract or not fields.complete else of_parts
 
@@ -152,14 +152,14 @@ def _lag_of_fields(run: Run) -> Lag:
     return Lag(Derived.FIELDS, behind, pages, False, state, waits, until, share, is_alive)
 
 
-def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
+def _lag_of(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     missing = behind[name.step]
     pages = max(missing, sum(counts.fetched for counts in counts_of(runs).values()))
     if not missing:
         return Lag(name, 0, pages, True, "complete", "", None, 100)
     steps = list(STEPS)[: list(STEPS).index(name.step) + 1]
     behind |= {step: pages_of_runs_behind(runs, step) for step in steps if step not in behind}
-    left = {step: _about(runs, step, pages, behind[step]) for step in steps}
+    left = {step: _lacking_pages(runs, step, pages, behind[step]) for step in steps}
     # the following steps wait for the first step that lacks pages
     now = next(step for step in steps if left[step])
     is_alive = Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
@@ -170,11 +170,11 @@ def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     share = 100 * (pages - min(pages, left[name.step])) // pages
     until = None
     if not (is_alive or waits or state == "stopped"):
-        until, waits = _until(left, now, job)
+        until, waits = _expected_end(left, now, job)
     return Lag(name, missing, pages, False, state, waits, until, share, is_alive)
 
 
-def _about(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
+def _lacking_pages(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
     """The number of pages that a step lacks. Pages that were not all counted are estimated by the
     parts that lack the step.
     """
@@ -204,7 +204,7 @@ def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str
     return "waiting" if is_alive or any(found) else "stopped"
 
 
-def _until(
+def _expected_end(
     left: dict[str, int], now: str, job: BackgroundJob | None
 ) -> tuple[datetime | None, str]:
     """The time of completion, by the rate of each step while it works. None and the reason if other

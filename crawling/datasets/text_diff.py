@@ -190,7 +190,7 @@ class ByUniqueItems(SequenceMatcher[Item]):
         for old_to, new_to in [*_anchors(old, new), (len(old), len(new))]:
             if old_to < old_at or new_to < new_at:
                 continue  # an earlier block has this line
-            blocks += _between(old[old_at:old_to], new[new_at:new_to], old_at, new_at)
+            blocks += _matches_in_gap(old[old_at:old_to], new[new_at:new_to], old_at, new_at)
             size = _equal(old[old_to:], new[new_to:])
             blocks.append(Match(old_to, new_to, size))
             old_at, new_at = old_to + size, new_to + size
@@ -220,7 +220,9 @@ def _anchors(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _between(old: Sequence[Item], new: Sequence[Item], old_at: int, new_at: int) -> list[Match]:
+def _matches_in_gap(
+    old: Sequence[Item], new: Sequence[Item], old_at: int, new_at: int
+) -> list[Match]:
     """The lines that are equal at both ends of a gap, and within it if the gap is short."""
     head = _equal(old, new)
     tail = _equal(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])

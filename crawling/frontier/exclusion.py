@@ -80,7 +80,7 @@ def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
         queues = Counter(url.queue for url in gone)
         count = queues.total()
         if count:
-            _move(cursor, {queue: -n for queue, n in queues.items()})
+            _move_counts(cursor, {queue: -n for queue, n in queues.items()})
             count_statuses(
                 cursor, run_id, [StatusCount(UrlState.EXCLUDED.value, int(status), count)]
             )
@@ -132,7 +132,7 @@ def readmit(run_id: int, url_ids: Sequence[int]) -> int:
                 Counter(queue for queue, _ in rows),
                 Counter(status for _, status in rows),
             )
-            _move(cursor, queues)
+            _move_counts(cursor, queues)
             state = UrlState.EXCLUDED.value
             counts = [StatusCount(state, status, -n) for status, n in statuses.items()]
             count_statuses(cursor, run_id, counts)
@@ -140,7 +140,7 @@ def readmit(run_id: int, url_ids: Sequence[int]) -> int:
     return len(rows)
 
 
-def _move(cursor: CursorWrapper, counts: Mapping[int, int]) -> None:
+def _move_counts(cursor: CursorWrapper, counts: Mapping[int, int]) -> None:
     """Add each number to the waiting URLs of its queue, by queue id, and subtract it from the done
     URLs. A number may be negative.
     """

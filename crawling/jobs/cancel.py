@@ -49,7 +49,7 @@ def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
             BackgroundJob.objects.filter(pk__in=found).update(
                 cancelled_at=Now(), cancelled_by=by, ended_at=Now(), trouble=trouble, waits=""
             )
-            _tell(job, by)
+            _log_cancelling(job, by)
     for number in found:
         clear_cancelled_job(number)
     job.refresh_from_db()
@@ -100,7 +100,7 @@ def _run_of(kind: JobKind, job: BackgroundJob) -> Run | None:
     return Run.objects.filter(crawl=job.run.crawl_id, is_latest=True).first() or job.run
 
 
-def _tell(job: BackgroundJob, by: User | None) -> None:
+def _log_cancelling(job: BackgroundJob, by: User | None) -> None:
     """Write to the audit log, and to the log of the job's crawl if it has one, that the job was
     cancelled.
     """

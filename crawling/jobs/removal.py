@@ -31,7 +31,7 @@ def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
     """
     numbers = None if runs is None else list(runs)
     for kind in _affected(event, JobEffect.FORGET):
-        forget(BackgroundJob.objects.filter(_about(event, kind, numbers), kind=kind.name))
+        forget(BackgroundJob.objects.filter(_concerned_jobs(event, kind, numbers), kind=kind.name))
 
 
 def forget(jobs: QuerySet[BackgroundJob]) -> None:
@@ -40,7 +40,7 @@ def forget(jobs: QuerySet[BackgroundJob]) -> None:
     BackgroundJob.objects.filter(pk__in=numbers).update(is_forgotten=True, result=None)
 
 
-def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
+def _concerned_jobs(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
     """The condition on jobs that may have read what the event changes in these runs."""
     if runs is None:
         return Q()

@@ -61,7 +61,7 @@ def run_job(job_id: int) -> str:
         if not stack.enter_context(kind.job.alone(job_id)):
             return NOT_WANTED
         try:
-            turn = stack.enter_context(_turn(kind, job))
+            turn = stack.enter_context(_units_held(kind, job))
         except (NoUnits, AllocationError) as error:
             wanted(job).update(waits=NO_UNITS.format(kind.memory(job) if kind.memory else 0))
             return str(error)
@@ -106,7 +106,7 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
 
 
 @contextmanager
-def _turn(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
+def _units_held(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
     """Hold the units that the kind needs. Raises NoUnits or AllocationError."""
     if kind.memory is None:
         yield None
@@ -174,7 +174,7 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
         if is_wanted and kind.keeps_latest_only:
             forget_older(kind, job)
     if not is_wanted:
-        return _gone(kind, job)
+        return _end_without_work(kind, job)
     if kind.keeps_latest_only:
         remove_forgotten()
     return kind.done
@@ -186,7 +186,7 @@ def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
     """
     match error:
         case JobGone():
-            return _gone(kind, job)
+            return _end_without_work(kind, job)
         case JobWaits():
             _pause(job, str(error))
         case CrawlError():
@@ -225,7 +225,7 @@ def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
         _clear(kind, job)
 
 
-def _gone(kind: JobKind, job: BackgroundJob) -> str:
+def _end_without_work(kind: JobKind, job: BackgroundJob) -> str:
     """The job has lost its subject, or is cancelled or forgotten, or another machine has done
     it.
     """

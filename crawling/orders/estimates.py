@@ -26,7 +26,9 @@ def figures(order: CrawlOrder) -> list[Figure]:
 
 
 def _requests(order: CrawlOrder) -> Figure:
-    minute, _ = (_most(span, order.delay_seconds, limit) for span, limit in _budgets(order))
+    minute, _ = (
+        _most_requests(span, order.delay_seconds, limit) for span, limit in _budgets(order)
+    )
     if minute is None:
         return Figure("Requests per minute", "–", "no delay: as fast as a host answers")
     return Figure("Requests per minute", f"{minute:,}", "per host, at most")
@@ -53,7 +55,9 @@ def estimate(order: CrawlOrder) -> list[str]:
 
 
 def _pace(order: CrawlOrder) -> str:
-    minute, day = (_most(span, order.delay_seconds, limit) for span, limit in _budgets(order))
+    minute, day = (
+        _most_requests(span, order.delay_seconds, limit) for span, limit in _budgets(order)
+    )
     if minute is None or day is None:
         return (
             "A host gets one request at a time, as fast as it answers; its robots.txt may "
@@ -71,7 +75,7 @@ def _budgets(order: CrawlOrder) -> tuple[tuple[int, int | None], tuple[int, int 
     return (MINUTE, a_minute), (DAY, min(filter(None, (a_day, by_minutes)), default=None))
 
 
-def _most(span: int, delay: float, limit: int | None) -> int | None:
+def _most_requests(span: int, delay: float, limit: int | None) -> int | None:
     """The most requests within `span` seconds; None if there is no limit."""
     by_delay = floor(span / delay) if delay else None
     bounds = [bound for bound in (by_delay, limit) if bound is not None]

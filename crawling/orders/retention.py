@@ -91,14 +91,14 @@ def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[
     told, staying, total = [], set[int](), 0
     for place, run in enumerate(runs):
         total += run.bytes
-        fate = _fate(rules, run, place, total, staying, now)
+        fate = _fate_of(rules, run, place, total, staying, now)
         told.append(fate)
         if not fate.goes_by(now):
             staying.add(run.number)
     return told
 
 
-def _fate(
+def _fate_of(
     rules: Retention, run: RetainedRun, place: int, total: int, staying: set[int], now: datetime
 ) -> RunFate:
     if run.ended_at is None:

@@ -134,7 +134,9 @@ class ScheduleTiming(BaseModel):
                 lambda time: time <= now, iter(CronSim(self.cron, now.astimezone(zone)))
             )
         return _step_words(
-            anchor + (_passed(anchor, now, self.every_minutes) + 1) * _interval(self.every_minutes),
+            anchor
+            + (_intervals_passed(anchor, now, self.every_minutes) + 1)
+            * _interval(self.every_minutes),
             self.every_minutes,
             zone,
         )
@@ -147,7 +149,9 @@ class ScheduleTiming(BaseModel):
         if self.every_minutes is not None:
             return max(
                 due_at,
-                anchor + _passed(anchor, now, self.every_minutes) * _interval(self.every_minutes),
+                anchor
+                + _intervals_passed(anchor, now, self.every_minutes)
+                * _interval(self.every_minutes),
             )
         last = next(
             CronSim(
@@ -277,7 +281,7 @@ def _interval(minutes: int) -> timedelta:
     return timedelta(minutes=minutes)
 
 
-def _passed(anchor: datetime, now: datetime, minutes: int) -> int:
+def _intervals_passed(anchor: datetime, now: datetime, minutes: int) -> int:
     return max(0, (now - anchor) // _interval(minutes))
 
 

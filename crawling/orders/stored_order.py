@@ -80,11 +80,11 @@ def read_part(part: type[Part], column: Mapping[str, Any]) -> Part:
     The part was checked by the rules of the time when it was stored, and is not checked again: a
     row may be older than a rule, lack a field, or have a removed one.
     """
-    return part.model_construct(**{**_usual(part), **column})
+    return part.model_construct(**{**_defaults(part), **column})
 
 
 @cache
-def _usual(part: type[BaseModel]) -> dict[str, Any]:
+def _defaults(part: type[BaseModel]) -> dict[str, Any]:
     """The default of each field. Pydantic would take up to half a millisecond to find the defaults
     for unchecked values.
     """

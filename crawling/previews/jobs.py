@@ -79,7 +79,7 @@ def _clear(job: BackgroundJob) -> None:
     release_orphaned_grant(str(job.pk))
 
 
-def _own(kind: InquiryKind, **more: Any) -> JobKind:
+def _kind_of(kind: InquiryKind, **more: Any) -> JobKind:
     def answer(question: Mapping[str, Any], number: int) -> dict[str, Any]:
         from crawling.previews.inquiry_answers import ANSWERS
 
@@ -90,10 +90,10 @@ def _own(kind: InquiryKind, **more: Any) -> JobKind:
 
 KINDS = (
     *(
-        _own(kind, effects=QUOTES_NOTHING)
+        _kind_of(kind, effects=QUOTES_NOTHING)
         for kind in (InquiryKind.TEST_FETCH, InquiryKind.ROBOTS, InquiryKind.SEED_NAMES)
     ),
     # about pages of two crawls, perhaps
-    _own(InquiryKind.TEXT_DIFF),
-    _own(InquiryKind.RUN_CHANGES, scope=JobScope.CRAWL),
+    _kind_of(InquiryKind.TEXT_DIFF),
+    _kind_of(InquiryKind.RUN_CHANGES, scope=JobScope.CRAWL),
 )

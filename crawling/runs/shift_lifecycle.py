@@ -73,7 +73,7 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
         except IntegrityError:
             return None
         rejoin(run, process)
-        write(run.pk, f"Work session began on {worker}{_which(process)}.")
+        write(run.pk, f"Work session began on {worker}{_process_words(process)}.")
         Run.objects.filter(pk=run.pk).update(
             state=RunState.RUNNING, reason=FETCHING, started_at=run.started_at or Now()
         )
@@ -138,7 +138,7 @@ def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     ):
         write(
             shift.process.run_id,
-            f"Work session ended on {shift.worker}{_which(shift.process)}: {ending}.",
+            f"Work session ended on {shift.worker}{_process_words(shift.process)}: {ending}.",
             level=level,
         )
 
@@ -148,7 +148,7 @@ def _close_lost(shift: Shift, ending: str, blame: PoisonSuspects | None = None) 
     _close(shift, ending, level=Level.ERROR)
 
 
-def _which(process: RunProcess) -> str:
+def _process_words(process: RunProcess) -> str:
     is_only = process.number == 0 and process.run.crawl.process_limit in (None, 1)
     return "" if is_only else f", process {process.number}"
 

@@ -81,7 +81,7 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
     A crash after the change of state loses nothing: the scheduler does the rest. Raises WrongState.
     """
-    run = _move(crawl, "resume", "Waiting for a worker.", by)
+    run = _change_state(crawl, "resume", "Waiting for a worker.", by)
     enroll(run)
     ask_for_shifts(run)
     return run
@@ -116,12 +116,12 @@ def consequence(crawl: CrawlJob, word: str) -> str:
 def _wind_down(
     crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None
 ) -> Run:
-    run = _move(crawl, word, reason, by, keep_seconds)
+    run = _change_state(crawl, word, reason, by, keep_seconds)
     cancel_waiting(run)
     return settle_run(run.pk)
 
 
-def _move(
+def _change_state(
     crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None
 ) -> Run:
     action = ACTIONS[word]
@@ -195,7 +195,7 @@ def enforce_thresholds(run: Run, now: datetime) -> str:
     The disk is the one of the calling worker, which stores the run's answers.
     """
     part = run.crawl.order.thresholds
-    sentence = _errors(run, part, now) or _room(part)
+    sentence = _errors(run, part, now) or _disk_trouble(part)
     if sentence:
         wind_down = stop_by_itself if part.at_threshold == "stop" else pause_by_itself
         wind_down(run.pk, sentence)
@@ -217,7 +217,7 @@ def _errors(run: Run, part: ThresholdsPart, now: datetime) -> str:
     return too_many_errors(part, ended=failed + max(0, sums["succeeded"]), failed=failed)
 
 
-def _room(part: ThresholdsPart) -> str:
+def _disk_trouble(part: ThresholdsPart) -> str:
     if part.min_free_bytes is None:
         return ""
     return too_little_room(

@@ -108,7 +108,9 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
             # If only the id is sorted by, PostgreSQL may search along the primary key, through the
             # URLs of all runs.
             order = "pk" if wanted.place == TAKEN_OUT else F("pk") + 0
-            return list(_others(run, wanted).order_by(order).values_list("pk", flat=True)[:most])
+            return list(
+                _other_urls(run, wanted).order_by(order).values_list("pk", flat=True)[:most]
+            )
         last = (
             Url.objects.filter(pk=wanted.after, run=run)
             .values("queue_id", "lane", "rank", "id")
@@ -139,7 +141,7 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _others(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
+def _other_urls(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
     """URLs that do not wait: few in number, or found along a separate index."""
     found = (
         taken_out(run)

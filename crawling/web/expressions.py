@@ -133,11 +133,11 @@ def _piece(expression: str, at: int) -> tuple[str | None, int]:
     if sign == "(":
         return _behind_group(expression, at)
     if sign == "{":
-        return "", _behind(expression, "}", at)
+        return "", _place_after(expression, "}", at)
     return ("" if sign in ".^$*+?" else sign), at + 1
 
 
-def _behind(expression: str, end: str, at: int) -> int:
+def _place_after(expression: str, end: str, at: int) -> int:
     found = expression.find(end, at)
     return len(expression) if found < 0 else found + 1
 

@@ -53,14 +53,14 @@ class Outage:
     @property
     def sentence(self) -> str:
         """The sentence that an operator reads while the crawl waits."""
-        again, end = _at(self.retry_at), _at(max(self.retry_at, self.gives_up_at))
-        since = f"{_times(self.tries)} since {_at(self.since)}"
+        again, end = _time_text(self.retry_at), _time_text(max(self.retry_at, self.gives_up_at))
+        since = f"{_times(self.tries)} since {_time_text(self.since)}"
         return f"{self.error} {since}; next attempt at {again}; given up at {end}."
 
     @property
     def last_words(self) -> str:
         """The reason why its URLs failed after it was given up."""
-        return f"{self.error} {_times(self.tries)} from {_at(self.since)} on."
+        return f"{self.error} {_times(self.tries)} from {_time_text(self.since)} on."
 
 
 def read_outage(fields: Mapping[str, Any] | None) -> Outage | None:
@@ -118,7 +118,7 @@ def patience(seconds: float, *, has_answered: bool) -> float:
     return seconds if has_answered else min(seconds, NEVER_HEARD_SECONDS)
 
 
-def _at(moment: datetime) -> str:
+def _time_text(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 

@@ -52,10 +52,10 @@ def simhash(text: str) -> int | None:
         features = features.compress(features < SAMPLED_BELOW)  # indexing takes twice the time
     features = (features ^ (features >> np.uint64(29))) * SPREAD[1]
     features ^= features >> np.uint64(32)
-    return _majority(features)
+    return _majority_bits(features)
 
 
-def _majority(features: np.ndarray) -> int:
+def _majority_bits(features: np.ndarray) -> int:
     """The bits that more than half of the features have.
 
     Eight bytes are added at a time, each of which counts up to 255. This takes a third of the time

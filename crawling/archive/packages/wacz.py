@@ -352,13 +352,13 @@ def _archived(file: ArchiveFile, at: datetime) -> Iterator[tuple[Place, bytes]]:
     """
     done = 0
     for begin, end in [*_withdrawn_ranges(file), (file.committed_length, None)]:
-        yield from _placed(file.pk, done, _between(file, done, begin))
+        yield from _placed(file.pk, done, _committed_bytes(file, done, begin))
         if end:
             yield from _placed(-file.pk, begin, filled(file, begin, end - begin, at))
             done = end
 
 
-def _between(file: ArchiveFile, begin: int, end: int) -> Iterator[bytes]:
+def _committed_bytes(file: ArchiveFile, begin: int, end: int) -> Iterator[bytes]:
     return pieces(CommittedBytes(opened(file, begin), end - begin))
 
 

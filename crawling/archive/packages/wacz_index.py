@@ -40,17 +40,17 @@ def header_at(file: BinaryIO, offset: int, length: int) -> Mapping[str, str]:
     fields = _fields(start)
     if fields is None:
         fields = _fields(start + file.read(min(length, MOST_HEADER) - len(start)))
-    return _there(fields)
+    return _required_fields(fields)
 
 
 def header_of(packed: bytes) -> Mapping[str, str]:
     """The fields of a record's header, by their names in lower case, read from the beginning of its
     gzip member. Raises ArchiveTrouble.
     """
-    return _there(_fields(packed))
+    return _required_fields(_fields(packed))
 
 
-def _there(fields: Mapping[str, str] | None) -> Mapping[str, str]:
+def _required_fields(fields: Mapping[str, str] | None) -> Mapping[str, str]:
     if fields is None:
         raise ArchiveTrouble("A record has no header.")
     return fields

@@ -111,7 +111,7 @@ class FetchThreadPool:
             made = None  # the shift that has the lease fetches the URL
         # any fault of our own must cost one URL and not the crawl
         except Exception as error:
-            made = _stumbled(claimed, error)
+            made = _fault_outcome(claimed, error)
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
@@ -145,7 +145,7 @@ class FetchThreadPool:
             return read(answer, visit, self._context)
         # as above, for the reading: a fault that a page causes costs that page alone
         except Exception as error:
-            return _stumbled(answer.claimed, error)
+            return _fault_outcome(answer.claimed, error)
 
     def _hand_in(self, outcome: UrlOutcome, claimed: ClaimedUrl) -> None:
         """Hand in the outcome before the visit is empty, so that all outcomes of a drained visit
@@ -158,7 +158,7 @@ class FetchThreadPool:
                 self._context.port.archive(outcome.captured, outcome.answer)
             except MemoryError as error:  # a document that is being read uses the memory
                 outcome.captured.exchange.close()
-                outcome = _stumbled(claimed, error)
+                outcome = _fault_outcome(claimed, error)
         self.outcomes.put(outcome)
 
     def in_hand(self) -> list[ClaimedUrl]:
@@ -185,7 +185,7 @@ def _is_short(answer: UnreadAnswer) -> bool:
     return fetched.content_type in PAGE_TYPES and len(fetched.body) <= SHORT_BYTES
 
 
-def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
+def _fault_outcome(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
     told = f"{type(error).__name__}: {error}"[:500].replace("\0", "")
     if not isinstance(error, MemoryError):
         logger.error("a fetch thread stumbled", extra={"url": claimed.url}, exc_info=error)

@@ -195,7 +195,7 @@ class KnownList:
         if not vain:
             self._pages.append(page)
             while any(worth.is_spent and not worth.is_vain for worth in worths):
-                if not (worst := self._worst()):
+                if not (worst := self._least_parameters()):
                     break
                 self._leave_out(worst)
         return worths
@@ -203,7 +203,7 @@ class KnownList:
     def _worth(self, pattern: Pattern) -> PatternWorth:
         return _latest(self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PARAMETERS)
 
-    def _worst(self) -> set[int]:
+    def _least_parameters(self) -> set[int]:
         """The parameters whose pages brought least: a parameter that narrows down a list brings
         less than one that the list needs. A parameter that all pages have is judged only once the
         list has no others. Empty while it is too soon to judge.

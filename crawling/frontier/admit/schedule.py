@@ -135,7 +135,7 @@ def schedule_urls(
             gains=gains,
             links=count_links(candidates),
         )
-        once = iter(_once(candidates).items())
+        once = iter(_unique_urls(candidates).items())
         while some := list(islice(once, MOST_ROWS)):
             scheduler.add_all([(fingerprint(url), candidate) for url, candidate in some])
         scheduler.count_added()
@@ -147,7 +147,7 @@ def count_links(candidates: Iterable[Candidate]) -> Counter[str]:
     return Counter(one.address.url for one in candidates if one.is_link and one.via is not None)
 
 
-def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
+def _unique_urls(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
     """Each URL once, at the position where it was found first, with the shortest path to it."""
     once: dict[str, Candidate] = {}
     for candidate in candidates:
@@ -268,7 +268,7 @@ class _Scheduler:
             if row.url == candidate.address.url:
                 met.append(Rediscovery(mark, candidate, row.depth, row.state))
             else:
-                left.append((_next(mark), candidate))
+                left.append((_next_mark(mark), candidate))
         return left, met
 
     def _find(self, marks: list[int]) -> dict[int, SeenUrl]:
@@ -315,5 +315,5 @@ class _Scheduler:
         )
 
 
-def _next(mark: int) -> int:
+def _next_mark(mark: int) -> int:
     return signed((mark + 1) % (1 << 64))

@@ -127,7 +127,7 @@ def rejudge_urls(
         elif row.state == UrlState.EXCLUDED and _comes_back(row, filters, changed):
             back.append(row.pk)
     gone = sum(exclude(run.pk, errors, status) for status, errors in out.items() if errors)
-    return RejudgedBatch(gone, readmit(run.pk, back) if back else 0, _next(rows))
+    return RejudgedBatch(gone, readmit(run.pk, back) if back else 0, _next_fingerprint(rows))
 
 
 def rejudge_verdicts(
@@ -151,7 +151,7 @@ def rejudge_verdicts(
         admitted = admit_by_pattern(cursor, run, found, numbers=numbers)
         counts = FetchCounts(discovered=admitted.new, quarantined=admitted.caught)
         add_counts(cursor, run.pk, counts)
-    return RejudgedBatch(0, admitted.new - admitted.caught, _next(rows))
+    return RejudgedBatch(0, admitted.new - admitted.caught, _next_fingerprint(rows))
 
 
 def judge(row: Url, filters: UrlFilters) -> Ruling:
@@ -173,7 +173,7 @@ def _comes_back(row: Url, filters: UrlFilters, changed: Collection[str]) -> bool
     )
 
 
-def _next(rows: Sequence[Url] | Sequence[Verdict]) -> int | None:
+def _next_fingerprint(rows: Sequence[Url] | Sequence[Verdict]) -> int | None:
     return rows[-1].fingerprint if len(rows) == BATCH else None
 
 

@@ -75,10 +75,10 @@ def keep_named(name: str, rules: Mapping[str, str], *, by: User | None) -> Extra
 
 def own_rules(crawl: CrawlJob) -> dict[str, str]:
     """The rules of a crawl's order beside those of its extractor."""
-    return _own(crawl.extract, crawl.extractor)
+    return _own_rules(crawl.extract, crawl.extractor)
 
 
-def _own(rules: Mapping[str, str], reference: str) -> dict[str, str]:
+def _own_rules(rules: Mapping[str, str], reference: str) -> dict[str, str]:
     taken = named_rules(reference)
     given = taken.rules if taken else {}
     return {name: rule for name, rule in rules.items() if given.get(name) != rule}
@@ -120,5 +120,5 @@ def edited_rules(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     changed = {"extractor": crawl.extractor, "extract": crawl.extract, **fields}
     is_given = "extract" in fields and not changed["extractor"]
     if isinstance(changed["extract"], Mapping) and not is_given:
-        changed["extract"] = _own(changed["extract"], crawl.extractor)
+        changed["extract"] = _own_rules(changed["extract"], crawl.extractor)
     return changed

@@ -172,7 +172,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
     for run_id in (
         Run.all_objects.filter(DUE).order_by("removal_asked_at").values_list("pk", flat=True)
     ):
-        while (has_more := _step(run_id)) and time.monotonic() < until:
+        while (has_more := _remove_slice(run_id)) and time.monotonic() < until:
             pass
         is_all = is_all and not has_more
     for crawl in crawls:
@@ -184,7 +184,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
 
 
 @transaction.atomic
-def _step(run_id: int) -> bool | None:
+def _remove_slice(run_id: int) -> bool | None:
     """Remove a slice of a deleted run, or finally the run itself. Return whether there is more to
     remove. None if another process removes the run, or another crawl may need it.
 

@@ -114,10 +114,10 @@ def _pieces(text: str, name: str) -> Iterator[bytes | int]:
     else:
         table = _table(name)
         for character in _as_japanese(text) if name in JAPANESE else text:
-            yield table.get(character) or _outside(character, name)
+            yield table.get(character) or _code_outside_table(character, name)
 
 
-def _outside(character: str, name: str) -> bytes | int:
+def _code_outside_table(character: str, name: str) -> bytes | int:
     """The code of a character that is in no table: four bytes in gb18030, otherwise its number."""
     number = ord(character)
     if name != "gb18030" or number == 0xE5E5 or 0xD800 <= number < 0xE000:

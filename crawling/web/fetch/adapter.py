@@ -155,7 +155,7 @@ class PinnedSession(BaseAdapter):
             with self._lines.line(site) as curl:
                 curl.setopt(pycurl.REQUEST_TARGET, target)
                 curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, round(1000 * timeout[0])))
-                _give(curl, lines, request.posted)
+                _give_request(curl, lines, request.posted)
                 transfer.run(curl)
                 is_new = transfer.has_connected and site.origin.startswith("https:")
                 ends_at = certificate_end(curl) if is_new else None
@@ -203,7 +203,7 @@ def _header_line(name: str, value: str) -> bytes:
     return line
 
 
-def _give(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
+def _give_request(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
     # an empty value is written with a semicolon, since a colon alone removes the header
     said = [line[:-2] + b";" if line.endswith(b": ") else line for line in lines]
     curl.setopt(pycurl.HTTPHEADER, said + NO_OTHERS)

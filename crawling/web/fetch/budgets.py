@@ -54,7 +54,9 @@ class MemoryBudget:
             self._waits.append(wait)
             try:
                 is_granted = self._changed.wait_for(
-                    lambda: self._is_ending or (self._waits[0] is wait and size <= self._free),
+                    lambda: (
+                        self._is_ending or (self._waits[0] is wait and size <= self._free_bytes)
+                    ),
                     until - time.monotonic(),
                 )
                 if not is_granted or self._is_ending:
@@ -78,7 +80,7 @@ class MemoryBudget:
         return sum(self._taken.copy().values())
 
     @property
-    def _free(self) -> int:
+    def _free_bytes(self) -> int:
         return self._rest - self.taken
 
     def set_rest(self, rest: int, most: int) -> None:
@@ -92,7 +94,7 @@ class MemoryBudget:
     def shortage(self) -> int:
         """The bytes that the next document lacks; 0 if none waits."""
         with self._changed:
-            return max(0, self._waits[0].size - self._free) if self._waits else 0
+            return max(0, self._waits[0].size - self._free_bytes) if self._waits else 0
 
     @property
     def is_idle(self) -> bool:

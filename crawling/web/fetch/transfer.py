@@ -268,7 +268,7 @@ class Transfer:
             (pycurl.PREREQFUNCTION, self._ask),
             (pycurl.HEADERFUNCTION, self._take_line),
             (pycurl.WRITEFUNCTION, self._take_piece),
-            (pycurl.XFERINFOFUNCTION, self._tick),
+            (pycurl.XFERINFOFUNCTION, self._note_progress),
         ):
             curl.setopt(option, self._keeping_faults(callback))
         self._watch.begin()
@@ -325,7 +325,7 @@ class Transfer:
         self._watch.expect_answer()
         return int(pycurl.PREREQFUNC_OK)
 
-    def _tick(self, *counts: int) -> int:
+    def _note_progress(self, *counts: int) -> int:
         """Called by libcurl after each of its steps. At the first call after `_ask`, the request is
         being sent.
         """

@@ -180,7 +180,7 @@ def _place_within(around: _Place, element: turbohtml.Element) -> _Place:
     if around.element.tag == "fieldset" and around.element != element:
         is_first = element.tag == "legend" and not around.has_legend
         around.has_legend |= is_first
-        place.is_disabled |= _has(around.element, "disabled") and not is_first
+        place.is_disabled |= _has_attribute(around.element, "disabled") and not is_first
     place.is_out |= element.tag in ("template", "datalist")
     if element.tag == "form":
         place.form = element
@@ -220,8 +220,8 @@ def _control(element: turbohtml.Element, place: _Place) -> Control:
         _kind(element),
         element.attr("name") or "",
         element.attr("value") or "",
-        place.is_disabled or _has(element, "disabled"),
-        _has(element, "checked"),
+        place.is_disabled or _has_attribute(element, "disabled"),
+        _has_attribute(element, "checked"),
     )
     if control.kind == "select":
         control.options = _options(element)
@@ -253,13 +253,13 @@ def _sanitized(kind: str, value: str, element: turbohtml.Element) -> str:
     if kind == "color":
         return value.lower() if COLOUR.fullmatch(value) else "#000000"
     if kind == "range":
-        return value if WELL_FORMED["number"].fullmatch(value) else _middle(element)
+        return value if WELL_FORMED["number"].fullmatch(value) else _middle_value(element)
     if kind in WELL_FORMED:
         return value if WELL_FORMED[kind].fullmatch(value) else ""
     return "" if kind == "file" else value
 
 
-def _middle(element: turbohtml.Element) -> str:
+def _middle_value(element: turbohtml.Element) -> str:
     """The value of a slider without a stated value (section 4.10.5.1.13)."""
     least, most = (
         float(text) if WELL_FORMED["number"].fullmatch(text := element.attr(name) or "") else usual
@@ -277,13 +277,13 @@ def _options(select: turbohtml.Element) -> list[Option]:
         Option(
             text if (stated := option.attr("value")) is None else stated,
             text,
-            _has(option, "selected"),
-            _has(option, "disabled") or _is_in_disabled_group(option),
+            _has_attribute(option, "selected"),
+            _has_attribute(option, "disabled") or _is_in_disabled_group(option),
         )
         for option in select.find_all("option")
         for text in [" ".join(option.text.split())]
     ]
-    if _has(select, "multiple"):
+    if _has_attribute(select, "multiple"):
         return options
     chosen = [option for option in options if option.is_selected]
     if not chosen and (select.attr("size") or "1").strip() in ("", "0", "1"):
@@ -296,7 +296,7 @@ def _options(select: turbohtml.Element) -> list[Option]:
 def _is_in_disabled_group(option: turbohtml.Element) -> bool:
     group = option.parent
     return isinstance(group, turbohtml.Element) and (
-        group.tag == "optgroup" and _has(group, "disabled")
+        group.tag == "optgroup" and _has_attribute(group, "disabled")
     )
 
 
@@ -310,5 +310,5 @@ def _uncheck_all_but_the_last(form: Form) -> None:
             last[control.name] = control
 
 
-def _has(element: turbohtml.Element, attribute: str) -> bool:
+def _has_attribute(element: turbohtml.Element, attribute: str) -> bool:
     return attribute in element.attrs

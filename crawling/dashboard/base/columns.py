@@ -77,7 +77,9 @@ def chips_of(
     """
     return [
         FilterChip(
-            label, words.get(name, {}).get(text) or _value(name, text), _without(query, name)
+            label,
+            words.get(name, {}).get(text) or _value(name, text),
+            _address_without(query, name),
         )
         for name, label in labels.items()
         if (text := str(query.get(name, "")))
@@ -88,7 +90,7 @@ def _value(name: str, text: str) -> str:
     return text.replace("T", " ") if name in SPAN else text
 
 
-def _without(query: QueryDict, name: str) -> str:
+def _address_without(query: QueryDict, name: str) -> str:
     rest = query.copy()
     for gone in (name, *PLACES):
         rest.pop(gone, None)

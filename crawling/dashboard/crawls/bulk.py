@@ -127,7 +127,7 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
     mine = [crawl for crawl in crawls if crawl.pk in own]
     if act.action in TAGGING:
         return _change_tags(act, mine, refused, by)
-    before = _before(act, mine)
+    before = _undoing_acts(act, mine)
     if act.action == "schedule":
         set_schedules(mine, act.schedule, over_minutes=act.over_minutes, by=by)
         ids = [crawl.pk for crawl in mine]
@@ -159,7 +159,7 @@ def _change_tags(
     return BulkResult(done, refused, undo)
 
 
-def _before(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, BulkAction]:
+def _undoing_acts(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, BulkAction]:
     """The act that undoes the action, for each crawl in its current state."""
     ids = [crawl.pk for crawl in crawls]
     if act.action in ("schedule", "unschedule"):

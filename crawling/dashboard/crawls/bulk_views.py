@@ -81,7 +81,7 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
         if action == "export":
             return export_answer(crawls)
         act = BulkAction(action, tags=read_tags(request.POST.get("tags", "")))
-        _tell(request, act, bulk_action(act, crawls, by=request.user), len(crawls))
+        _show_result(request, act, bulk_action(act, crawls, by=request.user), len(crawls))
     return back(request)
 
 
@@ -107,7 +107,9 @@ def _ask(request: AuthenticatedRequest, action: str, crawls: Sequence[CrawlJob])
     return render(request, "crawling/bulk.html", facts)
 
 
-def _tell(request: AuthenticatedRequest, act: BulkAction, result: BulkResult, count: int) -> None:
+def _show_result(
+    request: AuthenticatedRequest, act: BulkAction, result: BulkResult, count: int
+) -> None:
     """Show the result, with a button that undoes it, and the reasons why some crawls were
     refused.
     """
@@ -188,7 +190,7 @@ def _schedules(request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: 
         over = int(form.cleaned_data["over_minutes"] or 0)
         act = BulkAction("schedule", schedule=form.as_timing(), over_minutes=over)
     try:
-        _tell(request, act, bulk_action(act, crawls, by=request.user), len(crawls))
+        _show_result(request, act, bulk_action(act, crawls, by=request.user), len(crawls))
     except BadOrder as error:
         blame(form, error.errors)
     return form.is_valid()

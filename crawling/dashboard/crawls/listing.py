@@ -124,7 +124,7 @@ def _indexed_parts(rows: QuerySet[Any], wanted: CrawlFilter) -> Iterator[QuerySe
             part = rows.filter(by=state)
             yield part.filter(pk__lt=last[0]) if last and last[1] == state else part
         return
-    rows = _after(rows, wanted, last) if last else rows
+    rows = _crawls_after(rows, wanted, last) if last else rows
     if key == "started":
         yield rows.filter(by__isnull=False)
         rows = rows.filter(by=None)
@@ -210,7 +210,7 @@ def _last_shown(rows: QuerySet[Any], wanted: CrawlFilter) -> tuple[int, Any] | N
     return rows.filter(pk=wanted.after).values_list("pk", "by").first()
 
 
-def _after(rows: QuerySet[Any], wanted: CrawlFilter, last: tuple[int, Any]) -> QuerySet[Any]:
+def _crawls_after(rows: QuerySet[Any], wanted: CrawlFilter, last: tuple[int, Any]) -> QuerySet[Any]:
     pk, by = last
     key, is_falling = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
     if isinstance(rows.query.order_by[0], str):

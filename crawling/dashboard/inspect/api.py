@@ -95,13 +95,13 @@ def get_url_history(
     return {
         "url": canonical,
         "items": [_met(row, referrers.get(row.pk)) for row in rows],
-        "crawls": [_why(answer) for answer in answers],
+        "crawls": [_decision_out(answer) for answer in answers],
         "pending": any(answer.is_pending for answer in answers),
         "next": following,
     }
 
 
-def _why(answer: UrlDecision) -> WhyOut:
+def _decision_out(answer: UrlDecision) -> WhyOut:
     return WhyOut(
         crawl=answer.crawl.pk,
         name=answer.crawl.name,

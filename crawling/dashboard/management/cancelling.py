@@ -27,7 +27,7 @@ def cancel_command(noun: str, words: str, shown: str, cancel: Callable[[int], st
         parser.add_argument("number", type=int, metavar="ID", help=f"its number {shown}")
 
     def do(options: dict[str, Any], out: OutputWrapper) -> None:
-        _tell(cancel(options["number"]), options, out)
+        _print_cancelled(cancel(options["number"]), options, out)
 
     return Subcommand(f"cancel-{noun}", words, add_arguments, do, has_crawl=False)
 
@@ -41,10 +41,10 @@ def _cancel_job(options: dict[str, Any], out: OutputWrapper) -> None:
     run = get_run(find_crawl(options["crawl"]).pk, options["run"])
     kind = kinds_of_runs()[options["kind"]]
     cancel_of_run(kind, run, by=None)
-    _tell(f"{kind.label} of run {run.number}", options, out)
+    _print_cancelled(f"{kind.label} of run {run.number}", options, out)
 
 
-def _tell(cancelled: str, options: dict[str, Any], out: OutputWrapper) -> None:
+def _print_cancelled(cancelled: str, options: dict[str, Any], out: OutputWrapper) -> None:
     as_json = json.dumps({"cancelled": cancelled})
     out.write(as_json if options["json"] else f"{cancelled}: cancelled.")
 

@@ -67,7 +67,7 @@ def list_schedules(
     return {"items": rows, "next": following}
 
 
-def _out(crawl: CrawlJob) -> ScheduleOut:
+def _schedule_out(crawl: CrawlJob) -> ScheduleOut:
     plan = plan_of(crawl)
     if plan is None:
         raise Http404(f"{crawl.name} has no schedule.")
@@ -91,7 +91,7 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
 )
 @may_view
 def get_crawl_schedule(request: AuthenticatedRequest, crawl_id: CrawlId) -> ScheduleOut:
-    return _out(get_crawl(crawl_id))
+    return _schedule_out(get_crawl(crawl_id))
 
 
 @schedules.put("/{crawl_id}/schedule", response=ScheduleOut, summary="Set the schedule of a crawl")
@@ -104,7 +104,7 @@ def set_crawl_schedule(
     """
     crawl = get_crawl(crawl_id)
     set_schedule(crawl, wish, by=request.user)
-    return _out(crawl)
+    return _schedule_out(crawl)
 
 
 @schedules.delete(

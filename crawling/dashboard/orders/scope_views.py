@@ -51,7 +51,7 @@ def scope(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     form = EditForm(request.POST)
     form.is_valid()
     if "test" in request.POST:
-        return _test(request, crawl, form)
+        return _test_scope(request, crawl, form)
     if "preview" in request.POST:
         return _preview(request, crawl, form)
     return _save(request, crawl, form)
@@ -117,7 +117,7 @@ def revert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return redirect("crawling:scope", crawl.pk)
 
 
-def _test(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
+def _test_scope(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
     tested, mistakes = try_changes(
         crawl, form.as_changes(), lines(form.cleaned_data.get("urls", ""))[:MOST_TESTED]
     )

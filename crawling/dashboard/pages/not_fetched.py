@@ -166,14 +166,14 @@ def _ended(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     state, status = key[:1], key[1:]
     if state not in NOT_FETCHED or not status.removeprefix("-").isdecimal() or len(status) > 5:
         return iter(())
-    rows = _after(Url.objects.filter(run=run, state=state, status=int(status)), after, limit)
+    rows = _urls_after(Url.objects.filter(run=run, state=state, status=int(status)), after, limit)
     return (
         _Row(row.pk, row.url, row.error or explain(int(status)), row.depth, row.via) for row in rows
     )
 
 
 def _held(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
-    rows = _after(Url.objects.filter(run=run, state=UrlState.QUARANTINED), after, limit)
+    rows = _urls_after(Url.objects.filter(run=run, state=UrlState.QUARANTINED), after, limit)
     patterns = {
         pattern.key: pattern
         for pattern in TrapPattern.objects.filter(run=run, key__in={row.pattern for row in rows})
@@ -211,5 +211,5 @@ def _copies(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
 READERS: dict[str, Callable[[Run, str, int, int], Iterator[_Row]]] = {HELD: _held, COPY: _copies}
 
 
-def _after(urls: QuerySet[Url], after: int, limit: int) -> list[Url]:
+def _urls_after(urls: QuerySet[Url], after: int, limit: int) -> list[Url]:
     return list(urls.filter(pk__gt=after).order_by("pk")[:limit])

@@ -187,7 +187,7 @@ def compare(request: AuthenticatedRequest, new: Run) -> HttpResponse:
     """Show the differences of `?run=` (by default the latest) from `?against=` (by default the one
     before it): those of a `?kind=`, on a `?host=`, after an address.
     """
-    old = _against(request, new.crawl, new)
+    old = _older_run(request, new.crawl, new)
     kind = request.GET.get("kind", "")
     kind = kind if kind in KINDS else ""
     host, after = (asked_text(request.GET, name, most=MAX_URL_LENGTH) for name in ("host", "after"))
@@ -209,7 +209,7 @@ def compare(request: AuthenticatedRequest, new: Run) -> HttpResponse:
     return render_live(request, "crawling/compare.html", "crawling/_changes.html", here)
 
 
-def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
+def _older_run(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
     number = asked_number(request, "against")
     if number is None:
         return job.runs.filter(number__lt=new.number).first() or job.runs.exclude(pk=new.pk).first()

@@ -155,12 +155,12 @@ def hosts_page(
     """
     queues = hosts_of(run, text=text, sort=sort, which=which)
     if after is not None:
-        queues = queues.filter(_beyond(run, after, sort))
+        queues = queues.filter(_rows_after(run, after, sort))
     ids, following = cut(list(queues.values_list("pk", flat=True)[: most + 1]), most, int)
     return list(hosts_of(run, sort=sort).filter(pk__in=ids)), following
 
 
-def _beyond(run: Run, after: int, sort: str) -> Q:
+def _rows_after(run: Run, after: int, sort: str) -> Q:
     """The rows after a given one, in the order of `hosts_of`: by the sort key, then by done URLs,
     then by first discovery.
     """

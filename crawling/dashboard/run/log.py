@@ -82,7 +82,7 @@ class LogFilter:
         )
 
 
-def _within(run: Run, span: TimeRange) -> Q:
+def _lines_within(run: Run, span: TimeRange) -> Q:
     """The condition on ids for the lines of the span. Numbers rise with time, except within
     SETTLED_AFTER, so no index of times is needed.
     """
@@ -184,7 +184,7 @@ def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: 
     """The latest lines before the line with this id. There are fewer than `most` if none is found
     in SEARCHED lines.
     """
-    place = _within(run, wanted.span) & (Q() if before is None else Q(pk__lt=before))
+    place = _lines_within(run, wanted.span) & (Q() if before is None else Q(pk__lt=before))
     found, end = wanted.of(run).filter(place).order_by("-pk"), None
     if wanted.is_looking:
         end = (
@@ -225,7 +225,7 @@ def _lines_after(
     """The first lines after the line with this id, and the id to continue after; None if there are
     no more.
     """
-    place = _within(run, wanted.span) & Q(pk__gt=after)
+    place = _lines_within(run, wanted.span) & Q(pk__gt=after)
     found, end = wanted.of(run).filter(place).order_by("pk"), None
     if wanted.is_looking:
         ids = LogLine.objects.filter(place, run=run).order_by("pk").values_list("pk", flat=True)

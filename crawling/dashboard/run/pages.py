@@ -74,7 +74,7 @@ def pages_of(
     with time_limit() if wanted else nullcontext():
         for part in wanted.parts(run):
             part = part.annotate(kind=kind_of_page()).select_related("url")
-            part = part.filter(_behind(end, columns, falls=falls)) if end else part
+            part = part.filter(_rows_after(end, columns, falls=falls)) if end else part
             found += part.order_by(*order)[: most + 1]
     found.sort(key=attrgetter(*columns), reverse=falls)
     shown, is_more = found[:most], len(found) > most
@@ -92,7 +92,7 @@ def _sortable(run: Run) -> QuerySet[Page]:
     return Page.objects.filter(run=run).annotate(kind=kind_of_page())
 
 
-def _behind(end: Page, columns: Sequence[str], *, falls: bool) -> GreaterThan | LessThan:
+def _rows_after(end: Page, columns: Sequence[str], *, falls: bool) -> GreaterThan | LessThan:
     """The condition for rows after `end`. It compares rows, so that an index can begin there
     however many pages have the same status.
     """

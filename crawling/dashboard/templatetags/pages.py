@@ -64,16 +64,16 @@ def _tabs(context: Context, crawl: CrawlJob, run: Run | None, here: str) -> Iter
     """The tabs. *Data* leads to the first of its pages."""
     data = next(_visible_links(context, Place.DATA, run, crawl.pk), None)
     found = [
-        SideLink("List", _own("pages", crawl, run)),
-        SideLink("Tree", _own("site-tree", crawl, run)),
+        SideLink("List", _crawl_address("pages", crawl, run)),
+        SideLink("Tree", _crawl_address("site-tree", crawl, run)),
         *([data._replace(label="Data")] if data else ()),
-        SideLink("Duplicates", _own("duplicates", crawl, run)),
+        SideLink("Duplicates", _crawl_address("duplicates", crawl, run)),
         *_visible_links(context, Place.PAGES, run, crawl.pk),
     ]
     return (one._replace(is_here=one.label == here) for one in found)
 
 
-def _own(route: str, crawl: CrawlJob, run: Run | None) -> str:
+def _crawl_address(route: str, crawl: CrawlJob, run: Run | None) -> str:
     route = f"crawling:{route}"
     return address_of(route, run) if run else reverse(route, args=[crawl.pk])
 
@@ -93,7 +93,7 @@ def side_links(
 @register.inclusion_tag("crawling/_side_links.html", takes_context=True)
 def duplicates_side(context: Context, crawl: CrawlJob, run: Run, here: str) -> dict[str, Any]:
     """The links to lists of similar pages, one below the other."""
-    address = _own("duplicates", crawl, run)
+    address = _crawl_address("duplicates", crawl, run)
     own = [SideLink(kind.label, f"{address}&kind={kind.value}") for kind in SimilarityKind]
     found = [*own, *_visible_links(context, Place.DUPLICATES, run, crawl.pk)]
     return {"links": [one._replace(is_here=one.label == here) for one in found]}

@@ -144,7 +144,7 @@ def raise_ongoing_alerts() -> None:
 
     Of two concurrent schedulers, only one sends each alert.
     """
-    late = _late(timezone.now())
+    late = _late_waits(timezone.now())
     is_late = Exists(late.filter(key=OuterRef("key")))  # type: ignore[misc]  # annotated
     Notice.objects.filter(~is_late, key__startswith=WAIT).delete()
     known = set(Notice.objects.exclude(key__startswith=WAIT).values_list("key", flat=True))
@@ -159,7 +159,7 @@ def raise_ongoing_alerts() -> None:
                 state.tell(state.sentence)
 
 
-def _late(now: datetime) -> QuerySet[Request]:
+def _late_waits(now: datetime) -> QuerySet[Request]:
     """Waits that are longer than orders allow without an alert, with the `key` of their notices."""
     at_work = {"process__run_process__run__state__in": WORKING_STATES}
     asked = Request.objects.filter(state=RequestState.WAITING, **at_work)

@@ -64,14 +64,14 @@ def slack_message(facts: Facts) -> dict[str, Any]:
     """A subject in bold, the sentence, and a link to the page. Names cannot add markup or
     mentions.
     """
-    lines = [f"*{_slack(subject_of(facts))}*", _slack(facts["sentence"])]
+    lines = [f"*{_escaped_for_slack(subject_of(facts))}*", _escaped_for_slack(facts["sentence"])]
     for line in lines_of(facts):
-        text = _slack(line["text"])
-        lines.append(f"<{_slack(line['page'])}|{text}>" if "page" in line else text)
+        text = _escaped_for_slack(line["text"])
+        lines.append(f"<{_escaped_for_slack(line['page'])}|{text}>" if "page" in line else text)
     if "diff" in facts:
-        lines.append("```" + _slack(facts["diff"]).replace("```", "'''") + "```")
+        lines.append("```" + _escaped_for_slack(facts["diff"]).replace("```", "'''") + "```")
     if "page" in facts:
-        lines.append(f"<{_slack(facts['page'])}|Open the page>")
+        lines.append(f"<{_escaped_for_slack(facts['page'])}|Open the page>")
     return {"text": "\n".join(lines)}
 
 
@@ -131,7 +131,7 @@ def _matrix(line: Mapping[str, str]) -> str:
     return f'<a href="{escape(line["page"])}">{text}</a>' if "page" in line else text
 
 
-def _slack(text: str) -> str:
+def _escaped_for_slack(text: str) -> str:
     return text.translate(SLACK_ESCAPES)
 
 

@@ -111,8 +111,8 @@ def _written(
             adopt_rows(run.pk, read_lines(folder, "archive"), with_files=bool(manifest.archive))
             restore_frontier(
                 run.pk,
-                lambda part: read_lines(folder, part) if _has(manifest, part) else (),
-                lambda part: manifest.parts[part]["columns"] if _has(manifest, part) else (),
+                lambda part: read_lines(folder, part) if _has_part(manifest, part) else (),
+                lambda part: manifest.parts[part]["columns"] if _has_part(manifest, part) else (),
             )
             check_places(run.pk)
             # the run may have had other processes on the other server
@@ -126,7 +126,7 @@ def _written(
             write(
                 run.pk,
                 f"Imported by {by or 'the command line'} from a checkpoint of "
-                f"{manifest.taken_at[:19]}, taken of {_of(manifest)}.",
+                f"{manifest.taken_at[:19]}, taken of {_origin_words(manifest)}.",
             )
             if manifest.archive:
                 adopt_files(run.pk, folder / ARCHIVE, manifest.archive)
@@ -140,7 +140,7 @@ def _written(
     return run
 
 
-def _has(manifest: CheckpointManifest, part: str) -> bool:
+def _has_part(manifest: CheckpointManifest, part: str) -> bool:
     return part in manifest.parts or part not in LATER_PARTS
 
 
@@ -171,5 +171,5 @@ def _moment(text: str | None, late: Any) -> datetime | None:
     return datetime.fromisoformat(text) + late if text else None
 
 
-def _of(manifest: CheckpointManifest) -> str:
+def _origin_words(manifest: CheckpointManifest) -> str:
     return f"{manifest.order.get('name')!r}, run {manifest.run['number']}"

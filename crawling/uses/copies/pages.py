@@ -53,7 +53,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     here, trouble = _facts(request, run), ""
     skip, most = asked_number(request, "skip") or 0, choices_of(request).most(ROWS)
     try:
-        against = here["against"] = _against(request, run)
+        against = here["against"] = _second_run(request, run)
         inquiry = request_clusters(
             run, against, near=here["kind"] == "near", skip=skip, most=most, by=request.user
         )
@@ -80,7 +80,7 @@ def _facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
     }
 
 
-def _against(request: AuthenticatedRequest, run: Run) -> Run | None:
+def _second_run(request: AuthenticatedRequest, run: Run) -> Run | None:
     """The second run in the request; None if there is none. Raises NotFound or UnknownRun."""
     other, number = asked_text(request.GET, "other"), asked_number(request, "against")
     if not other and number is None:

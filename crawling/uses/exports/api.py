@@ -60,7 +60,7 @@ def _ask(kind: JobKind, run: Run, user: User) -> None:
         raise WrongState(str(trouble)) from trouble
 
 
-def _tell(kind: JobKind, run: Run) -> dict[str, Any]:
+def _state_row(kind: JobKind, run: Run) -> dict[str, Any]:
     return export_row(state_of(run, kind))
 
 
@@ -93,7 +93,7 @@ for kind, told, asked in (
         exports,
         f"/{{crawl_id}}/{kind.name}",
         ExportOut,
-        partial(_tell, kind),
+        partial(_state_row, kind),
         partial(_ask, kind),
         told=told,
         asked=asked._replace(about=f"409 if nothing of the {whose} is archived on this machine."),

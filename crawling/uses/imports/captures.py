@@ -147,7 +147,7 @@ class Captures:
         said = answer.reference or Reference("", "", None)
         url = said.url or answer.address.url
         named = self._named(said.record_id)
-        dated = self._dated(url, said.at) if said.at else []
+        dated = self._captures_at(url, said.at) if said.at else []
         found = next((one for one in (*named, *dated) if self._fits(one, digests)), None)
         found = found or self._with_digest(digests) or next(iter(named), None)
         if found is None and not digests:
@@ -158,9 +158,9 @@ class Captures:
         query = "SELECT id FROM capture WHERE identity = ? AND NOT is_revisit LIMIT ?"
         return self._ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
 
-    def _dated(self, url: str, at: Moment) -> list[int]:
+    def _captures_at(self, url: str, at: Moment) -> list[int]:
         """Captures whose time is compatible with a date, whichever of the two is more precise."""
-        behind = _text(at.at), _text(_plus(at.at, at.lasts))
+        behind = _text(at.at), _text(_later_time(at.at, at.lasts))
         query = (
             "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at >= ? AND at < ? "
             "ORDER BY at LIMIT ?"
@@ -259,7 +259,7 @@ class WaitingRevisits:
         self._file.close()
 
 
-def _plus(at: datetime, lasts: timedelta) -> datetime:
+def _later_time(at: datetime, lasts: timedelta) -> datetime:
     try:
         return at + lasts
     except OverflowError:

@@ -141,11 +141,11 @@ def _address_note(text: str) -> _Note | None:
     about = ""
     if found[1]:
         begin = found.start(1)
-        about, uri = _about(uri[begin:]), uri[:begin] + _bare(uri[begin:])
+        about, uri = _url_or_empty(uri[begin:]), uri[:begin] + _bare(uri[begin:])
     return _Note(Address(uri, uri.partition(":")[0].lower(), "", 0), about)
 
 
-def _about(url: str) -> str:
+def _url_or_empty(url: str) -> str:
     try:
         return _read(url).url
     except BadUrl:

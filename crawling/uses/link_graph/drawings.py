@@ -157,8 +157,8 @@ class HostNodes:
         apart = np.flatnonzero(drawings != others_drawings)
         while len(apart):
             depths = self._depths[drawings[apart]], self._depths[others_drawings[apart]]
-            self._rise(drawings, ones, apart[depths[0] >= depths[1]])
-            self._rise(others_drawings, others, apart[depths[0] <= depths[1]])
+            self._go_up(drawings, ones, apart[depths[0] >= depths[1]])
+            self._go_up(others_drawings, others, apart[depths[0] <= depths[1]])
             apart = apart[drawings[apart] != others_drawings[apart]]
         is_drawn = ones != others
         low, high = np.minimum(ones, others), np.maximum(ones, others)
@@ -167,7 +167,7 @@ class HostNodes:
         sums = np.bincount(which, lines.links[is_drawn], len(found)).astype(np.int64)
         return {"pair": found, "links": sums}
 
-    def _rise(self, drawings: np.ndarray, nodes: np.ndarray, at: np.ndarray) -> None:
+    def _go_up(self, drawings: np.ndarray, nodes: np.ndarray, at: np.ndarray) -> None:
         """Go to the node that opens a drawing, in the drawing above it."""
         nodes[at] = self._places[drawings[at]]
         drawings[at] = self._parents[drawings[at]]

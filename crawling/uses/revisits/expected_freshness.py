@@ -125,7 +125,7 @@ def list_revisits(
     if host:
         found = found.filter(host=host)
     if after:
-        found = found.filter(_behind(sort, after))
+        found = found.filter(_pages_after(sort, after))
     with time_limit():
         rows = list(_in_order(found, sort, bool(text))[: most + 1])
     found_rows = [row_of(RevisitRow, row) for row in rows[:most]]
@@ -171,7 +171,7 @@ def _key(row: PlannedRevisit, sort: RevisitSort) -> str:
     return f"{value}_{row.pk}"
 
 
-def _behind(sort: RevisitSort, after: str) -> Q:
+def _pages_after(sort: RevisitSort, after: str) -> Q:
     """The condition for pages after a place. Its first part is where the index begins."""
     value, _, key = after.partition("_")
     if not (key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS):

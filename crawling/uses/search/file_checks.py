@@ -125,10 +125,10 @@ def check_segments(index: tantivy.Index, segments: dict[str, int]) -> None:
 
 
 def _has_size(searcher: tantivy.Searcher, segment: int, size: int) -> bool:
-    return _has(searcher, segment, size - 1) and not _has(searcher, segment, size)
+    return _has_document(searcher, segment, size - 1) and not _has_document(searcher, segment, size)
 
 
-def _has(searcher: tantivy.Searcher, segment: int, number: int) -> bool:
+def _has_document(searcher: tantivy.Searcher, segment: int, number: int) -> bool:
     """Whether a segment has a document with this number, deleted or not."""
     try:
         searcher.doc(tantivy.DocAddress(segment, number))

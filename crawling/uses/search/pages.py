@@ -113,7 +113,11 @@ def _result_facts(
 ) -> dict[str, Any]:
     counts = labelled(result)
     chips = [
-        {"label": WORDS.get(name, "Run"), "value": value, "address": _without(request, name)}
+        {
+            "label": WORDS.get(name, "Run"),
+            "value": value,
+            "address": _address_without(request, name),
+        }
         for name in FILTERS
         if (value := getattr(wanted, name))
     ]
@@ -126,7 +130,7 @@ def _result_facts(
         "result": result,
         "lag": lag_of_search(result.runs),
         "counts": [
-            (WORDS[name], [(one, _with(request, name, one.value)) for one in values])
+            (WORDS[name], [(one, _address_with(request, name, one.value)) for one in values])
             for name, values in counts.items()
             if not getattr(wanted, name) and len(values) > 1
         ],
@@ -139,7 +143,7 @@ def _result_facts(
     }
 
 
-def _with(request: AuthenticatedRequest, name: str, value: str) -> str:
+def _address_with(request: AuthenticatedRequest, name: str, value: str) -> str:
     """The address of the beginning of the list with a filter added."""
     query = request.GET.copy()
     query.pop("after", None)
@@ -147,7 +151,7 @@ def _with(request: AuthenticatedRequest, name: str, value: str) -> str:
     return f"?{query.urlencode()}"
 
 
-def _without(request: AuthenticatedRequest, name: str) -> str:
+def _address_without(request: AuthenticatedRequest, name: str) -> str:
     """The address of the beginning of the list without a filter. Without the crawl there is no
     filter by run, either.
     """

@@ -199,12 +199,12 @@ def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> No
     Watch.objects.filter(pk=watch.pk).update(compared_until=run.finished_at, note=note)
     old = watch.found.order_by("-pk").values_list("pk", flat=True)[KEPT:]
     WatchEvent.objects.filter(pk__in=list(old)).delete()
-    _tell(watch, run, fresh)
+    _send_messages(watch, run, fresh)
     facts = {"watch": watch.pk, "run": run.pk, "events": len(fresh)}
     logger.info("a watch was compared", extra=facts)
 
 
-def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
+def _send_messages(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
     """Send one message for all events of a kind."""
     for kind, group in groupby(sorted(events, key=_kind), key=_kind):
         some = list(group)

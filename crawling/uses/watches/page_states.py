@@ -85,7 +85,9 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
         elif old or url not in old_names:
             new.append(StateChange(url, old, answer))
     missing = [url for url, old in before.items() if old.is_there and url not in now]
-    return StateChanges(changed, [*_gone(run, now, before)], new, _unanswered_urls(run, missing))
+    return StateChanges(
+        changed, [*_gone_pages(run, now, before)], new, _unanswered_urls(run, missing)
+    )
 
 
 def narrowed(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
@@ -135,7 +137,9 @@ def _answers(
     return found
 
 
-def _gone(run: Run, now: dict[str, Answer], before: dict[str, Answer]) -> Iterator[StateChange]:
+def _gone_pages(
+    run: Run, now: dict[str, Answer], before: dict[str, Answer]
+) -> Iterator[StateChange]:
     missing = [url for url in before if url not in now]
     here = _known_urls([run], missing) if is_complete(run) else set(missing)
     for url, old in sorted(before.items()):

@@ -30,16 +30,16 @@ def _due_jobs() -> Iterator[DueJob]:
     from crawling.uses.withdrawals.file_removal import due_withdrawals
 
     for withdrawal in due_withdrawals():
-        yield _of(withdrawal)
+        yield _job_of(withdrawal)
 
 
-def _of(withdrawal: int) -> DueJob:
+def _job_of(withdrawal: int) -> DueJob:
     return DueJob(f"withdrawal {withdrawal}", spec={"withdrawal": withdrawal})
 
 
 def request_removal_of(withdrawal: Withdrawal) -> None:
     """Request a job that removes the withdrawal's records, if they are due."""
-    request_due_job(WITHDRAWAL, _of(withdrawal.pk))
+    request_due_job(WITHDRAWAL, _job_of(withdrawal.pk))
 
 
 WITHDRAWAL = JobKind(

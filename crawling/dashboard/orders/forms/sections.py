@@ -186,10 +186,10 @@ def _describe_field(field: forms.BoundField) -> str:
     if isinstance(field.field.widget, forms.Textarea):
         count = len([line for line in str(value).splitlines() if line.strip()])
         return f"{field.label}: {count:,} line{'s' * (count != 1)}" if count else ""
-    return f"{field.label}: {_short(str(value))}"
+    return f"{field.label}: {_shortened(str(value))}"
 
 
-def _short(text: str) -> str:
+def _shortened(text: str) -> str:
     """A number with at most two decimals, or a text that is cut."""
     try:
         return f"{float(text):,.2f}".removesuffix(".00")

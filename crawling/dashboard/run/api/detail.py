@@ -14,7 +14,7 @@ from crawling.runs.crawls.creation import order_of
 
 def detail(crawl: CrawlJob) -> dict[str, Any]:
     run = crawl.runs.first()
-    resources = [_dealings(one) for one in dealings_of(run)] if run else []
+    resources = [_holdings_out(one) for one in dealings_of(run)] if run else []
     return {
         **crawl_view(crawl).as_dict(),
         "resources": resources,
@@ -23,7 +23,7 @@ def detail(crawl: CrawlJob) -> dict[str, Any]:
     }
 
 
-def _dealings(one: ProcessHoldings) -> ProcessHoldingsOut:
+def _holdings_out(one: ProcessHoldings) -> ProcessHoldingsOut:
     return ProcessHoldingsOut(
         number=one.number,
         process=one.process,

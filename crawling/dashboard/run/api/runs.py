@@ -55,7 +55,7 @@ class RetentionOut(Schema):
     runs: list[RunFateOut] = Field(description="the latest first")
 
 
-def _out(crawl: CrawlJob) -> RetentionOut:
+def _retention_out(crawl: CrawlJob) -> RetentionOut:
     runs = [
         RunFateOut(
             run=one.run.number,
@@ -78,7 +78,7 @@ def _out(crawl: CrawlJob) -> RetentionOut:
 )
 @may_view
 def get_crawl_retention(request: AuthenticatedRequest, crawl_id: CrawlId) -> RetentionOut:
-    return _out(get_crawl(crawl_id))
+    return _retention_out(get_crawl(crawl_id))
 
 
 @kept.put(
@@ -96,7 +96,7 @@ def set_crawl_retention(
     """
     crawl = get_crawl(crawl_id)
     set_retention(crawl, rules, by=request.user)
-    return _out(crawl)
+    return _retention_out(crawl)
 
 
 @kept.delete(

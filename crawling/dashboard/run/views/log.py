@@ -46,11 +46,11 @@ def log(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         asked_number(request, "after"),
     )
     if line is not None and not wants_fragment(request):
-        here = _about(run, line)
+        here = _lines_around(run, line)
     elif after is not None:
-        here = _after(run, wanted, after)
+        here = _lines_after(run, wanted, after)
     else:
-        here = _before(run, wanted, asked_number(request, "before"))
+        here = _lines_before(run, wanted, asked_number(request, "before"))
     here |= {
         "crawl": run.crawl,
         "run": run,
@@ -68,7 +68,7 @@ def file(request: AuthenticatedRequest, run: Run, ending: str) -> HttpResponseBa
     return send(log_file(run, LogFilter.read(request.GET), ending))
 
 
-def _before(run: Run, wanted: LogFilter, before: int | None) -> dict[str, Any]:
+def _lines_before(run: Run, wanted: LogFilter, before: int | None) -> dict[str, Any]:
     window = log_before(run, wanted, before=before, most=SHOWN)
     lines = window.lines[::-1]
     if before is not None:
@@ -81,7 +81,7 @@ def _before(run: Run, wanted: LogFilter, before: int | None) -> dict[str, Any]:
     }
 
 
-def _after(run: Run, wanted: LogFilter, after: int) -> dict[str, Any]:
+def _lines_after(run: Run, wanted: LogFilter, after: int) -> dict[str, Any]:
     tail = log_after(run, wanted, after=after, now=timezone.now(), most=SHOWN)
     return {
         "lines": tail.lines,
@@ -91,7 +91,7 @@ def _after(run: Run, wanted: LogFilter, after: int) -> dict[str, Any]:
     }
 
 
-def _about(run: Run, line: int) -> dict[str, Any]:
+def _lines_around(run: Run, line: int) -> dict[str, Any]:
     lines = log_around(run, line, most=SHOWN)
     if not lines:
         raise Http404(f"Run {run.number} has no line {line} in its log.")

@@ -44,7 +44,7 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
         if is_asked and (sentence := consequence(job, verb)):
             return _confirm(request, job, verb, sentence)
-        act.do(job, by=request.user, **_wish(act, request.POST.get("keep_minutes", "")))
+        act.do(job, by=request.user, **_keep_seconds(act, request.POST.get("keep_minutes", "")))
         # without the state, which may have changed again before the page is read
         tell(
             request,
@@ -82,7 +82,7 @@ def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
     return back(request)
 
 
-def _wish(verb: Verb, keep_minutes: str) -> dict[str, float]:
+def _keep_seconds(verb: Verb, keep_minutes: str) -> dict[str, float]:
     """The seconds in a form. Raises CrawlError if they are no number."""
     try:
         return {"keep_seconds": 60 * float(keep_minutes)} if verb.may_keep and keep_minutes else {}

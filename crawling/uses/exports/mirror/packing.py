@@ -146,7 +146,7 @@ class MirrorPackage:
                 for page in _documents(self.runs):
                     yield from self._add_page(archive, page, paths, rewriter)
             if not self.pages:
-                raise ArchiveTrouble(f"{self._of} has no stored document.")
+                raise ArchiveTrouble(f"{self._subject} has no stored document.")
             yield from self._add(archive, START, self.at, [self._start_page()])
         yield from self._out.taken()
         paths.close()
@@ -204,11 +204,11 @@ class MirrorPackage:
                 yield from self._out.taken()
 
     @property
-    def _of(self) -> str:
+    def _subject(self) -> str:
         return "The latest pages" if self.is_of_crawl else f"Run {self.run.number}"
 
     def _start_page(self) -> bytes:
-        name = escape(f"{self.run.crawl.name}, {self._of[0].lower()}{self._of[1:]}")
+        name = escape(f"{self.run.crawl.name}, {self._subject[0].lower()}{self._subject[1:]}")
         links = "\n".join(
             f'<li><a href="{escape(relative(path, START))}">{escape(title)}</a>'
             for path, title in self._named

@@ -60,7 +60,7 @@ def cheapest_release(
     costs: Mapping[int, float], ends_wait: Callable[[frozenset[int]], bool]
 ) -> tuple[int, ...]:
     """The holders whose complete release would end a wait: as few as possible, and of such sets the
-    cheapest. Empty if not even all releases would.
+    cheapest. Empty if even all releases together would not end it.
 
     If many are needed together, no holder in the set is superfluous, but the set may not be the
     cheapest.

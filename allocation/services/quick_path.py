@@ -69,8 +69,8 @@ def quick_release(
 
 
 def _is_plain(amounts: Mapping[str, int], *numbers: int) -> bool:
-    """Whether the server can read the amounts at all. A request that it cannot read is refused
-    elsewhere, with a sentence.
+    """Whether the server can read the amounts at all. Other code refuses a request with unreadable
+    amounts, with a sentence.
     """
     if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
         return False

@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def of(self) -> str:
-        """The words by which other fields show that they belong to the thing named here."""
+        """The words by which the labels of further fields refer to this thing."""
         return f"of {self.text}"
 
 

@@ -32,7 +32,8 @@ ROOT = Path(__file__).parents[2]
 #: the forms in which the interpreter reports a failed allocation, as the error or as its cause: the
 #: second if its own code overlooked it, the third if it has no memory left for more
 LACKS_MEMORY = (b"MemoryError", b"SystemError", b"lost sys.stderr")
-#: the most characters of a program's last message, and of the output in which the message is sought
+#: the most characters of a program's last message that are kept, and of the output that is searched
+#: for the message
 MOST_WORDS, MOST_ERRORS = 400, 64 * 1024
 
 Program = subprocess.Popen[bytes]

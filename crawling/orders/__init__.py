@@ -1,1 +1,1 @@
-"""The possible orders of an operator, as rules without a database."""
+"""Rules, without a database, that say which orders an operator may give."""

@@ -173,8 +173,8 @@ def _elements(document: turbohtml.Document) -> Iterator[tuple[turbohtml.Element,
 
 
 def _place_within(around: _Place, element: turbohtml.Element) -> _Place:
-    """The surroundings within an element, from those around it (section 4.10.15: the first legend
-    of a fieldset stays enabled).
+    """The surroundings of an element's children, from its own surroundings (section 4.10.15: the
+    first legend of a fieldset stays enabled).
     """
     place = _Place(element, around.form, around.is_disabled, around.is_out)
     if around.element.tag == "fieldset" and around.element != element:

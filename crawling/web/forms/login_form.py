@@ -26,7 +26,7 @@ def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
 
 def next_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> Form | None:
     """The form of the next page, which requires a password that the first form did not require.
-    None if there is none, so that the page is the one behind the login.
+    None if there is no such form; then the page is already the one behind the login.
     """
     left = fields.keys() - _control_names(form)
     found = login_form(page, {name: fields[name] for name in left})

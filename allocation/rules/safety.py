@@ -86,7 +86,7 @@ def by_passes(work: Vector, need: Rows, allocation: Rows, until: int | None = No
 def by_rounds(
     available: Vector, matrices: Columns, until: int | None = None, rounds: int = ROUNDS
 ) -> list[int]:
-    """Take all that fit at once, up to `rounds` times; pointers handle the rest."""
+    """Take all processes that fit at once, up to `rounds` times; pointers handle the rest."""
     work, left = np.array(available, dtype=np.int64), np.arange(len(matrices.need))
     need, order = matrices.need, list[int]()
     for _ in range(rounds):

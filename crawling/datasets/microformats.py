@@ -30,7 +30,7 @@ CLASSIC_ROOTS = frozenset(
         *("hreview-aggregate", "vcard", "vevent"),
     }
 )
-#: classes for heights in style sheets (Tailwind's utilities), which no page uses for microformats
+#: classes for heights in style sheets (Tailwind's utilities), which no page uses as microformats
 HEIGHTS = frozenset(
     f"h-{name}"
     for name in (

@@ -83,7 +83,9 @@ def seen_text(page: Page, selector: str = "") -> SeenText:
 
 
 def _joined(lines: Iterable[str]) -> str:
-    """Line by line, as lists of short lines would take thirty times their bytes."""
+    """The lines joined one by one, since a list of short lines would take thirty times as much
+    memory.
+    """
     text = StringIO()
     for line in lines:
         if kept := one_form(line):

@@ -65,7 +65,7 @@ class Host(models.Model):
 
 
 class AddressClock(models.Model):
-    """When the next request to an address may begin, whichever of its hosts it is for."""
+    """The time at which the next request to an address may begin, for all hosts at that address."""
 
     address = models.GenericIPAddressField(primary_key=True)
     due_at = models.DateTimeField()

@@ -103,7 +103,7 @@ def _share(order: CrawlOrder, hosts: int) -> str:
 
 
 def _pages_of_a_host(order: CrawlOrder, hosts: int) -> int | None:
-    """The pages of a host; None if nothing bounds them."""
+    """The most pages of a host; None if there is no limit."""
     share = ceil(order.max_pages / hosts) if order.max_pages else None
     return min(filter(None, (order.host_max_pages, share)), default=None)
 

@@ -18,7 +18,8 @@ LEAST_ALIKE, LEAST_SHARE = 10, 2
 MOST_SITES, MOST_TOLD = 10, 3
 #: the end of a run if no limit excluded any URL
 ALL_DONE = "Every URL in scope is done."
-#: our words that begin a cause's sentence and may be written in lower case inside another
+#: our own words that begin a sentence about a cause, and that may be written in lower case inside
+#: another sentence
 OPENING = frozenset({"A", "An", "More", "No", "Reading", "The", "Unpacking"})
 
 

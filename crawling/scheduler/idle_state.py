@@ -50,7 +50,7 @@ class IdleState:
         grants = self._grants
         try:
             found = is_idle()
-        except Error:  # the duties tell it
+        except Error:  # the duties report such an error
             connections.close_all()
             found = False
         with self._lock:

@@ -74,7 +74,7 @@ LINK_COLUMNS = (
     BulkColumn("attribute"),
     BulkColumn("place"),
 )
-#: a link to a withdrawn page would quote its address
+#: links to withdrawn pages are left out, since they would show the address
 LINK_ROWS = """
 SELECT page_id, page, CASE WHEN links.fragment = '' THEN target ELSE target || '#' || fragment END,
     anchor, rel, nullif(wanted.status, 0), element, attribute, place

@@ -78,7 +78,7 @@ def application(environ: dict[str, Any], start_response: StartResponse) -> Itera
 
 
 def answer(path: str) -> Answer:
-    """Return status, content type (the location for a redirect is the body) and body."""
+    """Return status, content type and body; the body of a redirect is its location."""
     if path == "/robots.txt":
         return "200 OK", "text/plain", ROBOTS
     if path == "/":

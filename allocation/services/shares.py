@@ -61,7 +61,7 @@ def change_share(*, share: int, limits: ShareLimits) -> Share:
 
 
 def put_share(share: int, limits: ShareLimits) -> ChangedLimits:
-    """`change_share` within the caller's transaction of the pool."""
+    """Do the same as `change_share`, but within the caller's transaction on the pool."""
     pool = Share.objects.filter(pk=share).values_list("pool", flat=True).first()
     if pool is None:
         raise UnknownShare(share=share)

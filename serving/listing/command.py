@@ -25,7 +25,7 @@ Options = Mapping[str, Any]
 def add_list_options(
     parser: ArgumentParser, rows: RowList[Any], *, endings: Collection[str] = ENDINGS
 ) -> None:
-    """The options for a list's sort column and filters, and those of `add_row_options`."""
+    """Add the options for a list's sort column and filters, and those of `add_row_options`."""
     if rows.first_sort:
         parser.add_argument(
             "--sort",

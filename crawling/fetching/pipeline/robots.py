@@ -52,9 +52,9 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
     visit.robots.hops.clear()
     visit.robots.tries = 0
     if answer.is_stale:
-        return  # once more after the host's delay, over a new connection
+        return  # it is requested again after the host's delay, over a new connection
     if answer.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial):
-        return  # at the host's next address
+        return  # it is requested again, from the host's next address
     status, body = as_read(answer)
     if context.client.has_default_identity(address.host_key):
         context.port.keep_robots(address.origin, status, body)

@@ -179,7 +179,7 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
 
 
 def _kept(runs: Sequence[tuple[Run, int]]) -> list[RetainedRun]:
-    """The runs as if none needed another."""
+    """The runs, as if no run needed the archive of another."""
     return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in runs]
 
 

@@ -253,9 +253,7 @@ def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
 
 
 def _ids(ids: Iterable[int]) -> RawSQL:
-    """The ids as one value, since Django takes as long for hundreds of ids as PostgreSQL for their
-    rows.
-    """
+    """The ids as one value: Django takes as long for hundreds as PostgreSQL for their rows."""
     return RawSQL("SELECT unnest(%s::bigint[])", [list(set(ids))])
 
 
@@ -282,9 +280,7 @@ def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
 
 
 def terms_of(process: int) -> tuple[dict[str, int], dict[str, int]]:
-    """The Max of a process, and the units that it holds, by resource class. For shifts, which call
-    this often.
-    """
+    """The Max of a process, and its units, by resource class. Shifts call this often."""
     with connection.cursor() as cursor:
         cursor.execute(TERMS, [process])
         keys, maximum, allocated = cursor.fetchone()
@@ -293,9 +289,7 @@ def terms_of(process: int) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def format_amounts(pool: int, amounts: Mapping[str, int]) -> list[str]:
-    """Units by class in the words of pages, in the pool's order. Classes without units are left
-    out.
-    """
+    """Units by class in the words of pages, in the pool's order, without classes of no units."""
     classes = (
         ResourceClass.objects.filter(pool=pool, key__in=amounts)
         .order_by("ordinal")

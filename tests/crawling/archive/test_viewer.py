@@ -79,7 +79,7 @@ def test_a_stored_page_is_shown_in_a_frame_that_can_do_nothing(run):
     frame = page.find("iframe")
     place = frame["src"].partition("?viewer=")[0]
     assert ("".join(frame["sandbox"]), place) == ("", address(run, "/evil", "page-content"))
-    assert page.find("pre").text.startswith("HTTP/1.1 200 OK\r\nServer:")
+    assert page.find("pre").text.startswith("HTTP/1.1 200 OK\nServer:")
     assert page.find("script", string="alert(1)") is None
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from tests.test_line_lengths import TEMPLATES
 
@@ -42,18 +43,35 @@ def test_a_colour_is_a_token(path):
     assert COLOUR.findall(drawn) == []
 
 
-def test_every_icon_of_a_template_is_in_the_sheet_and_every_one_of_the_sheet_is_a_file():
-    sheet = (PROJECT / "static" / "design" / "icons.css").read_text()
-    known = dict(re.findall(r'\.i-([\w-]+) \{ --icon: url\("([^"]+)"\)', sheet))
+def test_every_icon_of_a_template_is_in_the_sheet_and_every_one_of_the_sheet_is_drawn():
+    design = PROJECT / "static" / "design"
+    known = dict(
+        re.findall(
+            r"\.i-([\w-]+) \{ --icon: var\((--drawn-[\w-]+)\)", (design / "icons.css").read_text()
+        )
+    )
     used = {
         name
         for path in TEMPLATES
         for name in re.findall(r"\bi-([a-z0-9-]+)[\"' ]", path.read_text())
     }
+    asked = {
+        name
+        for path in design.glob("*.css")
+        for name in re.findall(r"var\((--drawn-[\w-]+)\)", path.read_text())
+    }
+    drawn = re.findall(r"^  (--drawn-[\w-]+): url", (design / "drawings.css").read_text(), re.M)
 
     assert used
     assert used <= set(known)
-    assert all((PROJECT / "static" / "design" / address).exists() for address in known.values())
+    assert set(known.values()) <= asked
+    assert asked == set(drawn)
+
+
+def test_the_sheet_of_drawings_is_the_one_that_is_made_of_the_files(capsys):
+    call_command("icons")
+
+    assert capsys.readouterr().out == (PROJECT / "static/design/drawings.css").read_text()
 
 
 def test_no_template_has_a_style_of_its_own():

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 #: the names of the sockets that take a core for a shift, and for the reading process of one
-NAME, READING_NAME = "\0crawlsite-core-{}", "\0crawlsiter-reading-core-{}"
+NAME, READING_NAME = "\0crawlsite-core-{}", "\0crawlsite-reading-core-{}"
 #: the cores that this process was given when it was started; empty where a process cannot choose
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
@@ -42,29 +42,30 @@ def on_one_core() -> Iterator[int | None]:
 
 
 def _take(kind: str, core: int) -> tuple[int, socket.socket] | None:
-    """Bind a name in the kernel's own space of socket names: it goes with the process, however that
-    ends.
+    """Bind the name of a core, in the kernel's own namespace of sockets. The name is released when
+    the process ends, however that happens.
     """
-    name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    try:
+    with ExitStack() as stack, suppress(OSError):  # it is taken, or too many files are open
+        name = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
         name.bind(kind.format(core))
-    except OSError:
-        name.close()
-        return None
-    return core, name
+        stack.pop_all()
+        return core, name
+    return None
 
 
 def _is_taken(kind: str, core: int) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as looking:
-        try:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as looking:
             looking.connect(kind.format(core))
-        except OSError:
-            return False
-        return True
+    except OSError:
+        return False
+    return True
 
 
 class SpareCore:
-    """A core that no shift has, for the reading process of a shift. The next shift gets it."""
+    """A core that no shift has, for the reading process of a shift. A shift takes it once no
+    other core is free.
+    """
 
     def __init__(self, core: int, name: socket.socket) -> None:
         self.core, self._name = core, name

@@ -39,6 +39,7 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
     parts.bench.close()
     parts.archive.end()
     if ending == ABORTED:
+        parts.reading.end()  # threads that wait for it end at once
         all_ended = _cut_off(parts)
     else:
         all_ended = _finish_writing(parts, ending)

@@ -135,7 +135,8 @@ class FetchThreadPool:
         claimed, began_at = answer.claimed, time.monotonic()
         with VITALS.in_hand(number, claimed.id), self.board.aside(number, claimed.url):
             self._hand_in(self._read(answer, visit), claimed)
-        self._read_aside[number] = held = time.monotonic() - began_at
+        held = time.monotonic() - began_at
+        self._read_aside[number] += held
         visit.penalise(held, threads=self._size)
         del self._in_hand[number, claimed.id]
         self._bench.has_read(visit)

@@ -212,6 +212,7 @@ class ShiftWork:
             self._collect()
             self._write_if_due()
             self._tend_memory()
+            self._parts.reading.tend()
             if self._clock.is_time_to_look():
                 self._clock.note_look()
                 self._parts.recorder.progress.show()

@@ -21,7 +21,7 @@ from requests.exceptions import (
 from urllib3 import HTTPHeaderDict
 
 from crawling.web.document_stream import new_spool
-from crawling.web.fetch.deferred_work import do_deferred, do_ready
+from crawling.web.fetch.deferred_work import do_deferred, do_ready, has_deferred
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import (
     AnswerTooSlow,
@@ -326,10 +326,11 @@ class Transfer:
         return int(pycurl.PREREQFUNC_OK)
 
     def _note_progress(self, *counts: int) -> int:
-        """Called by libcurl after each of its steps. At the first call after `_ask`, the request is
-        being sent.
+        """Called by libcurl after each of its steps, and about once a second. At the first call
+        after `_ask`, the request is being sent; deferred work that is not ready then is done at a
+        later one, since this answer may take long.
         """
-        if self._is_asked and not self._is_awaited:
+        if self._is_asked and (not self._is_awaited or has_deferred()):
             self._is_awaited, began = True, time.monotonic()
             if do_ready():
                 self._watch.excuse(time.monotonic() - began)

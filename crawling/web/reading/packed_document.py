@@ -22,6 +22,14 @@ BEHIND = 5
 MOST_SHARED, LONGEST_SHARED = 16_384, 300
 
 
+#: the reasons for which HTML is read in part
+IN_PART = {
+    TruncationReason.SIZE,
+    TruncationReason.TIME,
+    TruncationReason.MEMORY,
+    TruncationReason.LINKS,
+    TruncationReason.LENGTH,
+}
 #: the kinds of a key of a text, in front of it
 NUMBER, WHOLE = "#", "="
 
@@ -63,7 +71,15 @@ def _unpacked_key(packed: str) -> int | bytes | None:
     kind, key = packed[:1], packed[1:]
     if kind == WHOLE:
         return bytes.fromhex(key)
-    return int(key) if kind == NUMBER else None
+    return _number(key) if kind == NUMBER else None
+
+
+def _number(text: str) -> int:
+    """A number of 64 bits, signed. Raises ValueError for others."""
+    number = int(text)
+    if number.bit_length() > 63:
+        raise ValueError("a number has more than 64 bits")
+    return number
 
 
 class Unpacker:
@@ -87,6 +103,8 @@ class Unpacker:
         ]
         extracted = parts[behind:-BEHIND]
         abstract, simhash, key, marks, text = parts[-BEHIND:]
+        if unread and unread not in IN_PART:
+            raise ValueError("HTML is not left unread for such a reason")
         document = Document(
             title=title,
             charset=charset,
@@ -101,9 +119,9 @@ class Unpacker:
         )
         facts = TextFacts.of(
             abstract,
-            int(simhash) if simhash else None,
+            _number(simhash) if simhash else None,
             _unpacked_key(key),
-            map(int, marks.split()),
+            {_number(mark) & 0xFFFFFFFF for mark in marks.split()},
         )
         return document, facts
 

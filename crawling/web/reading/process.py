@@ -7,6 +7,7 @@ process itself, so nothing depends on the reading process but speed (docs/decisi
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import socket
@@ -30,6 +31,7 @@ from crawling.web.reading.shared_slots import (
     RESULT,
     SLOT_BYTES,
     SLOTS,
+    mark_of_protocols,
     put,
     result_in,
 )
@@ -41,10 +43,12 @@ MEMORY_BYTES = 160 * 1024 * 1024
 #: threads would wait for the process, which is slower with long documents
 MOST_UNREAD = 4
 #: the longest wait for a document, by the clock
-LONGEST_SECONDS = 10
+LONGEST_SECONDS = 3
 #: the same for the kernel: Python's own time limit would also bind a call that must not wait
 TIMEOUT = Struct("@ll").pack(LONGEST_SECONDS, 0)
 NANOSECOND = 1e-9
+#: the process cannot make the memory smaller, of which a read would then kill the work process
+SEALS = getattr(fcntl, "F_SEAL_SHRINK", 0) | getattr(fcntl, "F_SEAL_GROW", 0)
 #: a message of no document, in place of one that has not come
 WRONG = SLOTS, NOT_READ
 
@@ -102,12 +106,13 @@ class ReadingProcess:
         self._documents = 0
         self._unpacker = Unpacker()
         self._free, self._asked = deque(range(SLOTS)), dict[int, AheadDocument]()
-        self._receiving = threading.Lock()
+        self._sending, self._receiving = threading.Lock(), threading.Lock()
         self._is_ready, self.has_ended = False, False
         self._link, its_link = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, TIMEOUT)
-        descriptor = os.memfd_create("documents")
+        descriptor = os.memfd_create("documents", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
         os.ftruncate(descriptor, SLOTS * SLOT_BYTES)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
         self._memory = mmap.mmap(descriptor, SLOTS * SLOT_BYTES)
         try:
             self._program = _start(descriptor, its_link.fileno(), cores)
@@ -127,13 +132,16 @@ class ReadingProcess:
             slot = self._free.popleft()
         except IndexError:
             return None
-        sizes = put(self._memory, slot, source, is_listed=is_listed)
+        sizes = None
+        with suppress(MemoryError):
+            sizes = put(self._memory, slot, source, is_listed=is_listed)
         if sizes is None:
             self._free.append(slot)
             return None
         ahead = self._asked[slot] = AheadDocument(self, slot)
         try:
-            self._link.send(REQUEST.pack(slot, *sizes))
+            with self._sending:
+                self._link.send(REQUEST.pack(slot, *sizes))
         except OSError:
             self._give_up()
         return ahead
@@ -168,13 +176,16 @@ class ReadingProcess:
         if self.has_ended or size is None or size < 0:
             self._free.append(ahead.slot)
             return None
-        packed = result_in(self._memory, ahead.slot, size)
-        self._free.append(ahead.slot)
         try:
+            packed = result_in(self._memory, ahead.slot, size)
             document, ahead.facts = self._unpacker.unpack(packed)
+        except MemoryError:
+            return None
         except ValueError:
             self._give_up()
             return None
+        finally:
+            self._free.append(ahead.slot)
         return document
 
     def _receive(self, flags: int = 0) -> bool:
@@ -188,7 +199,7 @@ class ReadingProcess:
         except OSError:
             message = b""
         slot, size = RESULT.unpack(message) if len(message) == RESULT.size else WRONG
-        if slot == READY and not self._is_ready:
+        if slot == READY and size == mark_of_protocols() and not self._is_ready:
             return True
         ahead = self._asked.pop(slot, None)
         if ahead is None:
@@ -210,14 +221,16 @@ class ReadingProcess:
         """End a process that is dead, stuck or wrong; the documents that it has are not read."""
         self.has_ended = True
         self._program.kill()
-        for ahead in list(self._asked.values()):
-            ahead.size = NOT_READ
+        with suppress(KeyError):
+            while True:
+                self._asked.popitem()[1].size = NOT_READ
 
     def end(self) -> None:
         """End the process; threads that wait for it go on."""
         self._give_up()
         end(self._program)
-        self._link.close()
+        with self._sending, self._receiving:
+            self._link.close()
 
 
 def _start(memory: int, link: int, cores: Sequence[int]) -> Program:

@@ -20,12 +20,13 @@ from crawling.web.reading.shared_slots import (
     READY,
     REQUEST,
     RESULT,
+    mark_of_protocols,
     put_result,
     source_in,
 )
 
 #: the most processor time of a document; reading is linear, and takes milliseconds
-CPU_SECONDS = 5
+CPU_SECONDS = 2
 #: objects that it makes before Python looks for cycles: a document leaves hardly any
 YOUNG_OBJECTS, OLDER_EVERY = 20_000, 20
 
@@ -38,7 +39,7 @@ def main(memory_descriptor: str, link_descriptor: str) -> None:
     gc.set_threshold(YOUNG_OBJECTS, OLDER_EVERY, OLDER_EVERY)
     memory = mmap.mmap(int(memory_descriptor), 0)
     link = socket.socket(fileno=int(link_descriptor))
-    link.send(RESULT.pack(READY, 0))
+    link.send(RESULT.pack(READY, mark_of_protocols()))
     while request := link.recv(REQUEST.size):
         slot, head, size = REQUEST.unpack(request)
         _limit_processor_time()

@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 import mmap
 from struct import Struct
+from zlib import crc32
 
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
+from crawling.web.protocols import PROTOCOLS, WEB_PORTS, default_port
 
 #: the most documents that are under way, most of which wait for a fetch thread to take them. Only
 #: what documents fill takes memory
@@ -19,8 +21,17 @@ SLOT_BYTES = 512 * 1024
 REQUEST = Struct("=3i")
 #: from it: slot, and bytes of the read document
 RESULT = Struct("=2i")
-#: instead of a number of bytes: the document was not read; instead of a slot: the process is ready
+#: instead of a number of bytes: the document was not read; instead of a slot: the process is ready,
+#: with `mark_of_protocols` for the number
 NOT_READ = READY = -1
+
+
+def mark_of_protocols() -> int:
+    """A number that two processes share if they know the same protocols, of which packages may add
+    some: links of others are left out.
+    """
+    known = sorted((scheme, default_port(scheme)) for scheme in (*WEB_PORTS, *PROTOCOLS.parts))
+    return crc32(repr(known).encode()) >> 1
 
 
 def put(

@@ -1,6 +1,7 @@
 """Shifts of a machine share its cores out among themselves."""
 
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -8,7 +9,7 @@ import threading
 import pytest
 
 from crawling.machine import cpu_affinity
-from crawling.machine.cpu_affinity import CORES, on_any_core, on_one_core
+from crawling.machine.cpu_affinity import CORES, SpareCore, on_any_core, on_one_core
 
 pytestmark = pytest.mark.skipif(
     len(CORES) < 2, reason="a machine with one core has nothing to share out"
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.skipif(
 def own_names(monkeypatch):
     """Other tests' shifts take cores meanwhile."""
     monkeypatch.setattr(cpu_affinity, "NAME", f"\0test-{os.getpid()}-core-{{}}")
+    monkeypatch.setattr(cpu_affinity, "READING_NAME", f"\0test-{os.getpid()}-reading-{{}}")
 
 
 def where():
@@ -85,3 +87,26 @@ def hold(name):
     return subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stdin=subprocess.PIPE
     )
+
+
+def test_where_too_many_files_are_open_there_is_no_spare_core():
+    spare = SpareCore.take()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        assert not spare.is_wanted()
+        assert SpareCore.take() is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        spare.give_back()
+
+
+def test_a_spare_core_is_wanted_once_a_shift_has_it():
+    spares = [SpareCore.take() for _ in CORES]
+    assert sorted(spare.core for spare in spares) == CORES
+    assert SpareCore.take() is None
+
+    with on_one_core() as core:
+        assert [spare.core for spare in spares if spare.is_wanted()] == [core]
+    for spare in spares:
+        spare.give_back()

@@ -98,3 +98,23 @@ def test_of_too_much_the_first_is_done_at_once():
     assert done == [0, 1]
     assert do_deferred()
     assert done == [0, 1, 2, 3]
+
+
+def test_what_gets_ready_during_a_slow_answer_is_done_before_its_end():
+    done, answering, begun = [], threading.Event(), time.monotonic()
+
+    def answer_late(_):
+        answering.wait(30)
+
+    with serve_raw(say(ANSWER, then=say(then=answer_late))) as (url, _), PinnedSession() as session:
+        get(url, session=session)
+
+        def work():
+            done.append(time.monotonic() - begun)
+            answering.set()
+
+        defer(work, lambda: time.monotonic() - begun > 0.1)
+        get(url, session=session)
+
+    assert done
+    assert done[0] < 20

@@ -116,3 +116,18 @@ def test_so_are_the_facts_of_its_text(text, has_key, is_listed):
 
 def facts_in(facts):
     return facts.abstract, facts.simhash, facts.key, facts.marks
+
+
+@pytest.mark.parametrize(
+    ("facts", "unread"),
+    [
+        (TextFacts.of("", 2**70, None, ()), None),
+        (TextFacts.of("", None, -(2**64), ()), None),
+        (TextFacts.of("", None, None, ()), TruncationReason.COPY),
+        (TextFacts.of("", None, None, ()), TruncationReason.BUSY),
+    ],
+    ids=["simhash", "key", "copy", "busy"],
+)
+def test_what_no_reader_of_html_says_is_refused(facts, unread):
+    with pytest.raises(ValueError, match=r"64 bits|such a reason"):
+        Unpacker().unpack(pack(Document(unread=unread), facts))

@@ -218,3 +218,43 @@ def test_it_tells_the_facts_of_the_text_too(process, is_listed):
     assert (ahead.facts.abstract, ahead.facts.simhash) == (facts.abstract, facts.simhash)
     assert (ahead.facts.key, ahead.facts.marks) == (facts.key, facts.marks)
     assert bool(facts.marks) == is_listed
+
+
+def test_one_that_knows_other_protocols_is_not_used(monkeypatch):
+    monkeypatch.setattr(reading_process, "mark_of_protocols", lambda: 1)
+    process = ReadingProcess(CORES)
+    try:
+        until = time.monotonic() + 60
+        while not process.has_ended:
+            assert process.begin(page(), is_listed=False) is None
+            assert time.monotonic() < until
+    finally:
+        process.end()
+
+
+def test_no_memory_for_a_document_costs_neither_slot_nor_document(process, monkeypatch):
+    def lack(*given, **named):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reading_process, "put", lack)
+        assert process.begin(page(), is_listed=False) is None
+        patch.undo()
+        patch.setattr(reading_process, "result_in", lack)
+        assert process.begin(page(), is_listed=False).document() is None
+
+    assert len(process._free) == SLOTS
+    assert process.begin(page(), is_listed=False).document()
+
+
+def test_the_shared_memory_cannot_be_made_smaller(process):
+    with (
+        open(f"/proc/{process._program.pid}/fd/{memory_of(process)}", "rb+") as memory,
+        pytest.raises(OSError, match="Operation not permitted"),
+    ):
+        memory.truncate(0)
+
+
+def memory_of(process):
+    folder = Path(f"/proc/{process._program.pid}/fd")
+    return next(link.name for link in folder.iterdir() if "documents" in os.readlink(link))

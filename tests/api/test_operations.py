@@ -147,6 +147,7 @@ PARAMETERS = {
     "until",
     "url",
     "user",
+    "which",
 }
 IDENTIFIER = re.compile(r"\{(\w+_(id|number)|action|data|key|kind|name|version)\}")
 #: they answer with the most that matter, and have nothing behind those

@@ -320,7 +320,7 @@ def test_the_count_is_kept_a_moment_for_everybody(viewer, failed):
 
     assert viewer.get(COUNT).json() == first == {"count": 1, "news": 0, "pending": 0}
     cache.delete(overview.KEPT)
-    assert viewer.get(COUNT).json() == {"count": 0, "news": 0}
+    assert viewer.get(COUNT).json() == {"count": 0, "news": 0, "pending": 0}
     assert soup(viewer.get(LIST)).select_one(".empty")
 
 

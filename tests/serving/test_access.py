@@ -19,6 +19,8 @@ PUBLIC = {
     "about-this-crawler/",
     "shared/<slug:token>/",
     "shared/collections/<slug:token>/",
+    "shared/collections/<slug:token>/pages/<int:number>/",
+    "shared/collections/<str:token>/stored/<int:number>/",
     "watches/<str:token>/feed.atom",
     "news/<str:token>/feed.atom",
     "stored/<str:token>/<int:number>/",  # its token names a user, whose rights are asked for

@@ -106,7 +106,7 @@ def test_a_shared_refresh_asks_only_who_looks(shared, house):
     assert {table.strip('"') for table in tables} == {
         "django_session",
         "auth_user",
-        "auth_permission",
+        "auth_user_user_permissions",
     }
 
 

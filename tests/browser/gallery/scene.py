@@ -216,7 +216,7 @@ def run_until(crawl: CrawlJob, condition: Callable[[Run], object]) -> None:
         run.refresh_from_db()
         return condition(run)
 
-    wait_until(met, seconds=90)
+    wait_until(met, seconds=300)
 
 
 def grow_older(crawl: CrawlJob, *, minutes: int) -> None:

@@ -20,8 +20,8 @@ BUSY = 0.6
 LEAST_RATE = 20.0
 #: A reading process that waits for its core for so many seconds for each that it works there gets
 #: nothing for a time, since fetch threads would wait for it. On a core that it shares with
-#: PostgreSQL and a web server it waits for 0.03 seconds
-MOST_LATENESS, REST_SECONDS = 0.75, 20.0
+#: PostgreSQL and a web server it waits for 0.2 seconds, at 0.85 it gains nothing
+MOST_LATENESS, REST_SECONDS = 1.0, 20.0
 #: how long it may be without use, and how often in a shift it is replaced after its death
 IDLE_SECONDS, MOST_DEATHS = 15.0, 3
 

@@ -9,7 +9,6 @@ import resource
 import socket
 import time
 
-from crawling.machine.cpu_affinity import lower_session
 from crawling.machine.memory_limit import keep_free_memory
 from crawling.machine.sandbox_program import sandboxed
 from crawling.web.content.text_facts import TextFacts
@@ -33,7 +32,6 @@ YOUNG_OBJECTS, OLDER_EVERY = 20_000, 20
 
 def main(memory_descriptor: str, link_descriptor: str) -> None:
     """Read what the work process puts into the slots, until that process ends."""
-    lower_session()
     keep_free_memory()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, OLDER_EVERY, OLDER_EVERY)

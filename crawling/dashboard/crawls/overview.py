@@ -70,7 +70,7 @@ class CrawlsOverview:
     for_resources: int
     #: all others that should work, such as those between two shifts
     resting: int
-    #: the crawls that ended last, if no crawl is working
+    #: the crawls that ended last
     ended: Sequence[CrawlView]
     worries: Sequence[CrawlProblem]
     worried: int
@@ -119,7 +119,7 @@ def crawls_now() -> CrawlsOverview:
         waiting=states.get("waiting", 0),
         for_resources=min(waiting.for_resources, states.get("waiting", 0)),
         resting=max(0, sum(states.get(state, 0) for state in WORKING_STATES) - len(working)),
-        ended=[] if busy else _ended(),
+        ended=_ended(),
         worries=worries[:MOST_WORRIES],
         worried=len(worries),
         pages_per_second=round(sum(rates.values()), 1),

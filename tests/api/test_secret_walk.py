@@ -40,7 +40,7 @@ from crawlsite.tokens import make_token
 from tests.crawling.conftest import do_shifts
 from tests.crawling.shared import Shared
 from tests.test_roles import BODIES, PATHS, ROUTES
-from tests.test_team_walk import client_of, made_teams, names_crawl
+from tests.test_team_walk import ELSEWHERE, client_of, made_teams, names_crawl
 
 FORM = """<form method=post action="/session"><input name=user><input type=password name=password>
 </form>"""
@@ -231,6 +231,13 @@ def plain(said: bytes) -> bytes:
     return said
 
 
+def elsewhere(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """What operators may ask for that names no crawl in its path."""
+    for asked in ELSEWHERE:
+        method, _, route = asked.partition(" ")
+        yield method, route, scene.path(route, scene.crawl)
+
+
 def questions(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """Method, route and path of all there are, and what can be read of the restored crawl."""
     for route, methods in ROUTES.items():
@@ -257,16 +264,35 @@ def test_what_was_planted_was_used(scene):
         ("viewer", 250),
         ("ada", 300),
         ("administrator", 340),
-        # of another team, so ben is served as viewers are (`test_team_walk`)
+        # of another team: routes that name a crawl serve ben as a viewer (`test_team_walk`), and
+        # those that name none are asked by ben below
         pytest.param("ben", 250, marks=pytest.mark.drill),
     ],
 )
 def test_no_answer_tells_anybody_a_secret(scene, name, least):
-    """Pages by a session, endpoints by a token."""
+    found, statuses = secrets_told(scene, name, questions(scene))
+
+    assert found == {}
+    assert statuses[200] >= least, statuses
+
+
+def test_no_answer_that_names_no_crawl_tells_an_operator_of_another_team_a_secret(scene):
+    found, statuses = secrets_told(scene, "ben", elsewhere(scene))
+
+    assert found == {}
+    assert statuses[200] >= 10, statuses
+
+
+def secrets_told(
+    scene: Scene, name: str, asked: Iterator[tuple[str, str, str]]
+) -> tuple[dict[tuple[str, str], set[str]], Counter[int]]:
+    """The secrets in the answers to a user, by method and path, and how often each status came.
+    Pages are asked for by a session, endpoints by a token.
+    """
     user: User = scene.users[name]
     session, token = client_of(user), {"Authorization": f"Bearer {scene.tokens[name]}"}
     found, statuses = {}, Counter()
-    for method, route, path in questions(scene):
+    for method, route, path in asked:
         by_token = route.startswith("api/")
         client, extra = (Client(), {"headers": token}) if by_token else (session, {})
         status, said = ask(client, method, route, path, **extra)
@@ -276,9 +302,7 @@ def test_no_answer_tells_anybody_a_secret(scene, name, least):
             told -= OF_ALERTS
         if told:
             found[method, path] = told
-
-    assert found == {}
-    assert statuses[200] >= least, statuses
+    return found, statuses
 
 
 def test_nothing_stored_has_a_secret_in_clear(scene):

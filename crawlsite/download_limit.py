@@ -13,6 +13,8 @@ from django.conf import settings
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from serving.download_outcomes import tell_refusal
+
 AGAIN_SECONDS = 10
 
 
@@ -39,6 +41,10 @@ def _refused(response: StreamingHttpResponse) -> StreamingHttpResponse:
     """The same response object, which has files to close, but with a sentence as its content."""
     for name in ("Content-Disposition", "Content-Length", "ETag", "Last-Modified"):
         response.headers.pop(name, None)
+    tell_refusal(response)
+    # a frame of ours may show it
+    response["X-Frame-Options"] = "SAMEORIGIN"
+    response["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'self'"
     response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
     response["Content-Type"], response["Retry-After"] = "text/plain", str(AGAIN_SECONDS)
     response.streaming_content = [

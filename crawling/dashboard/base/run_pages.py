@@ -39,15 +39,18 @@ def ask_by_button(
     request: AuthenticatedRequest,
     ask: Callable[[], object],
     *errors: type[Exception],
-    then: str,
+    then: str | Callable[[], str],
     said: str = "",
 ) -> HttpResponse:
-    """Request a job and lead to the page `then`, with the sentence `said`, or with the error."""
+    """Request a job and lead to the page `then`, with the sentence `said`, or with the error.
+
+    then: called after the request, if its address depends on the job.
+    """
     with errors_told(request, *errors):
         ask()
         if said:
             messages.success(request, said)
-    return redirect(then)
+    return redirect(then() if callable(then) else then)
 
 
 def tables_page(

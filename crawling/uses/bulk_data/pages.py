@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -20,17 +20,12 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
-from crawling.uses.bulk_data.bulk_table import BulkTable
 from crawling.uses.bulk_data.files import bulk_file
-from crawling.uses.bulk_data.offers import (
-    WORDS,
-    BulkData,
-    offer_of,
-    offers_of,
-    request_file,
-)
+from crawling.uses.bulk_data.offers import WORDS, offer_of, offers_of, request_file
+from crawling.uses.bulk_data.ordered_files import BulkFile, files_named, ordered_files
 from crawling.uses.bulk_data.tables import BY_NAME
 from serving.access import AuthenticatedRequest
+from serving.download_outcomes import DownloadOutcome, forget_outcome, tell_outcome
 from serving.downloads import ENDINGS, send
 from serving.requests import render_live
 
@@ -46,68 +41,22 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     if request.method == "POST":
         return _order(request, run)
     offers = offers_of(run)
-    ordered = _ordered(_read(request.GET.get("then", "").split(",")) or (), offers)
+    ordered = ordered_files(request, run, offers)
+    left = [one for one in ordered if one.outcome != DownloadOutcome.SENT]
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
         "offers": offers,
         "ordered": ordered,
-        "left": ",".join(one.file.name for one in ordered if not one.is_ready),
+        "left": ",".join(one.file.name for one in left),
+        "next": next((one for one in left if one.is_due), None),
         "endings": ENDINGS,
         "with_mark": request.GET.get("mark") == "1",
         "most_behind": MOST_BEHIND,
         "is_open": any(one.job and one.job.is_open for one in offers),
     }
-    return render_live(request, "bulk_data/download.html", "bulk_data/_files.html", here)
-
-
-class BulkFile(NamedTuple):
-    table: BulkTable
-    ending: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.table.name}.{self.ending}"
-
-
-class RequestedFile(NamedTuple):
-    """A file that a user waits for."""
-
-    file: BulkFile
-    offer: BulkData
-
-    @property
-    def is_ready(self) -> bool:
-        waits = self.is_coming and self.offer.comes_from_job(self.file.ending)
-        return self.offer.is_ready(self.file.ending) and not waits
-
-    @property
-    def is_coming(self) -> bool:
-        return self.offer.job is not None and self.offer.job.is_open
-
-    @property
-    def size(self) -> int | None:
-        """In bytes; of CSV about, None if it is not known."""
-        if self.file.ending == "parquet":
-            return self.offer.made.counts["bytes"] if self.offer.made else None
-        return self.offer.bytes if self.file.ending == "csv" else None
-
-
-def _read(names: Iterable[str]) -> list[BulkFile] | None:
-    """Files by their names, each once; None if one is no file of a run."""
-    files = list[BulkFile]()
-    for name in dict.fromkeys(names):
-        stem, _, ending = name.partition(".")
-        table = BY_NAME.get(stem)
-        if table is None or ending not in (*ENDINGS, *table.other_endings):
-            return None
-        files.append(BulkFile(table, ending))
-    return files
-
-
-def _ordered(files: Iterable[BulkFile], offers: Iterable[BulkData]) -> list[RequestedFile]:
-    by_name = {one.table.name: one for one in offers}
-    return [RequestedFile(file, by_name[file.table.name]) for file in files]
+    page, fragment = "bulk_data/download.html", "bulk_data/_files.html"
+    return render_live(request, page, fragment, here, depends_on_user=True)
 
 
 def _order(request: AuthenticatedRequest, run: Run) -> HttpResponse:
@@ -116,31 +65,43 @@ def _order(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """
     anew, ending = request.POST.getlist("file"), request.POST.get("format", "")
     kinds = [f"{name}.{ending}" for name in request.POST.getlist("data")]
-    files = _read([*anew, *request.GET.getlist("file"), *kinds])
-    then = address_of("crawling:download", run)
-    then += "&mark=1" if request.POST.get("mark") == "1" else ""
+    files = files_named([*anew, *request.GET.getlist("file"), *kinds])
+    place = address_of("crawling:download", run)
+    place += "&mark=1" if request.POST.get("mark") == "1" else ""
     if not files:
         unknown = "That is no file of a run."
         messages.error(request, unknown if files is None else "Tick the data to download.")
-        return redirect(then)
-    then += f"&then={','.join(file.name for file in files)}"
+        return redirect(place)
+    jobs = list[str]()
 
     def ask() -> None:
         for file in files:
             if file.name in anew or offer_of(run, file.table).has_to_be_made(file.ending):
-                request_file(run, file.table, by=request.user)
+                jobs.append(str(request_file(run, file.table, by=request.user).pk))
 
-    return ask_by_button(request, ask, RedisError, WrongState, then=then)
+    def then() -> str:
+        made_by = f"&jobs={','.join(jobs)}" if jobs else ""
+        return f"{place}&then={','.join(file.name for file in files)}{made_by}"
+
+    answer = ask_by_button(request, ask, RedisError, WrongState, then=then)
+    for file in files:
+        forget_outcome(answer, file.outcome_name(run), page=place.partition("?")[0])
+    return answer
 
 
 @of_run(HAS_NO_PAGES)
 def file(request: AuthenticatedRequest, run: Run, data: str, kind: str) -> HttpResponseBase:
-    table = BY_NAME[data]
-    if kind not in (*ENDINGS, *table.other_endings):
-        raise Http404(f"There is no {kind} of {table.label.lower()}.")
+    wanted = BulkFile(BY_NAME[data], kind)
+    if kind not in (*ENDINGS, *wanted.table.other_endings):
+        raise Http404(f"There is no {kind} of {wanted.table.label.lower()}.")
+    place, with_mark = address_of("crawling:download", run), request.GET.get("mark") == "1"
+    answer: HttpResponseBase = redirect(place)
+    outcome = DownloadOutcome.FAILED
     with errors_told(request, NotFound, ArchiveTrouble, LinkSearchTookTooLong):
-        return send(bulk_file(run, table, kind, with_mark=request.GET.get("mark") == "1"))
-    return redirect(address_of("crawling:download", run))
+        answer = send(bulk_file(run, wanted.table, kind, with_mark=with_mark))
+        outcome = DownloadOutcome.SENT
+    tell_outcome(answer, outcome, wanted.outcome_name(run), page=place.partition("?")[0])
+    return answer
 
 
 urlpatterns = [

@@ -5,6 +5,7 @@ state, a button that requests the file, and the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -35,6 +36,13 @@ from crawling.uses.exports.state import (
 from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
 from crawling.uses.exports.wacz.origins import no_player, player_address
 from serving.access import AuthenticatedRequest, authenticated, require
+from serving.download_outcomes import (
+    PREFIX,
+    DownloadOutcome,
+    forget_outcome,
+    outcome_of,
+    tell_outcome,
+)
 from serving.downloads import Download, send
 from serving.requests import render_live
 
@@ -55,28 +63,54 @@ def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpRespons
     is there, and one that is there already and up to date is not made again.
     """
     run = _run(request, pk, export)
-    place, loads = address_of(run, export), request.GET.get("load") == "1"
-    then = f"{place}{'&' if '?' in place else '?'}load=1" if loads else place
+    place, is_order = address_of(run, export), request.GET.get("load") == "1"
     if request.method == "POST":
-
-        def ask() -> None:
-            if not (loads and state_of(run, export).is_current):
-                request_export(run, export, by=request.user)
-
-        return ask_by_button(request, ask, ArchiveTrouble, then=then)
+        return _order(request, run, export, place) if is_order else _create(request, run, export)
+    state, outcome = state_of(run, export), outcome_of(request, _outcome_name(run, export))
+    loads = is_order and state.is_wanted(request.GET.get("jobs", ""))
     here = {
         "crawl": run.crawl,
         "run": run,
-        "export": state_of(run, export),
+        "export": state,
         "place": place,
-        "then": then,
+        "then": request.get_full_path() if is_order else place,
         "loads": loads,
+        "is_order": is_order,
+        "outcome": outcome,
+        "is_due": loads and outcome not in (DownloadOutcome.SENT, DownloadOutcome.FAILED),
+        "cookie": PREFIX + _outcome_name(run, export),
         "file_place": address_of(run, export, of="-file"),
     }
     if export.name == "wacz":
         here["no_replay"] = no_player(request)
     page = f"exports/{export.name.replace('-', '_')}.html"
-    return render_live(request, page, "exports/_export.html", here)
+    return render_live(request, page, "exports/_export.html", here, depends_on_user=True)
+
+
+def _create(request: AuthenticatedRequest, run: Run, export: JobKind) -> HttpResponse:
+    ask = partial(request_export, run, export, by=request.user)
+    return ask_by_button(request, ask, ArchiveTrouble, then=address_of(run, export))
+
+
+def _order(request: AuthenticatedRequest, run: Run, export: JobKind, place: str) -> HttpResponse:
+    """Request the file unless it is there as it would be made now."""
+    jobs = list[str]()
+
+    def ask() -> None:
+        if not state_of(run, export).is_current:
+            jobs.append(f"&jobs={request_export(run, export, by=request.user).pk}")
+
+    def then() -> str:
+        return f"{place}{'&' if '?' in place else '?'}load=1{''.join(jobs)}"
+
+    answer = ask_by_button(request, ask, ArchiveTrouble, then=then)
+    forget_outcome(answer, _outcome_name(run, export), page=place.partition("?")[0])
+    return answer
+
+
+def _outcome_name(run: Run, export: JobKind) -> str:
+    """The name under which the outcome of its download is told."""
+    return export.name if export.is_of_crawl else f"{run.number}-{export.name}"
 
 
 def _run(request: AuthenticatedRequest, pk: int, export: JobKind) -> Run:
@@ -88,9 +122,14 @@ def _run(request: AuthenticatedRequest, pk: int, export: JobKind) -> Run:
 @authenticated(needs="crawling.change_crawljob")
 def file(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpResponseBase:
     run = _run(request, pk, export)
+    place = address_of(run, export)
+    answer: HttpResponseBase = redirect(place)
+    outcome = DownloadOutcome.FAILED
     with errors_told(request, ArchiveTrouble):
-        return send(export_file(state_of(run, export)))
-    return redirect(address_of(run, export))
+        answer = send(export_file(state_of(run, export)))
+        outcome = DownloadOutcome.SENT
+    tell_outcome(answer, outcome, _outcome_name(run, export), page=place.partition("?")[0])
+    return answer
 
 
 def export_file(state: ExportState) -> Download:

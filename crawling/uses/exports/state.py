@@ -97,6 +97,13 @@ class ExportState:
         """Whether the file is there, has all that is archived, and is not being made again."""
         return self.file is not None and not self.is_outdated and self.under_way is None
 
+    def is_wanted(self, job: str) -> bool:
+        """Whether the file is what was ordered: as it would be made now, or as this job has made
+        it.
+        """
+        is_ordered = self.file is not None and str(self.file.id) == job and not self.under_way
+        return is_ordered or self.is_current
+
     @property
     def missing(self) -> int:
         """The number of the run's documents that are not in the file."""

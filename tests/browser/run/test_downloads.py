@@ -4,14 +4,20 @@ ready.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from threading import Event
+
 import pytest
 from playwright.sync_api import Page, expect
 
+from crawling.base.errors import NotFound
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
 from crawling.jobs.running import work_here
 from crawling.models import AllowedNetwork, BackgroundJob, Run
+from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
+from crawling.uses.bulk_data.files import bulk_file
 from crawling.uses.exports.jobs import WACZ
 from tests.browser.house import make_crawl
 from tests.browser.test_clicks import COUNT, clicks
@@ -43,7 +49,76 @@ def work(kind: str) -> None:
     work_here(BackgroundJob.objects.get(kind=kind, ended_at=None))
 
 
-def test_an_archive_is_had_by_two_clicks_from_the_overview(page, run):
+@pytest.fixture
+def held(monkeypatch):
+    """Each file of data is sent but for its end until this is set."""
+    may_end = Event()
+
+    def pieces(of):
+        yield from of
+        assert may_end.wait(120)
+
+    def send(*args, **named):
+        file = bulk_file(*args, **named)
+        return replace(file, pieces=pieces(file.pieces))
+
+    monkeypatch.setattr("crawling.uses.bulk_data.pages.bulk_file", send)
+    yield may_end
+    may_end.set()
+
+
+def test_files_load_one_by_one_and_one_that_is_refused_is_told_and_loads_later(
+    page, run, held, settings
+):
+    assert settings.WEB_THREADS // 4 == 2  # so many are sent at a time
+    loaded = []
+    page.on("download", lambda file: loaded.append(file.suggested_filename))
+    page.goto(f"/crawls/{run.crawl_id}/download/")
+    for kind in ("pages", "text", "links"):
+        page.locator(f"#data-{kind}").check()
+    page.get_by_role("button", name="Download", exact=True).click()
+    expect(page.locator("[data-said=refused]:visible")).to_contain_text("tried again in a moment")
+    stem = f"crawl-{run.crawl_id}-run-1"
+    assert loaded == [f"{stem}-pages.csv", f"{stem}-text.csv"]
+    assert "links.csv" in page.url
+
+    with page.expect_download() as last:
+        held.set()
+
+    assert last.value.suggested_filename == f"{stem}-links.csv"
+    assert b"source" in last.value.path().read_bytes()
+    expect(page.locator("[data-said=refused]:visible")).to_have_count(0)
+    assert len(loaded) == 3
+
+
+def test_a_file_that_cannot_be_sent_says_so_and_keeps_none_from_loading(
+    browse, run, monkeypatch, watch
+):
+    page = browse("operator", f"/crawls/{run.crawl_id}/download/")
+
+    def send(run, table, ending, **named):
+        if table.name == "pages":
+            raise NotFound("It is gone.")
+        return bulk_file(run, table, ending, **named)
+
+    monkeypatch.setattr("crawling.uses.bulk_data.pages.bulk_file", send)
+    for kind in ("pages", "text"):
+        page.locator(f"#data-{kind}").check()
+    with page.expect_download() as text:
+        page.get_by_role("button", name="Download", exact=True).click()
+
+    assert text.value.suggested_filename.endswith("text.csv")
+    expect(page.locator("li", has_text="pages.csv")).to_contain_text("It could not be sent")
+    watch.complaints.clear()  # the frame may not show the page that the link leads to
+
+
+@pytest.mark.parametrize("others", [False, True], ids=["none-fetches", "another-fetches"])
+def test_an_archive_is_had_by_two_clicks_from_the_overview(page, run, others):
+    if others:
+        other = start_run(make_crawl("At work", "http://127.0.0.1:8990/"))
+        begin_shift(other.processes.get(), epoch=1, worker="w")
+        page.reload()
+        expect(page.get_by_role("heading", name="Fetching")).to_be_visible()
     page.get_by_role("link", name="Download: Parts").click()
     page.get_by_role("button", name="Archive (WACZ)").click()
     expect(page.get_by_text("The file is being created")).to_be_visible()
@@ -70,6 +145,7 @@ def test_an_archive_is_had_from_the_page_of_its_crawl(browse, run):
         work(WACZ.name)
 
     assert clicks(page) == 2
+    page.wait_for_url(lambda address: "load=1" not in address)
     page.reload()
     expect(page.get_by_role("status")).to_have_count(0)  # it loads once
 
@@ -103,7 +179,7 @@ def test_all_that_is_ticked_is_ordered_at_once(browse, run):
     with page.expect_download():
         work("bulk-fields")
 
-    expect(page.locator(".message").first).to_contain_text("The files load by themselves")
+    expect(page.locator(".message").first).to_contain_text("one after the other")
     # what changes leaves ticks alone
     expect(page.get_by_role("checkbox", name="Links")).to_be_checked()
 

@@ -22,11 +22,12 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.query import each_row
 from crawling.datasets.second_reading import read_again
 from crawling.frontier.change.manual_order import requeue_failed
+from crawling.jobs.job_rows import end_job
 from crawling.jobs.removal import remove_forgotten
 from crawling.jobs.running import run_job
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.turns import IdleTurn
-from crawling.models import BackgroundJob, LinksPart, Run, Url, UrlState
+from crawling.models import BackgroundJob, LinksPart, Page, Run, Url, UrlState
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.uses.bulk_data import field_rows, files, table_job
 from crawling.uses.bulk_data.bulk_table import START
@@ -217,6 +218,39 @@ def test_a_file_of_pages_is_outdated_once_they_are_read_by_other_rules(run, oper
     call_command("crawl", "extract", str(run.crawl_id), "title=title")
 
     assert operator.get(f"/crawls/{run.crawl_id}/download/pages.parquet").status_code == 302
+
+
+def shown_order(answer):
+    """The message about an order, and the files in it that load by themselves."""
+    message = soup(answer).select_one(".message")
+    return " ".join(message.text.split()), [
+        link["data-loads"] for link in message.select("[data-loads]")
+    ]
+
+
+def test_an_older_file_of_an_order_tells_its_time_and_does_not_load_by_itself(
+    run, operator, background
+):
+    make(operator, run, background, "tables")
+    Run.objects.filter(pk=run.pk).update(state="running")
+    Page.objects.filter(pk=run.pages.first().pk).update(fetched_at=timezone.now())
+    order = f"/crawls/{run.crawl_id}/download/?run=1&file=tables.csv"
+    page = operator.post(order)["Location"]
+    job = BackgroundJob.objects.get(kind="bulk-tables", ended_at=None)
+
+    end_job(job, trouble="Its memory was too small.")
+    failed = shown_order(operator.get(page))
+    page = operator.post(order)["Location"]
+    background.empty()
+    run_job(BackgroundJob.objects.latest("pk").pk)
+    Page.objects.filter(pk=run.pages.first().pk).update(fetched_at=timezone.now())
+    made = shown_order(operator.get(page))
+    unordered = shown_order(operator.get(page.partition("&jobs")[0]))
+
+    assert "as of" in failed[0]
+    assert "does not load by itself, for the run has newer data, of which no file" in failed[0]
+    assert failed[1] == unordered[1] == []
+    assert ("as of" in made[0], made[1]) == (True, ["tables.csv"])
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in TABLES])

@@ -13,6 +13,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 from django.core.management import call_command
+from django.db.models import F
 from django.urls import reverse
 from warcio.archiveiterator import ArchiveIterator
 
@@ -21,6 +22,7 @@ from crawling.archive.packages.reading import read
 from crawling.archive.packages.wacz_index import SortedLines, blocks, search_key
 from crawling.base.storage import storage
 from crawling.jobs.enqueue import open_job
+from crawling.jobs.job_rows import end_job
 from crawling.jobs.running import run_job
 from crawling.models import ArchiveFile, BackgroundJob, Page, Run
 from crawling.runs.housekeeping.run_removal import remove_run
@@ -265,6 +267,29 @@ def test_page_json_and_command_make_it_and_give_it_out(run, tmp_path):
     call_command("crawl", "wacz", str(run.crawl_id), "--output", str(output), "--json", stdout=said)
     assert json.loads(said.getvalue())["bytes"] == output.stat().st_size
     assert ZipFile(output).testzip() is None
+
+
+def test_an_older_file_tells_its_time_and_does_not_load_by_itself(run):
+    made(run)
+    order, operator = f"{reverse('crawling:wacz', args=[run.crawl_id])}?load=1", browser("operator")
+    ArchiveFile.objects.update(committed_length=F("committed_length") + 1)
+    page = operator.post(order)["Location"]
+    job = BackgroundJob.objects.get(ended_at=None)
+    end_job(job, trouble="The disk is full.")
+
+    failed = soup(operator.get(page))
+    page = operator.post(order)["Location"]
+    ArchiveFile.objects.update(committed_length=F("committed_length") - 1)
+    run_job(BackgroundJob.objects.get(ended_at=None).pk)
+    ArchiveFile.objects.update(committed_length=F("committed_length") + 1)
+    ordered, unordered = soup(operator.get(page)), soup(operator.get(order))
+
+    told = " ".join(failed.select_one("p[role=status]").text.split())
+    assert "does not load by itself: it is of" in told
+    assert "the run has archived more since" in told
+    assert not failed.select("[data-loads], noscript iframe")
+    assert not unordered.select("[data-loads], noscript iframe")
+    assert len(ordered.select("[data-loads], noscript iframe")) == 2
 
 
 @pytest.mark.parametrize(("url", "key"), KEYS.items())

@@ -1,0 +1,104 @@
+"""The files of an order: which are there, which load by themselves, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from django.http import HttpRequest
+
+from crawling.models import Run
+from crawling.uses.bulk_data.bulk_table import BulkTable
+from crawling.uses.bulk_data.offers import BulkData
+from crawling.uses.bulk_data.tables import BY_NAME
+from serving.download_outcomes import PREFIX, DownloadOutcome, outcome_of
+from serving.downloads import ENDINGS
+
+
+class BulkFile(NamedTuple):
+    table: BulkTable
+    ending: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.table.name}.{self.ending}"
+
+    def outcome_name(self, run: Run) -> str:
+        """The name under which its outcome is told."""
+        return f"{run.number}-{self.name}"
+
+
+class OrderedFile(NamedTuple):
+    """A file that a user waits for."""
+
+    file: BulkFile
+    offer: BulkData
+    #: the ids of the jobs that the order has requested
+    jobs: Collection[str]
+    #: a DownloadOutcome, or "" if there is none yet
+    outcome: str
+
+    @property
+    def is_coming(self) -> bool:
+        job = self.offer.job
+        return job is not None and job.is_open and self.offer.comes_from_job(self.file.ending)
+
+    @property
+    def is_there(self) -> bool:
+        return self.offer.is_ready(self.file.ending) and not self.is_coming
+
+    @property
+    def is_older(self) -> bool:
+        """Whether it has older data than the run."""
+        return self.offer.is_outdated and self.offer.comes_from_job(self.file.ending)
+
+    @property
+    def loads(self) -> bool:
+        """Whether it loads by itself: as the data are now, or as a job of the order has made it."""
+        made = self.offer.made
+        is_ordered = made is not None and str(made.job.pk) in self.jobs
+        return self.is_there and (is_ordered or not self.is_older)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it still has to be loaded."""
+        over = (DownloadOutcome.SENT, DownloadOutcome.FAILED)
+        return self.loads and self.outcome not in over
+
+    @property
+    def cookie(self) -> str:
+        return PREFIX + self.file.outcome_name(self.offer.run)
+
+    @property
+    def size(self) -> int | None:
+        """In bytes; of CSV about, None if it is not known."""
+        if self.file.ending == "parquet":
+            return self.offer.made.counts["bytes"] if self.offer.made else None
+        return self.offer.bytes if self.file.ending == "csv" else None
+
+
+def files_named(names: Iterable[str]) -> list[BulkFile] | None:
+    """Files by their names, each once; None if one is no file of a run."""
+    files = list[BulkFile]()
+    for name in dict.fromkeys(names):
+        stem, _, ending = name.partition(".")
+        table = BY_NAME.get(stem)
+        if table is None or ending not in (*ENDINGS, *table.other_endings):
+            return None
+        files.append(BulkFile(table, ending))
+    return files
+
+
+def ordered_files(request: HttpRequest, run: Run, offers: Iterable[BulkData]) -> list[OrderedFile]:
+    """The files `?then=` that a page waits for, made by the jobs `?jobs=`."""
+    by_name = {one.table.name: one for one in offers}
+    jobs = request.GET.get("jobs", "").split(",")
+    return [
+        OrderedFile(
+            file,
+            by_name[file.table.name],
+            jobs,
+            outcome_of(request, file.outcome_name(run)),
+        )
+        for file in files_named(request.GET.get("then", "").split(",")) or ()
+    ]

@@ -69,7 +69,8 @@ SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
 LEFT JOIN crawling_runtotal t ON t.run_id = r.id
 WHERE r.state IN {WORKING_IN_SQL} AND r.started_at IS NOT NULL AND {HAS_NO_SHIFT}
   AND (t.fetched - CASE WHEN c.requisites THEN t.files ELSE 0 END >= c.max_pages
-       OR (c.requisites AND t.files >= {FILES_A_PAGE} * c.max_pages) OR t.bytes >= c.max_bytes
+       OR (c.requisites AND t.files >= {FILES_A_PAGE}::bigint * c.max_pages)
+       OR t.bytes >= c.max_bytes
        OR r.started_at + make_interval(secs => c.max_seconds) <= clock_timestamp())
 """  # noqa: S608  # constants
 #: ended runs that are still in the pool

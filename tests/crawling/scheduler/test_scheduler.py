@@ -20,7 +20,8 @@ from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.installation.pools import default_pool
 from crawling.jobs import rq_jobs
 from crawling.jobs.rq_jobs import live_workers
-from crawling.models import Run, RunProcess, Shift
+from crawling.models import Run, RunProcess, RunTotal, Shift
+from crawling.orders.order import CrawlOrder
 from crawling.runs import grants, start
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
@@ -30,6 +31,7 @@ from crawling.scheduler.duties import (
     Progress,
     count_workers,
     delete_expired_rows,
+    enroll_anew,
     settle_leftovers,
     start_due_crawls,
 )
@@ -223,6 +225,20 @@ def test_a_lost_shift_is_closed_and_its_urls_go_back(run, queue, settings):
     assert shift.ending == "lost: its lease ran out"
     assert set(run.urls.values_list("state", "shift")) == {("q", None)}
     assert run.queues.get().queued == 1
+
+
+@pytest.mark.parametrize("most", ["max_pages", "max_bytes", "max_seconds"])
+def test_the_duties_bear_the_largest_limits_that_an_order_may_have(order, queue, most):
+    """A number that PostgreSQL cannot take would end the duty for all crawls."""
+    limit = CrawlOrder.model_json_schema()["properties"][most]["anyOf"][0]["maximum"]
+    run = start_run(create_crawl(order(SEED, requisites=True, **{most: limit})))
+    Run.objects.filter(pk=run.pk).update(state="running", started_at=timezone.now())
+    RunTotal.objects.update_or_create(run=run, defaults={"fetched": 9, "files": 3, "bytes": 7})
+
+    progress = [settle_leftovers(), start_due_crawls(), enroll_anew()]
+
+    run.refresh_from_db()
+    assert (progress, run.state) == ([Progress.DONE] * 3, "running")
 
 
 @pytest.mark.parametrize("step", ["enroll", "ask_for_shifts"])

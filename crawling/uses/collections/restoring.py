@@ -34,11 +34,11 @@ def restore_collection(number: int, *, by: User | None) -> Collection:
     """Restore a collection with its members and links. Raises NotFound, PermissionDenied, and
     WrongState if there is another one of its name.
     """
-    found = _deleted(number)
-    if not Collection.all_objects.filter(within_reach(by), pk=number).exists():
-        require_change(by, found)
     try:
         with transaction.atomic():
+            found = _locked(number)
+            if not Collection.all_objects.filter(within_reach(by), pk=number).exists():
+                require_change(by, found)
             Collection.all_objects.filter(pk=number).update(removal_asked_at=None)
             note(by, found, "restored", {"members": (None, found.members.count())})
     except IntegrityError as error:
@@ -59,8 +59,8 @@ def restore_named(name_or_number: str) -> Collection:
 
 def remove_collection_now(number: int, *, by: User | None) -> None:
     """Delete a deleted collection permanently. Raises NotFound."""
-    found = _deleted(number)
     with transaction.atomic():
+        found = _locked(number)
         note(by, found, "deleted permanently")
         found.delete()
 
@@ -68,7 +68,12 @@ def remove_collection_now(number: int, *, by: User | None) -> None:
 def forget_deleted_collections() -> None:
     """Delete collections permanently that can no longer be restored."""
     long_ago = timezone.now() - RESTORABLE
-    Collection.all_objects.filter(removal_asked_at__lte=long_ago).delete()
+    with transaction.atomic():
+        # the condition is checked again after a wait for the lock, which Django's deletion by ids
+        # would not do: a collection that was restored meanwhile stays
+        old = Collection.all_objects.filter(removal_asked_at__lte=long_ago).order_by("pk")
+        gone = [one.pk for one in old.select_for_update()]
+        Collection.all_objects.filter(pk__in=gone).delete()
 
 
 def deleted_collections() -> QuerySet[Collection]:
@@ -77,8 +82,9 @@ def deleted_collections() -> QuerySet[Collection]:
     return Collection.all_objects.filter(removal_asked_at__gt=since).order_by("-removal_asked_at")
 
 
-def _deleted(number: int) -> Collection:
-    found = deleted_collections().filter(pk=number).first()
+def _locked(number: int) -> Collection:
+    """The deleted collection, which nobody else restores or removes until the transaction ends."""
+    found = deleted_collections().select_for_update().filter(pk=number).first()
     if found is None:
         raise NotFound(f"There is no deleted collection {number}.")
     return found

@@ -116,19 +116,22 @@ class PendingNews:
 
 
 def pending_news(crawl: CrawlJob | None = None, *, most: int = MOST_PENDING) -> list[PendingNews]:
-    """The latest runs whose news are not known yet, `most` of each source. One query."""
+    """The latest runs whose news are not known yet, `most` of each source, the latest first. One
+    query.
+    """
     labels: dict[tuple[int, str, int], list[str]] = {}
     sources = [
         source.pending(crawl)
         .annotate(label=Value(source.label, TextField()))
-        .values_list("crawl", "crawl__name", "number", "label")[:most]
+        .values_list("finished_at", "crawl", "crawl__name", "number", "label")[:most]
         for source in offered("news", "NEWS")
     ]
     if not sources:
         return []
     first, *others = sources
-    for *row, label in first.union(*others, all=True):
-        crawl_of, name, run = row
+    for _, crawl_of, name, run, label in first.union(*others, all=True).order_by(
+        "-finished_at", "crawl", "number", "label"
+    ):
         labels.setdefault((crawl_of, name, run), []).append(label)
     return [PendingNews(*row, told) for row, told in labels.items()]
 

@@ -12,15 +12,20 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from crawling.datasets.catch_up import catch_up
+from crawling.installation.news import pending_news
+from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, CrawlJob, Page
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.models import Watch, WatchEvent
+from crawling.uses.watches.watching import WatchFields, create_watch
 from crawling.uses.withdrawals.withdrawing import withdraw
 from crawlsite import news
-from tests.crawling.conftest import do_shifts
+from tests.crawling.conftest import allowed_loopback, do_shifts, order_of, the_pool
 from tests.crawling.pages import browser, soup
 
 HOME, LIST, COUNT = reverse("home"), reverse("attention"), reverse("attention-count")
@@ -48,6 +53,8 @@ def changed(site, run):
     site.pages |= {"/": f"{site.pages['/']} <a href='/lost'>l</a>", "/prices": "4 €"}
     do_shifts(start_run(run.crawl))
     compare_watched(run.crawl_id)
+    for one in run.crawl.runs.all():
+        catch_up(one.pk)
     for asked in BackgroundJob.objects.filter(kind=BROKEN_LINKS.name, ended_at=None):
         run_job(asked.pk)
     return operator, run.crawl
@@ -173,3 +180,23 @@ def test_news_come_by_pages_that_neither_repeat_nor_miss_any(operator, crawl):
         cursor = page["next"]
 
     assert found == [("page gone", 1), ("page changed", 2), ("new page", 1), ("links broken", 1)]
+
+
+def test_the_run_that_ended_last_is_the_first_that_is_not_compared_yet(db):
+    the_pool()
+    allowed_loopback()
+    ended = {"state": "finished", "is_latest": True}
+    runs = {
+        name: create_crawl(order_of("http://127.0.0.1:8900/", name=name)).runs.create(
+            number=1, finished_at=timezone.now() - timedelta(hours=hours), **ended
+        )
+        for name, hours in {"links": 2, "watched": 1, "both": 3}.items()
+    }
+    for name in ("links", "both"):
+        open_job(BROKEN_LINKS, runs[name], by=None)
+    for name in ("watched", "both"):
+        create_watch(runs[name].crawl, WatchFields("host", "a.test"), by=None)
+    watches = Watch.objects.filter(kind="host", text="a.test")
+    watches.update(compared_until=timezone.now() - timedelta(days=1))
+
+    assert [one.name for one in pending_news()] == ["watched", "links", "both"]

@@ -37,8 +37,8 @@ LONGEST_NAME = 150
 KEPT = "_perm_cache"
 #: as if it were a permission that all users have, while all operators act on all crawls
 RULE_IS_LIFTED = "teams.rule_is_lifted"
-#: The user's own permissions, those of the groups, and the rule of teams. Each page asks, and to
-#: make the same words of querysets took most of the time
+#: The user's own permissions, those of the user's groups, and whether the rule of teams is lifted.
+#: Each page asks, and building the same statement from querysets took most of the time
 GRANTED = """
 SELECT app.app_label || '.' || p.codename
 FROM auth_permission p JOIN django_content_type app ON app.id = p.content_type_id
@@ -70,10 +70,11 @@ def locked_out(
 
 
 class AccountBackend(ModelBackend):
-    """Django's backend with fewer queries, since every page makes them: one query reads a user with
-    the preferences, and another the permissions of the user and of the groups, and the rule of
-    teams. Withheld permissions are left out: those of an operator for all crawls, and those on the
-    crawl of a request (`crawlsite.middleware.crawl_permissions`).
+    """Django's backend with fewer queries, since every page makes them. One query reads a user with
+    the user's preferences. Another reads the permissions of the user and of the user's groups, and
+    whether the rule of teams (`TeamRule`) is lifted. Withheld permissions are left out: those of an
+    operator for all crawls, and those on the crawl of a request
+    (`crawlsite.middleware.crawl_permissions`).
     """
 
     def get_user(self, user_id: int) -> User | None:

@@ -28,10 +28,11 @@ from crawlsite.preferences import preference_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
-#: the cache key of their times for all users, and the seconds for which it is kept, since every
-#: page requests them
+#: the cache key of the times of all news, which all users share, and the seconds for which these
+#: are cached, since every page reads them
 KEPT, KEPT_SECONDS = "news/times", 5
-#: that of the runs whose news are not known yet, for pages that are asked for every few seconds
+#: the cache key of the runs whose news are not known yet, for pages that are requested every few
+#: seconds
 KEPT_PENDING = "news/pending"
 MOST_ENTRIES = 50
 TYPE = "application/atom+xml; charset=utf-8"

@@ -289,7 +289,7 @@ class DomainCount:
 
 @dataclass(frozen=True)
 class DomainList(CacheView):
-    """Registered names of table 1."""
+    """Registered names from table 1 of a live cache (`ForwardRegion`)."""
 
     #: the number of answers of earlier processes that are not in the tables yet
     packed: int
@@ -318,7 +318,9 @@ class NameLeaf:
 
 @dataclass(frozen=True)
 class NameBranch:
-    """A name of the second level, or the registered one itself, with the names below it."""
+    """A name one label below a registered name, or the registered name itself, with the names below
+    it.
+    """
 
     name: str
     #: None if only the names below are known

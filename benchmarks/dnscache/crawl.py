@@ -120,7 +120,7 @@ class NobodyAsks:
 def asking_first(
     theirs: DnspythonResolver,
 ) -> Callable[[Visit, FetchContext], UnreadAnswer | UrlOutcome | None]:
-    """A fetch thread that looks up the name before each fetch."""
+    """The step of a fetch thread that looks up the host's name before each fetch."""
 
     def ask_and_step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
         status, found, error = DnsStatus.OK, tuple[str, ...](), ""
@@ -188,8 +188,8 @@ def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None
 
 @contextmanager
 def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]:
-    """Run the product's process during the crawl. Yields a function that returns its processor
-    time.
+    """Run the product's pre-resolver during the block, unless `ahead` is "off". Yields a function
+    that returns the pre-resolver's processor time.
     """
     if ahead == "off":
         yield lambda: 0.0

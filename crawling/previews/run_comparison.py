@@ -225,7 +225,9 @@ def asked_together(inquiry: BackgroundJob) -> set[int]:
 
 
 def _runs_asked_for(inquiry: BackgroundJob) -> dict[str, Any] | None:
-    """The two runs, each at a moment. None if the inquiry is no comparison, or cannot be read."""
+    """The question of a comparison without its filter: the two runs and their moments. None if the
+    inquiry is no comparison, or cannot be read.
+    """
     if inquiry.kind != InquiryKind.RUN_CHANGES:
         return None
     try:

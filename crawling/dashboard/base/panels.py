@@ -32,7 +32,7 @@ class Place(Enum):
     DATA = auto()
     #: the list of similar pages; the subject is the run
     DUPLICATES = auto()
-    #: the menu of files of a crawl's pages; the subject is its run, or None
+    #: the menu of files of a run's stored pages; the subject is the run
     DOWNLOADS = auto()
     ARCHIVE_DOWNLOADS = auto()
     #: the list of the links of a run; the subject is the run

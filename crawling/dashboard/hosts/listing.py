@@ -26,7 +26,7 @@ CRAWLS = 100
 PAGES = 100
 #: the index has trigrams, which need this many characters
 SHORTEST = 3
-#: the most matches that are read, in any order, of a text that very many pages contain
+#: the most matching pages that a search reads, in any order; only a very common text has more
 LOOKED_AT = 2_000
 
 

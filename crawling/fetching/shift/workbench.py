@@ -1,9 +1,9 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
 A host is handed to one fetch thread at a time, so it never gets two requests at once. The fetch
-thread gives the host back before it reads the answer, so another request may be sent meanwhile. A
-host that has kept a fetch thread for long is handed out only while no other is due. All times are
-monotonic seconds.
+thread gives the host back once it has received the answer, before it parses the document, so
+another request may be sent meanwhile. A host that has kept a fetch thread for long is handed out
+only while no other is due. All times are monotonic seconds.
 """
 
 from __future__ import annotations

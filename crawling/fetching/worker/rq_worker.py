@@ -19,8 +19,7 @@ from rq import Queue
 from rq.job import Job
 from rq.worker_registration import register
 
-# work processes are forked from here, and modules that are imported already need no import in a
-# shift
+# work processes are forked from here, so no shift has to import the modules that are imported here
 import crawling.fetching.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.fetching.worker.jobs import prepare_to_fork

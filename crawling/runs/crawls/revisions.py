@@ -63,7 +63,8 @@ OF_THE_CRAWL = (
     "extractor",
     "extract",
 )
-#: the fields about the reuse of pages; other fields decide how a live run writes its archive
+#: of the part `reuse`, only the fields about revisits may be edited; the others decide how a live
+#: run writes its archive
 REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
 #: the fields of the order's parts that may be edited, by column
 EDITED_PARTS = {

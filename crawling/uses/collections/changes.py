@@ -169,7 +169,9 @@ def _add(
 def remove_members(
     collection: Collection, members: Numbers[int], *, by: User | None
 ) -> list[CollectionMember]:
-    """Remove members by their ids. Return the members that were in it. Raises PermissionDenied."""
+    """Remove members of a collection by their ids. Return those that were in the collection. Raises
+    PermissionDenied.
+    """
     require_change(by, collection)
     with transaction.atomic():
         rows = list(collection.members.filter(pk__in=members))

@@ -23,7 +23,7 @@ from crawling.web.documents.table_cells import FoundTable, find_tables
 #: the number of latest pages that are read, and the longest time in seconds, since a user waits
 MOST_PAGES = 20
 MOST_SECONDS = 20.0
-#: the number of values of a page and a rule that are shown, by their beginnings; all values are
+#: of each page and rule this many values are shown, each cut to MOST_LENGTH characters; all are
 #: counted
 MOST_VALUES = 5
 MOST_LENGTH = 300

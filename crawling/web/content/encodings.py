@@ -29,7 +29,7 @@ MULTI_BYTE = {
     "Big5": range(0xA1, 0xFF),
     "EUC-JP": LEADS,
     # NEC's selection of IBM's characters, and characters of private use, are decoded but never
-    # encoded (13.3.2)
+    # encoded (section 12.3.2)
     "Shift_JIS": [*range(0x81, 0xA0), *range(0xE0, 0xED), *range(0xFA, 0xFD)],
     "EUC-KR": LEADS,
 }
@@ -161,7 +161,7 @@ ASCII, ROMAN, KANJI = b"\x1b(B", b"\x1b(J", b"\x1b$B"
 
 
 def _iso_2022_jp(text: str) -> Iterator[bytes | int]:
-    """The encoder with states (section 13.2.2). A text begins and ends in the ASCII state."""
+    """The encoder with states (section 12.2.2). A text begins and ends in the ASCII state."""
     state, kanji = ASCII, _table("EUC-JP")
     for character in _as_japanese(text):
         if "\uff61" <= character <= "\uff9f":  # the encoding has only the wide forms

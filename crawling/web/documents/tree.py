@@ -200,8 +200,8 @@ def charset_by_type(body: DocumentStream, content_type: str, charset: str | None
 
 
 def _known(label: str) -> str:
-    """The standard's name for a label. "" if there is none, or if a text that states it in ASCII
-    cannot have this encoding.
+    """The standard's name for a label that a text states in ASCII; "" if no encoding has the label.
+    UTF-16 becomes UTF-8, since a text in UTF-16 cannot state its encoding in ASCII.
     """
     name = encoding_name(label)
     return "UTF-8" if name.startswith("UTF-16") else name

@@ -48,7 +48,7 @@ SILENT = UNKNOWN | {
 #: types that mean *compressed*, although the document may already be decompressed: some servers
 #: send it with a content coding
 GZIPS = frozenset({"application/gzip", "application/x-gzip", "application/x-gunzip"})
-#: the types that Apache once gave to every unknown file (MIME Sniffing, section 5.2)
+#: the types that Apache once gave to every unknown file (MIME Sniffing, section 5.1)
 APACHE = frozenset(
     {
         "text/plain",
@@ -181,7 +181,7 @@ def _is_closed(text: str) -> bool:
 
 @lru_cache(maxsize=1024)  # a site uses only a few
 def stated_type(field: str) -> MediaType:
-    """Extract a MIME type (Fetch, section 2.2.3) from the value of Content-Type, or from the values
+    """Extract a MIME type (Fetch, section 3.5) from the value of Content-Type, or from the values
     of several lines, joined by commas. The last valid type counts, with the encoding of earlier
     values of the same type. UNSTATED if there is none.
     """
@@ -210,7 +210,7 @@ def _listed_values(field: str) -> Iterator[str]:
 
 
 def forbids_sniffing(field: str) -> bool:
-    """Whether X-Content-Type-Options says `nosniff` (Fetch, section 3.5)."""
+    """Whether X-Content-Type-Options says `nosniff` (Fetch, section 3.6)."""
     return bool(field) and next(_listed_values(field)).lower() == "nosniff"
 
 

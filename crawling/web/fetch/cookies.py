@@ -87,7 +87,7 @@ class Cookie:
         return host == self.domain if self.is_host_only else matches_domain(host, self.domain)
 
     def goes_to(self, address: Address) -> bool:
-        """Whether a request for the URL sends this cookie (section 5.4). Ports are ignored."""
+        """Whether a request for the URL sends this cookie (section 5.8.3). Ports are ignored."""
         return (
             self.is_of(_host(address))
             and matches_path(_path(address), self.path)

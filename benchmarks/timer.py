@@ -133,7 +133,7 @@ def await_change(
     return time.monotonic() - began
 
 
-def family(pid: int) -> list[psutil.Process]:
+def process_tree(pid: int) -> list[psutil.Process]:
     """A process, and all living processes that it started."""
     with suppress(psutil.NoSuchProcess):
         first = psutil.Process(pid)
@@ -167,7 +167,7 @@ def resident_of(process: psutil.Process) -> float:
 
 def resident(pid: int) -> float:
     """Bytes of memory of a process and of the processes that it started."""
-    return float(total_by(lambda _: "", family(pid), resident_of).total())
+    return float(total_by(lambda _: "", process_tree(pid), resident_of).total())
 
 
 def server_seconds() -> float:

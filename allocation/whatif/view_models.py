@@ -111,7 +111,7 @@ class CheckView:
 
     @property
     def order(self) -> list[str]:
-        return self._named(self.scopes.full.order)
+        return self._names_of(self.scopes.full.order)
 
     @cached_property
     def orders(self) -> tuple[int, list[list[str]]] | None:
@@ -121,7 +121,7 @@ class CheckView:
         if len(self.sandbox.processes) > FEW_PROCESSES:
             return None
         count, shown = safe_orders(self.judged)
-        return count, [self._named(order) for order in shown]
+        return count, [self._names_of(order) for order in shown]
 
     @property
     def orders_left_out(self) -> int:
@@ -147,11 +147,11 @@ class CheckView:
             ),
         ]
 
-    def _named(self, rows: Iterable[int]) -> list[str]:
+    def _names_of(self, rows: Iterable[int]) -> list[str]:
         return [self.sandbox.processes[i] for i in rows]
 
     def _names_looked_at(self, search: Search) -> str:
-        names = self._named(search.looked_at)
+        names = self._names_of(search.looked_at)
         everybody = len(names) == len(self.sandbox.processes) and len(names) > 1
         return f"all {len(names)}: {some(names)}" if everybody else some(names) or "no process"
 

@@ -35,7 +35,7 @@ from benchmarks.scene.crawls import allow_loopback, begin, have_ended, make_read
 from benchmarks.scene.database import on_own_servers, rows, tell
 from benchmarks.scene.product import environment_in, running_product, title_of
 from benchmarks.scene.sites import served_folder
-from benchmarks.timer import await_change, family, seconds_of, timed
+from benchmarks.timer import await_change, process_tree, seconds_of, timed
 from crawling.datasets.catch_up import write_collected
 from crawling.datasets.progress import unindexed_parts, unread_parts
 from crawling.datasets.second_reading import read_part
@@ -199,7 +199,7 @@ def print_processes(state: str, seed: str) -> None:
     environment = environment_in(state)
     used: Counter[str] = Counter()
     with running_product(environment) as product:
-        before = {process: seconds_of(process) for process in family(product.pid)}
+        before = {process: seconds_of(process) for process in process_tree(product.pid)}
         titles = {process: title_of(process) for process in before}
         pages, rate = crawl_in_product(environment, [seed])
         for process in filter(lambda each: each.is_running(), before):

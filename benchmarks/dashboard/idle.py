@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.report import Table, options
 from benchmarks.scene.product import environment_in, running_product, title_of
-from benchmarks.timer import MIB, family, seconds_of
+from benchmarks.timer import MIB, process_tree, seconds_of
 
 #: the time for the rest of a start, such as the first round of each duty and the first looks of the
 #: workers
@@ -35,7 +35,7 @@ def main() -> None:
 
 def print_use(product: int, seconds: float) -> None:
     """Print a line for each process, beginning with those that use most."""
-    processes = family(product)
+    processes = process_tree(product)
     before = {process.pid: seconds_of(process) for process in processes}
     # the use of the processes while nothing happens for this long is the figure itself
     time.sleep(seconds)

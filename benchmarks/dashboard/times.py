@@ -113,7 +113,7 @@ def crawls_beside() -> Iterator[list[int]]:
     """
     _leave_the_scene_alone()
     with ExitStack() as stack:
-        webs, pool = stack.enter_context(busy_webs()), _pool()
+        webs, pool = stack.enter_context(busy_webs()), _ensure_pool()
         runs = [begin("Beside", seeds, pool=pool).pk for seeds in webs]
         for words in (SCHEDULER, WORKER, WORKER):
             stack.enter_context(program(*words))
@@ -129,7 +129,7 @@ def _leave_the_scene_alone() -> None:
     Outbox.objects.filter(sent_at=None).update(sent_at=timezone.now())
 
 
-def _pool() -> str:
+def _ensure_pool() -> str:
     name = "Beside"
     if not Pool.objects.filter(name=name).exists():
         create_pool_like(name=name, capacity=capacity_of(default_pool()) | {"worker": 2})

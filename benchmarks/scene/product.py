@@ -14,7 +14,7 @@ import psutil
 from django.conf import settings
 from django.db import connection
 
-from benchmarks.timer import family, seconds_of, total_by
+from benchmarks.timer import process_tree, seconds_of, total_by
 from crawlsite.env import BASE_DIR, for_child
 
 PORT = 8790
@@ -59,7 +59,7 @@ class Product:
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self._kinds = {each.pid: kind_of(each) for each in family(pid)}
+        self._kinds = {each.pid: kind_of(each) for each in process_tree(pid)}
 
     def totals(
         self, of: Callable[[psutil.Process], float] = seconds_of, *, within: int = 0
@@ -67,7 +67,7 @@ class Product:
         """Processor seconds (or another figure) so far, by kinds of programs. within: the process
         among whose descendants they are sought; by default the product's.
         """
-        return total_by(self._kind, family(within or self.pid), of)
+        return total_by(self._kind, process_tree(within or self.pid), of)
 
     def _kind(self, process: psutil.Process) -> str:
         known = (

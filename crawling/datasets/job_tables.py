@@ -18,7 +18,7 @@ from crawling.base.errors import ArchiveTrouble, NotFound
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.parquet import engine
 from crawling.datasets.parts import MOST_BEHIND
-from crawling.datasets.query import limited, rows_in_time
+from crawling.datasets.query import limited, rows_within_limit
 from crawling.jobs.enqueue import jobs_of, open_job
 from crawling.jobs.kinds import JobKind, job_kinds, state_of
 from crawling.models import BackgroundJob, Page, Run
@@ -74,7 +74,7 @@ class JobTables:
         LinkSearchTookTooLong if AT_A_TIME rows take too long.
         """
         with self.connected() as connection:
-            yield from rows_in_time(connection, query, values, at_a_time=AT_A_TIME)
+            yield from rows_within_limit(connection, query, values, at_a_time=AT_A_TIME)
 
     def list_file(
         self, stem: str, table: str, rows: RowList[Any], kind: str, wanted: Mapping[str, str]

@@ -91,7 +91,7 @@ def each_row(
     with _links_of(run, before, part) as connection:
         if wanted:
             connection.register("wanted", dict(wanted))
-        yield from rows_in_time(connection, query)
+        yield from rows_within_limit(connection, query)
 
 
 def each_columns(
@@ -139,7 +139,7 @@ def _findings_of(run: Run, part: LinksPart | None) -> list[str]:
     return _stored(one.findings_name for one in _written_parts(run, part))
 
 
-def rows_in_time(
+def rows_within_limit(
     connection: duckdb.DuckDBPyConnection,
     query: str,
     values: Mapping[str, Any] | None = None,

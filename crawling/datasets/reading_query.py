@@ -19,7 +19,7 @@ from crawling.datasets.query import (
     ROWS,
     limited,
     no_rows,
-    rows_in_time,
+    rows_within_limit,
     source_of,
     without_withdrawn,
 )
@@ -61,7 +61,7 @@ def each_of_reading(
     part: read only this part.
     """
     with _reading_of(run, part.pk if part else None) as connection:
-        yield from rows_in_time(connection, query, values, at_a_time=at_a_time)
+        yield from rows_within_limit(connection, query, values, at_a_time=at_a_time)
 
 
 def reading_parquet(

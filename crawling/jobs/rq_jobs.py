@@ -210,7 +210,7 @@ def go_ahead() -> None:
         cache.touch(AHEAD_SINCE, timeout=AHEAD_KEPT_SECONDS)
 
 
-def have_others_waited() -> bool:
+def is_time_of_first_jobs_over() -> bool:
     """Whether jobs that were put first have gone ahead for as long as they may. Raises
     RedisError.
     """
@@ -222,7 +222,7 @@ def is_turn_of_others() -> bool:
     """Whether jobs that were put first have gone ahead for as long as they may, and another job
     waits. Raises RedisError.
     """
-    if not have_others_waited():
+    if not is_time_of_first_jobs_over():
         return False
     waiting = django_rq.get_queue(IDLE).get_job_ids(0, LOOKED_AT_JOBS)
     return len(cache.get_many(map(FIRST.format, waiting))) < len(waiting)

@@ -17,8 +17,8 @@ from crawling.jobs.rq_jobs import (
     do_users_wait,
     does_first_wait,
     go_ahead,
-    have_others_waited,
     is_background_wanted,
+    is_time_of_first_jobs_over,
     is_turn_of_others,
     note_turn_of_others,
 )
@@ -61,7 +61,7 @@ class IdleTurn:
         #: whether this turn belongs to the jobs that were not put first
         self._is_their_turn = False
         with suppress(RedisError):
-            self._is_their_turn = have_others_waited()
+            self._is_their_turn = is_time_of_first_jobs_over()
         self.begin()
 
     def begin(self) -> None:

@@ -73,7 +73,7 @@ class FeedEntry(NamedTuple):
 def xml_entries(document: turbohtml.Document, bases: XmlBases, links: Links) -> Iterator[FeedEntry]:
     """The entries of RSS, RDF and Atom, in the order of the document."""
     for said in islice(written_entries(document, bases), MOST_ENTRIES):
-        address = page_of(said)
+        address = page_url_of(said)
         yield FeedEntry(
             one_line(said.get("title")),
             links.target_of(address) if address else "",
@@ -93,13 +93,13 @@ def stated_changes(
     stated = {}
     for said in islice(written_entries(document, bases), MOST_ENTRIES):
         moment = moment_of(said.get("updated") or said.get("published", ""))
-        address = links.target_of(page_of(said)) if moment and page_of(said) else ""
+        address = links.target_of(page_url_of(said)) if moment and page_url_of(said) else ""
         if moment and address.startswith(site):
             stated[address.partition("#")[0]] = moment
     return stated
 
 
-def page_of(said: Mapping[str, str]) -> str:
+def page_url_of(said: Mapping[str, str]) -> str:
     """The page of an entry: its first link to a page, or else its permanent address; "" if it names
     none.
     """

@@ -14,7 +14,7 @@ from crawlsite.env import BASE_DIR, BadSetting, Environment
 from crawlsite.private_files import keep_private
 from crawlsite.services.directories import LockFile
 from crawlsite.services.stops import StartError, StopRequested, StopSignals
-from crawlsite.supervisor.procfile import check_free, dashboard
+from crawlsite.supervisor.procfile import check_free, dashboard_url
 from crawlsite.supervisor.stack import Stack, print_line
 
 
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain(error, 2)
     environment.state_dir.mkdir(parents=True, exist_ok=True)
     lock = LockFile(environment.state_dir / "supervisor.lock")
-    if not lock.acquire(f"at {dashboard(environment)} (process {os.getpid()})"):
+    if not lock.acquire(f"at {dashboard_url(environment)} (process {os.getpid()})"):
         return _complain(
             f"already running {lock.note()}. Stop that one first with Ctrl-C, or give this one "
             "another STATE_DIR and PORT.",
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_free(environment)
     except StartError as error:
         return _complain(error, 1)
-    print_line(f"Dashboard: {dashboard(environment)}")
+    print_line(f"Dashboard: {dashboard_url(environment)}")
     if warning := warning_for(os.geteuid()):
         print(f"crawlsite: {warning}", file=sys.stderr, flush=True)
     return _run(environment, options.procfile)

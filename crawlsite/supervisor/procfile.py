@@ -31,7 +31,7 @@ def local_address(environment: Environment) -> str:
     return f"http://{bind_host(WILDCARDS.get(host, host))}:{environment.port}"
 
 
-def dashboard(environment: Environment) -> str:
+def dashboard_url(environment: Environment) -> str:
     """The address that operators type into a browser."""
     return f"{environment.public_url or local_address(environment)}/"
 

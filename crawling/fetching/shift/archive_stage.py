@@ -71,7 +71,10 @@ class ArchiveStage:
         self._writer = (
             ArchiveWriter(
                 lambda: WarcVolume(
-                    run, sought=sought_by(crawl), is_alone=lambda: self.is_alone, facts=facts
+                    run,
+                    sought=deduplication_scope(crawl),
+                    is_alone=lambda: self.is_alone,
+                    facts=facts,
                 ),
                 # documents that wait belong to no thread, and half of the threads' shares is for
                 # them
@@ -185,7 +188,7 @@ class ArchiveStage:
             self._writer.close()
 
 
-def sought_by(crawl: CrawlJob) -> Deduplicate:
+def deduplication_scope(crawl: CrawlJob) -> Deduplicate:
     """The archives in which a payload counts as stored. Answers that may be meant for this crawl
     alone refer to no other crawl.
     """

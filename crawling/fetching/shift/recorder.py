@@ -88,7 +88,7 @@ class OutcomeRecorder:
         """Whether all outcomes that were taken up are written."""
         return not self._outcomes
 
-    def take_up(self) -> None:
+    def take_outcomes(self) -> None:
         """Take the outcomes that have come in, for a bounded time."""
         while not self._threads.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:

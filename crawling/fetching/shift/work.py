@@ -124,7 +124,7 @@ class ShiftWork:
         self._parts.bench.await_idleness(
             WAIT_SECONDS, is_enough=lambda: hosts.wants_refill or not outcomes.empty()
         )
-        self._parts.recorder.take_up()
+        self._parts.recorder.take_outcomes()
 
     def _write_if_due(self) -> bool:
         """Write outcomes once there are enough, or no thread is at work. Return whether all

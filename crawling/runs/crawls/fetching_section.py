@@ -153,13 +153,16 @@ def change_asking(
 def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | None, str | None]]:
     """The secrets that are sent to other origins than before, for the audit log."""
     return {
-        f"{field} {key} for": (_told(before.get((field, key))), _told(after.get((field, key))))
+        f"{field} {key} for": (
+            _origins_text(before.get((field, key))),
+            _origins_text(after.get((field, key))),
+        )
         for field, key in sorted({*before, *after})
         if before.get((field, key)) != after.get((field, key))
     }
 
 
-def _told(origins: frozenset[str] | None) -> str | None:
+def _origins_text(origins: frozenset[str] | None) -> str | None:
     if origins is None:
         return None
     return some(sorted(origins)) or "no site"

@@ -297,10 +297,10 @@ def _further(
 
 
 def translate(
-    folder: Path, namespace: str, files: Sequence[Path], note: Callable[[int, int], None]
+    folder: Path, namespace: str, files: Sequence[Path], report_progress: Callable[[int, int], None]
 ) -> None:
-    """Write the content of the files to a folder. note: called after each answer with the bytes
-    read so far, and the number of answers.
+    """Write the content of the files to a folder. report_progress: called after each answer with
+    the bytes read so far, and the number of answers.
 
     Raises Unreadable if no part of a file can be read. A truncated file counts up to its end.
     """
@@ -316,7 +316,7 @@ def translate(
             for answer in foreign.answers():
                 translation.take(answer)
                 taken += 1
-                note(read_before + foreign.position, answers + taken)
+                report_progress(read_before + foreign.position, answers + taken)
         except Unreadable as error:
             if not taken:
                 raise
@@ -326,7 +326,7 @@ def translate(
     for answer in foreign.incomplete():
         translation.take(answer)
         answers += 1
-    note(read_before, answers)
+    report_progress(read_before, answers)
     translation.finish()
 
 
@@ -334,7 +334,7 @@ def main(folder: str, namespace: str, *files: str) -> None:
     """Raises Unreadable."""
     noted_at = -NOTED_SECONDS
 
-    def note(read: int, answers: int) -> None:
+    def report_progress(read: int, answers: int) -> None:
         nonlocal noted_at
         if time.monotonic() - noted_at >= NOTED_SECONDS:
             noted_at = time.monotonic()
@@ -342,7 +342,7 @@ def main(folder: str, namespace: str, *files: str) -> None:
             sys.stdout.flush()
 
     try:
-        translate(Path(folder), namespace, [Path(file) for file in files], note)
+        translate(Path(folder), namespace, [Path(file) for file in files], report_progress)
     except MemoryError as error:
         told = "A record of the files needs more memory than is allowed."
         raise Unreadable(told) from error

@@ -33,7 +33,7 @@ from crawling.web.documents.markup import (
 from crawling.web.feed_entries import (
     FeedEntry,
     links_within,
-    page_of,
+    page_url_of,
     permanent_link,
     plain_text,
     stated_changes,
@@ -116,7 +116,7 @@ def entries(source: DocumentSource) -> list[str]:
     document = _feed_in(source)
     bases = XmlBases(document, source.url)
     links = Links(source.url, charset="UTF-8", base=bases.base)
-    for page in filter(None, map(page_of, written_entries(document, bases))):
+    for page in filter(None, map(page_url_of, written_entries(document, bases))):
         links.add(page)
     return [address.url for address in links.found]
 

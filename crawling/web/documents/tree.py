@@ -175,13 +175,13 @@ def encoding_of(body: DocumentStream, charset: str | None) -> str:
         return name
     if name := utf_16_without_a_mark(start):
         return {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}[name]
-    if (late := LATE_META.search(start)) and (name := _known(late[1].decode())):
+    if (late := LATE_META.search(start)) and (name := _encoding_read_as_ascii(late[1].decode())):
         return name
     if all(piece.isascii() for piece in body.pieces(MOST_BYTES)):
         return "windows-1252"
     if is_utf_8(body, MOST_BYTES):
         return "UTF-8"
-    return _known(detect(start).encoding or "") or "windows-1252"
+    return _encoding_read_as_ascii(detect(start).encoding or "") or "windows-1252"
 
 
 def charset_by_type(body: DocumentStream, content_type: str, charset: str | None) -> str | None:
@@ -199,7 +199,7 @@ def charset_by_type(body: DocumentStream, content_type: str, charset: str | None
     return "UTF-8"
 
 
-def _known(label: str) -> str:
+def _encoding_read_as_ascii(label: str) -> str:
     """The standard's name for a label that a text states in ASCII; "" if no encoding has the label.
     UTF-16 becomes UTF-8, since a text in UTF-16 cannot state its encoding in ASCII.
     """

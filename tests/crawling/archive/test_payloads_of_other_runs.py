@@ -15,7 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling.archive.originals import Originals
 from crawling.archive.reader import original_of, originals_of
 from crawling.base.errors import WrongState
-from crawling.fetching.shift.archive_stage import sought_by
+from crawling.fetching.shift.archive_stage import deduplication_scope
 from crawling.frontier import UrlOutcome, counts_of
 from crawling.frontier.record.page_rows import KnownContents, find_originals
 from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
@@ -86,9 +86,9 @@ def test_the_order_says_where_a_payload_counts_as_stored(
 def test_a_crawl_that_shows_who_it_is_refers_to_no_other():
     asking = CrawlJob(reuse={"deduplicate": "all"}, fetching={"headers": {"X-Key": "hunter2"}})
 
-    assert sought_by(asking) == "crawl"
-    assert sought_by(CrawlJob(reuse={"deduplicate": "all"})) == "all"
-    assert sought_by(CrawlJob()) == "crawl"
+    assert deduplication_scope(asking) == "crawl"
+    assert deduplication_scope(CrawlJob(reuse={"deduplicate": "all"})) == "all"
+    assert deduplication_scope(CrawlJob()) == "crawl"
 
 
 def test_a_later_run_refers_to_the_record_and_can_be_had_whole(

@@ -8,7 +8,7 @@ from django.core.cache import cache
 
 from crawling.datasets.jobs import SECOND_READING
 from crawling.jobs import rq_jobs
-from crawling.jobs.rq_jobs import IDLE, do_users_wait, go_ahead, have_others_waited
+from crawling.jobs.rq_jobs import IDLE, do_users_wait, go_ahead, is_time_of_first_jobs_over
 from crawling.jobs.turns import IdleTurn
 from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.watches.jobs import WATCHES
@@ -91,7 +91,7 @@ def test_in_their_turn_they_do_not_give_way_until_it_is_over(
     other.look()
 
     assert not other.goes_on()
-    assert not have_others_waited()
+    assert not is_time_of_first_jobs_over()
     SECOND_READING.job.enqueue(-2)
     SECOND_READING.job.put_first(-3)
     assert queue.job_ids == ["job--3", "job--1", "job--2"]

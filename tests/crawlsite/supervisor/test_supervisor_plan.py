@@ -10,7 +10,7 @@ from crawlsite.services.stops import StartError
 from crawlsite.supervisor.procfile import (
     bind_host,
     check_free,
-    dashboard,
+    dashboard_url,
     local_address,
     read_procfile,
     variables,
@@ -131,7 +131,7 @@ def test_misspelt_setting_in_the_procfile_is_named(tmp_path, environment):
     ],
 )
 def test_dashboard_is_what_an_operator_types(environment, changes, address):
-    assert dashboard(replace(environment, **changes)) == address
+    assert dashboard_url(replace(environment, **changes)) == address
 
 
 def test_machine_itself_is_asked_even_behind_a_proxy(environment):

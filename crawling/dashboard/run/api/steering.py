@@ -72,7 +72,7 @@ class TagsIn(Schema):
     ]
 
 
-def summary(crawl: CrawlJob) -> dict[str, Any]:
+def crawl_json(crawl: CrawlJob) -> dict[str, Any]:
     return crawl_view(crawl).as_dict()
 
 
@@ -102,7 +102,7 @@ def _steered(
 ) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     verb.do(crawl, by=request.user, **options)
-    return summary(crawl)
+    return crawl_json(crawl)
 
 
 for _word, _verb in VERBS.items():
@@ -117,7 +117,7 @@ def set_crawl_owner(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[CrawlOwner, Body()]
 ) -> dict[str, Any]:
     """The owner may, and an administrator; 403 for others, unless the crawl has no owner."""
-    return summary(hand_over(get_crawl(crawl_id), asked.owner, asked.team, by=request.user))
+    return crawl_json(hand_over(get_crawl(crawl_id), asked.owner, asked.team, by=request.user))
 
 
 @steering.post(
@@ -140,7 +140,7 @@ def clone_crawl(
 def set_crawl_tags(
     request: AuthenticatedRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]
 ) -> dict[str, Any]:
-    return summary(set_tags(get_crawl(crawl_id), wanted.tags, by=request.user))
+    return crawl_json(set_tags(get_crawl(crawl_id), wanted.tags, by=request.user))
 
 
 @steering.post(
@@ -158,4 +158,4 @@ def retry_failed_urls(
     crawl = get_crawl(crawl_id)
     chosen = options.dict() if options else {}
     retried = retry_failed(crawl, **chosen, by=request.user)
-    return {"retried": retried, "crawl": summary(crawl)}
+    return {"retried": retried, "crawl": crawl_json(crawl)}

@@ -109,14 +109,17 @@ def _remedies(
     ]
     lower = []
     for i, less in claims_too_high(state).items():
-        claims = [m.amount(state.maximum[i][j] - units) for j, (m, units) in _named(measures, less)]
+        claims = [
+            m.amount(state.maximum[i][j] - units)
+            for j, (m, units) in _classes_with_less(measures, less)
+        ]
         lower.append(f"the claim of {labels[i]} lowered to {listed(claims)}")
     remedies = [f"with {listed(missing)}"] if missing else []
     remedies += [f"with {some(lower)}"] if lower else []
     return (*remedies, "once enough is released") if remedies else ()
 
 
-def _named(
+def _classes_with_less(
     measures: list[UnitWords], less: tuple[int, ...]
 ) -> list[tuple[int, tuple[UnitWords, int]]]:
     """The classes with less capacity, by their places."""

@@ -106,7 +106,9 @@ class Explanation:
         is_about_holders = isinstance(self.verdict, BankVerdict) and not self.is_beyond_pool
         if self.verdict is BankVerdict.GRANT or not is_about_holders:
             return self.why
-        holders = some([_holding(blockers) for blockers in _by_holder(self.blockers)])
+        holders = some(
+            [_first_blocker_in_words(blockers) for blockers in _by_holder(self.blockers)]
+        )
         return (
             f"{self.why} Held by {holders}."
             if holders
@@ -388,7 +390,7 @@ def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
     return list(found.values())
 
 
-def _holding(blockers: Sequence[Blocker]) -> str:
+def _first_blocker_in_words(blockers: Sequence[Blocker]) -> str:
     one, amount = blockers[0], listed([blocker.amount for blocker in blockers])
     if one.kept_until:
         return f"{one.label} ({amount}, reserved until {clock(one.kept_until)})"

@@ -139,7 +139,7 @@ def bank_view(pool_id: int) -> BankView:
     ]
     order = banker.finishable(_state(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
-    idle, held_off = _part(books)
+    idle, held_off = _separate_idle_processes(books)
     return BankView(
         id=pool.pk,
         name=pool.name,
@@ -200,7 +200,7 @@ def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
     return [*Request.objects.raw(SOME_IN_TURN, {"pool": pool, "wanted": list(wanted)})]
 
 
-def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
+def _separate_idle_processes(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
     """Separate the processes that hold nothing into those that can always come last, and those that
     claim more than reservations leave.
     """
@@ -229,7 +229,11 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     """
     wanted = set(process_ids)
     books = [_read(pool, processes) for pool, processes in _asking(wanted).items()]
-    return {wait.process: wait for one in books for wait in one.waits(_part(one)[1], wanted)}
+    return {
+        wait.process: wait
+        for one in books
+        for wait in one.waits(_separate_idle_processes(one)[1], wanted)
+    }
 
 
 def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
@@ -239,7 +243,7 @@ def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
     reasons: dict[int, str] = {}
     for pool, processes in _asking(set(process_ids)).items():
         books = _read(pool, processes, estimates=False)
-        reasons |= books.reasons(_part(books)[1], processes)
+        reasons |= books.reasons(_separate_idle_processes(books)[1], processes)
     return reasons
 
 

@@ -273,7 +273,7 @@ class _PoolLine:
         """The releases that would end the wait with this number, each with its holder."""
         waiters = self.waiters[: number + 1]
         costs = {
-            one.id: sum(map(_part, one.allocation, self.capacity))
+            one.id: sum(map(_share_of_capacity, one.allocation, self.capacity))
             for one in self.tenants
             if one.id != waiters[-1].process
         }
@@ -287,7 +287,7 @@ class _PoolLine:
         return tuple(_release_of(self.holders[one], terms[one], classes) for one in chosen)
 
 
-def _part(units: int, capacity: int) -> float:
+def _share_of_capacity(units: int, capacity: int) -> float:
     return units / capacity if capacity else 0.0
 
 

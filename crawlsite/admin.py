@@ -157,9 +157,9 @@ class QueuesAdmin(QueueAdmin):
         return request.user.has_perm(self.MAY)
 
     def get_urls(self) -> list[URLPattern]:
-        return [self._guarded(pattern) for pattern in super().get_urls()]  # type: ignore[no-untyped-call]
+        return [self._guard_pattern(pattern) for pattern in super().get_urls()]  # type: ignore[no-untyped-call]
 
-    def _guarded(self, pattern: URLPattern) -> URLPattern:
+    def _guard_pattern(self, pattern: URLPattern) -> URLPattern:
         view: Callable[..., HttpResponseBase] = pattern.callback
 
         @wraps(view)

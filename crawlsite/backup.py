@@ -184,12 +184,12 @@ def _tables(cursor: Any, writer: CheckpointWriter) -> dict[str, dict[str, Any]]:
     tables = {}
     for table, columns in cursor.fetchall():
         if table not in LEFT_OUT:
-            writer.write_pieces(table_file(table), _copied(cursor, table, columns))
+            writer.write_pieces(table_file(table), _table_content(cursor, table, columns))
             tables[table] = {"columns": columns, "rows": cursor.rowcount}
     return tables
 
 
-def _copied(cursor: Any, table: str, columns: list[str]) -> Iterator[bytes]:
+def _table_content(cursor: Any, table: str, columns: list[str]) -> Iterator[bytes]:
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
     with cursor.copy(
         sql.SQL("COPY {} ({}) TO STDOUT").format(sql.Identifier(table), names)

@@ -158,7 +158,7 @@ class AnswerCache:
     def land(self, name: str, answer: DnsAnswer | None, now: float) -> CachedAnswer | None:
         """End the flight that the caller leads; keep its answer and return the kept entry."""
         with self._lock:
-            entry = None if answer is None else self._keep(answer, now)
+            entry = None if answer is None else self._put_answer(answer, now)
             flight = self._flights.pop(name)
         flight.land(entry)
         return entry
@@ -202,7 +202,7 @@ class AnswerCache:
         for name in [name for name, row in self._attic.items() if is_meant(row)]:
             del self._attic[name]
 
-    def _keep(self, answer: DnsAnswer, now: float) -> CachedAnswer | None:
+    def _put_answer(self, answer: DnsAnswer, now: float) -> CachedAnswer | None:
         if now >= self._purge_at:
             self._note_dropped(self.space.purge(now))
             self._purge_at = now + PURGE_EVERY_SECONDS

@@ -167,7 +167,7 @@ class Resolver:
             (name, (entry, AnswerSource.MEMORY)) for name, entry in boarding.served.items()
         )
         if boarding.led:
-            found.update(self._lead(boarding.led, parallel, until))
+            found.update(self._resolve_flights(boarding.led, parallel, until))
         # Other threads' flights are awaited last: threads that wait for others before they finish
         # their own look-ups could wait for each other for ever.
         for name, flight in boarding.joined.items():
@@ -176,7 +176,9 @@ class Resolver:
                 found[name] = flight.entry, AnswerSource.LOOKUP
         return found
 
-    def _lead(self, flights: Mapping[str, PendingLookup], parallel: int, until: float) -> Found:
+    def _resolve_flights(
+        self, flights: Mapping[str, PendingLookup], parallel: int, until: float
+    ) -> Found:
         """Get the answers for the flights from the store or the network, and land every one of them
         whatever happens.
         """

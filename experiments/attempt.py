@@ -139,7 +139,7 @@ class RequestAttempt:
         except (AttemptLost, AllocationError, DatabaseError) as error:
             outcome, detail = ExperimentOutcome.CRASHED, str(error)
         finally:
-            self._leave()
+            self._finish_process()
         return AttemptResult(
             self._job.number,
             self._number,
@@ -239,7 +239,7 @@ class RequestAttempt:
             self._epoch = outcome.epoch
             self._context.leases[self.process] = outcome.epoch
 
-    def _leave(self) -> None:
+    def _finish_process(self) -> None:
         """Give all units back, and wake the threads whose requests this served.
 
         If the database cannot be reached, the lease expires.

@@ -61,12 +61,12 @@ class PolicyLine:
         """The requests within the bound, as the path of an SVG whose lines have round ends: with
         thousands of requests, an element for each would take longer to write and to read.
         """
-        return _dots(dot for dot in self.dots if not dot.is_over)
+        return _path_of_dots(dot for dot in self.dots if not dot.is_over)
 
     @property
     def large_dots(self) -> str:
         """The requests over the bound, likewise."""
-        return _dots(dot for dot in self.dots if dot.is_over)
+        return _path_of_dots(dot for dot in self.dots if dot.is_over)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def draw(
     return WaitingFigure(lines, across, times, up, y(bound_seconds))
 
 
-def _dots(dots: Iterable[FigureDot]) -> str:
+def _path_of_dots(dots: Iterable[FigureDot]) -> str:
     return "".join(f"M{dot.x:.1f} {dot.y:.1f}h0" for dot in dots)
 
 

@@ -125,7 +125,7 @@ class PolicyRun:
         """
         session = PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=2 * MAX_PAGE_BYTES)
         try:
-            while not self.stopping.is_set() and (task := self._next()):
+            while not self.stopping.is_set() and (task := self._next_attempt()):
                 job, attempt = task
                 trying = RequestAttempt(self, session, job, attempt)
                 tried = trying.run()
@@ -144,7 +144,7 @@ class PolicyRun:
         for process, epoch in list(self.leases.items()):
             renew_lease(process=process, epoch=epoch)
 
-    def _next(self) -> tuple[WorkloadJob, int] | None:
+    def _next_attempt(self) -> tuple[WorkloadJob, int] | None:
         try:
             return self._to_do.popleft()
         except IndexError:

@@ -56,7 +56,7 @@ def authenticated(
     ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
         permitted = cast("Callable[Concatenate[HttpRequest, P], HttpResponseBase]", view)
         if needs:
-            permitted = _permitted(permitted, needs)
+            permitted = _guard_view(permitted, needs)
         guarded = require_http_methods(list(methods))(_logged_in(permitted))
         vars(guarded)["needs"] = needs
         return guarded
@@ -110,14 +110,14 @@ def needs(permission: str) -> Callable[[V], V]:
     """
 
     def guard(view: V) -> V:
-        guarded = cast("V", _permitted(cast("Callable[..., object]", view), permission))
+        guarded = cast("V", _guard_view(cast("Callable[..., object]", view), permission))
         vars(guarded)["needs"] = permission
         return guarded
 
     return guard
 
 
-def _permitted(view: Callable[..., R], permission: str) -> Callable[..., R]:
+def _guard_view(view: Callable[..., R], permission: str) -> Callable[..., R]:
     @wraps(view)
     def guarded(request: AuthenticatedRequest, /, *args: object, **kwargs: object) -> R:
         require(request.user, permission)

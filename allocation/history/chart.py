@@ -179,7 +179,7 @@ def _sample(
     return UtilisationSample(
         at,
         _percent(available or [], units, len(used)),
-        tuple(map(_use_percent, used, _padded(units, len(used)))),
+        tuple(map(_use_percent, used, _padded_values(units, len(used)))),
         int(waiting),
     )
 
@@ -189,7 +189,7 @@ def _percent(available: list[int], capacity: list[int], classes: int) -> tuple[i
         100 * (units - free) // units if units else 0
         for free, units in zip(available, capacity, strict=False)
     ]
-    return tuple(_padded(held, classes))
+    return tuple(_padded_values(held, classes))
 
 
 def _use_percent(units: float | None, capacity: int) -> int | None:
@@ -199,7 +199,7 @@ def _use_percent(units: float | None, capacity: int) -> int | None:
     return ceil(100 * units / capacity) if capacity else 0
 
 
-def _padded(values: list[int], length: int) -> list[int]:
+def _padded_values(values: list[int], length: int) -> list[int]:
     """The values, with 0 for classes that were added later."""
     return [*values, *[0] * (length - len(values))]
 

@@ -112,10 +112,13 @@ def keep_checkpoints() -> int:
     For a ledger that cannot be replayed, nothing is stored: the fault is logged, and
     `audit_allocation` explains it.
     """
-    return sum(_keep(pool, version) for pool, version in Pool.objects.values_list("pk", "version"))
+    return sum(
+        _write_new_checkpoints(pool, version)
+        for pool, version in Pool.objects.values_list("pk", "version")
+    )
 
 
-def _keep(pool: int, version: int) -> int:
+def _write_new_checkpoints(pool: int, version: int) -> int:
     last = LedgerCheckpoint.objects.filter(pool=pool).order_by("-version").first()
     if version - (last.version if last else 0) < EVERY:
         return 0

@@ -43,10 +43,13 @@ def keep_wait_counts() -> int:
     """Store the counts that have become due since the last call. Return their number. This needs no
     lock, since events never change.
     """
-    return sum(_keep(pool, version) for pool, version in Pool.objects.values_list("pk", "version"))
+    return sum(
+        _write_new_counts(pool, version)
+        for pool, version in Pool.objects.values_list("pk", "version")
+    )
 
 
-def _keep(pool: int, version: int) -> int:
+def _write_new_counts(pool: int, version: int) -> int:
     last = (
         WaitCount.objects.filter(pool=pool)
         .order_by("-version")

@@ -89,7 +89,7 @@ class State:
     @classmethod
     def from_arrays(cls, available: Any, maximum: Any, allocation: Any) -> State:
         """Build a State from numpy arrays or nested sequences of whole numbers."""
-        return cls(_plain(available), _plain(maximum), _plain(allocation))
+        return cls(_as_tuples(available), _as_tuples(maximum), _as_tuples(allocation))
 
     @classmethod
     def of_checked(
@@ -276,8 +276,8 @@ def _are_whole(numbers: Sequence[int]) -> bool:
     return set(map(type, numbers)) <= {int} and min(numbers, default=0) >= 0
 
 
-def _plain(values: Any) -> Any:
+def _as_tuples(values: Any) -> Any:
     """Arrays and sequences as tuples; numbers unchanged."""
     if hasattr(values, "tolist"):
         values = values.tolist()
-    return tuple(_plain(value) for value in values) if isinstance(values, Sequence) else values
+    return tuple(_as_tuples(value) for value in values) if isinstance(values, Sequence) else values

@@ -80,7 +80,7 @@ class Estimate:
     @property
     def when(self) -> str:
         """`About 40 s`, without the assumptions."""
-        return "No estimate yet" if self.seconds is None else _when(self.seconds)
+        return "No estimate yet" if self.seconds is None else _time_in_words(self.seconds)
 
 
 def estimate_starts(
@@ -272,7 +272,7 @@ def _sentence(
         else f", and {'the one' if passed == 1 else f'the {passed}'} ahead in line "
         f"{'is' if passed == 1 else 'are'} served first"
     )
-    return f"{_when(seconds)}, if {terms}{ahead}."
+    return f"{_time_in_words(seconds)}, if {terms}{ahead}."
 
 
 def _holders_of_missing(
@@ -341,7 +341,7 @@ def _unknown(
     )
 
 
-def _when(seconds: float) -> str:
+def _time_in_words(seconds: float) -> str:
     return "Any moment now" if seconds <= 0 else f"About {_span(seconds)}"
 
 

@@ -92,7 +92,7 @@ class LedgerReplay:
         if entry.kind == "created":
             self.available = self.in_use = (0,) * len(entry.amounts)
         length = max(len(entry.before), len(self.available))
-        if _grown(entry.before, length) != _grown(self.available, length):
+        if _padded(entry.before, length) != _padded(self.available, length):
             raise Breach(entry, f"Available before it {entry.before}", self.available)
         MOVES[entry.kind](self, entry)
         self._expect_balance(entry)
@@ -170,7 +170,7 @@ class LedgerReplay:
                 f"{entry.amounts} for process {entry.process}",
                 f"that process {wait.process} waited for {wait.amounts}",
             )
-        self._take(entry, entry.amounts)
+        self._hand_out(entry, entry.amounts)
 
     def _waiting(self, entry: LedgerEntry) -> None:
         waits = [wait for wait in self.waiting.values() if wait.process == entry.process]
@@ -180,7 +180,7 @@ class LedgerReplay:
                 f"that process {entry.process} waits",
                 f"that it waits already since event {waits[0].version}",
             )
-        self._held(entry)
+        self._units_held_by(entry)
         self.waiting[_request(entry)] = LedgerWait(
             entry.process, entry.amounts, entry.version, entry.verdict
         )
@@ -191,7 +191,7 @@ class LedgerReplay:
             raise Breach(entry, f"the end of a wait of process {entry.process}", "no such wait")
 
     def _returned(self, entry: LedgerEntry) -> None:
-        self._take(entry, tuple(-units for units in entry.amounts))
+        self._hand_out(entry, tuple(-units for units in entry.amounts))
         if not any(self.held[entry.process]):
             self.kept.discard(entry.process)
 
@@ -223,7 +223,7 @@ class LedgerReplay:
         self.capacity, self.available = entry.amounts, minus(entry.amounts, self.in_use)
 
     def _claim_changed(self, entry: LedgerEntry) -> None:
-        self._held(entry)
+        self._units_held_by(entry)
         self.claims[entry.process] = entry.amounts
 
     def _share_limited(self, entry: LedgerEntry) -> None:
@@ -236,30 +236,30 @@ class LedgerReplay:
 
     def _class_added(self, entry: LedgerEntry) -> None:
         length = len(entry.amounts)
-        self.in_use = _grown(self.in_use, length)
-        self.claims = {one: _grown(claim, length) for one, claim in self.claims.items()}
-        self.held = {one: _grown(held, length) for one, held in self.held.items()}
+        self.in_use = _padded(self.in_use, length)
+        self.claims = {one: _padded(claim, length) for one, claim in self.claims.items()}
+        self.held = {one: _padded(held, length) for one, held in self.held.items()}
         self.limits = {
             share: limit + (NO_LIMIT,) * (length - len(limit))
             for share, limit in self.limits.items()
         }
         self.waiting = {
-            one: wait._replace(amounts=_grown(wait.amounts, length))
+            one: wait._replace(amounts=_padded(wait.amounts, length))
             for one, wait in self.waiting.items()
         }
         self._capacity_set(entry)
 
-    def _take(self, entry: LedgerEntry, amounts: Vector) -> None:
-        self.held[entry.process] = plus(self._held(entry), amounts)
+    def _hand_out(self, entry: LedgerEntry, amounts: Vector) -> None:
+        self.held[entry.process] = plus(self._units_held_by(entry), amounts)
         self.available, self.in_use = minus(self.available, amounts), plus(self.in_use, amounts)
 
-    def _held(self, entry: LedgerEntry) -> Vector:
+    def _units_held_by(self, entry: LedgerEntry) -> Vector:
         if entry.process not in self.held:
             raise Breach(entry, f"process {entry.process}", "no such process at that time")
         return self.held[entry.process]
 
     def _expect_all(self, entry: LedgerEntry) -> None:
-        if entry.amounts != self._held(entry):
+        if entry.amounts != self._units_held_by(entry):
             raise Breach(
                 entry,
                 f"that process {entry.process} held {entry.amounts}",
@@ -271,7 +271,7 @@ class LedgerReplay:
             raise Breach(entry, f"a reservation of process {entry.process}", "none")
 
 
-def _grown(vector: Vector, length: int) -> Vector:
+def _padded(vector: Vector, length: int) -> Vector:
     """The vector, with 0 for classes that were added later."""
     return vector + (0,) * (length - len(vector))
 

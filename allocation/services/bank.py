@@ -336,7 +336,7 @@ def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
     row = lock_pool(pool)
     if row is None:
         raise UnknownPool(pool=pool)
-    bank = _opened(row, surroundings(row, named))
+    bank = _open_bank(row, surroundings(row, named))
     yield bank
     bank.close()
 
@@ -347,12 +347,12 @@ def locked_bank_of(process: int) -> Iterator[tuple[Bank, Process]]:
     row = lock_pool_of(process)
     if row is None:
         raise UnknownProcess(process=process)
-    bank = _opened(row, surroundings(row, [process]))
+    bank = _open_bank(row, surroundings(row, [process]))
     yield bank, bank.processes[process]
     bank.close()
 
 
-def _opened(pool: Pool, around: PoolSurroundings) -> Bank:
+def _open_bank(pool: Pool, around: PoolSurroundings) -> Bank:
     return Bank(
         pool,
         around.units,

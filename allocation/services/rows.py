@@ -49,12 +49,12 @@ class PoolSurroundings:
 
 def lock_pool(pool: int) -> Pool | None:
     """Lock a pool's row until the transaction ends, and read it. None if it does not exist."""
-    return _one(Pool, "WHERE id = %s FOR NO KEY UPDATE", pool)
+    return _first_row(Pool, "WHERE id = %s FOR NO KEY UPDATE", pool)
 
 
 def lock_pool_of(process: int) -> Pool | None:
     """Lock the pool of a process, which never changes. None if there is no such process."""
-    return _one(
+    return _first_row(
         Pool,
         "WHERE id = (SELECT pool_id FROM allocation_process WHERE id = %s) FOR NO KEY UPDATE",
         process,
@@ -134,23 +134,23 @@ def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
         )
 
 
-def _one(model: type[M], where: str, *values: Any) -> M | None:
+def _first_row(model: type[M], where: str, *values: Any) -> M | None:
     with planned_cursor() as cursor:
         _select(cursor, model, where, *values)
         return next(_read(cursor, model), None)
 
 
 def _select(cursor: CursorWrapper, model: type[Model], where: str, *values: Any) -> None:
-    cursor.execute(f"{_reading(model)[1]} {where}", values)
+    cursor.execute(f"{_query_of_model(model)[1]} {where}", values)
 
 
 def _read(cursor: CursorWrapper, model: type[M]) -> Iterator[M]:
-    names = _reading(model)[0]
+    names = _query_of_model(model)[0]
     return (model.from_db(connection.alias, names, row) for row in cursor.fetchall())
 
 
 @cache
-def _reading(model: type[Model]) -> tuple[list[str], str]:
+def _query_of_model(model: type[Model]) -> tuple[list[str], str]:
     """The fields of a model and the query for them, built once."""
     fields = model._meta.concrete_fields
     columns = ", ".join(f'"{field.column}"' for field in fields)

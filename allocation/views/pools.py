@@ -45,7 +45,7 @@ def pool(request: AuthenticatedRequest, pool: int) -> HttpResponse:
         "bank": view,
         "text": text,
         "is_large": len(view.processes) > ROWS,
-        "rows": Paginator(_named(view, text), ROWS).get_page(request.GET.get("page")),
+        "rows": Paginator(_processes_matching(view, text), ROWS).get_page(request.GET.get("page")),
         "waits": view.waiting[:WAITS],
         "more_waits": view.waiting[WAITS:],
     }
@@ -86,7 +86,7 @@ def _view(pool: int) -> BankView:
         raise Http404(str(error)) from error
 
 
-def _named(view: BankView, text: str) -> list[ProcessRow]:
+def _processes_matching(view: BankView, text: str) -> list[ProcessRow]:
     """The processes with the text in their label or run, ignoring case. Processes that hold
     something come first.
     """

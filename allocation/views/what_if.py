@@ -140,14 +140,14 @@ def what_if(request: AuthenticatedRequest) -> HttpResponse:
 
 def _open(request: HttpRequest) -> HttpResponse:
     if "pool" in request.GET:
-        return _copied(request, request.GET["pool"])
+        return _open_copy(request, request.GET["pool"])
     if example := EXAMPLES.get(request.GET.get("example", "")):
         move = WhatIfMove(example.sandbox, example.process, example.request)
         return shown(request, _page(move, note=f"{example.title}. {example.sentence}"))
     return shown(request, WhatIfView(BLANK, sandbox=read_draft(BLANK)))
 
 
-def _copied(request: HttpRequest, number: str) -> HttpResponse:
+def _open_copy(request: HttpRequest, number: str) -> HttpResponse:
     try:
         copy = copy_of(whole_number(number) or 0)
     except UnknownPool as error:
@@ -172,13 +172,15 @@ def _answer_move(request: HttpRequest) -> HttpResponse:
         )
     except BadDraft as error:
         typed = error.draft or draft
-        return shown(request, WhatIfView(typed, sandbox=_readable(typed), faults=error.faults))
+        return shown(
+            request, WhatIfView(typed, sandbox=_state_of_draft(typed), faults=error.faults)
+        )
     if move.told:
         messages.success(request, move.told)
     return shown(request, _page(move, by_total=draft.by_total))
 
 
-def _readable(draft: Draft) -> Sandbox | None:
+def _state_of_draft(draft: Draft) -> Sandbox | None:
     """The state, if only the request has mistakes."""
     try:
         return read_draft(draft)

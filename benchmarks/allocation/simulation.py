@@ -127,7 +127,7 @@ class Simulation:
         while self.events:
             self.now, _, job = heapq.heappop(self.events)
             if job.parts:
-                self._ask(job)
+                self._request_units(job)
             else:
                 self._end(job)
         self.result.makespan, self.result.stuck = self.now, len(self.waiting)
@@ -137,7 +137,7 @@ class Simulation:
         self.count += 1
         heapq.heappush(self.events, (self.now + delay, self.count, job))
 
-    def _ask(self, job: Job) -> None:
+    def _request_units(self, job: Job) -> None:
         job.asked_at, job.bypassed = self.now, 0
         if self._is_granted(job, self.waiting[0] if self.waiting else None):
             self._grant(job, self.waiting)

@@ -122,9 +122,9 @@ class WatchedCrawl:
         sections = {path.rpartition("/")[0] for path in site.paths}
         for kind, text in [("page", seed), *(("pattern", f"{one}/") for one in sorted(sections))]:
             create_watch(self.crawl, WatchFields(kind, text, ignore_numbers=True), by=None)
-        self._before, self._state = self._crawled(), site.state()
+        self._before, self._state = self._crawl_to_the_end(), site.state()
 
-    def _crawled(self) -> Run:
+    def _crawl_to_the_end(self) -> Run:
         judgement = self.judgement
         with judgement.timed("crawl"):
             run = to_the_end(start_run(self.crawl))
@@ -139,7 +139,7 @@ class WatchedCrawl:
         """Let a day pass, crawl, and judge the reports. Return the changes."""
         self.site.pass_days(1)
         pass_days(self.crawl, 1)
-        run, state = self._crawled(), self.site.state()
+        run, state = self._crawl_to_the_end(), self.site.state()
         changed = differences(self._state, state)
         self._judge(run, changed, link_differences(self._state, state))
         self._before, self._state = run, state
@@ -157,7 +157,7 @@ class WatchedCrawl:
         both = {path for path in self._before_paths if self.site.counts_visitors(path)}
         counted = {("changed", path) for path in both if path in self._now_paths}
         self.judgement.told["pages of two runs compared"].judge(
-            self._compared(run), changed | counted
+            self._changes_by_comparison(run), changed | counted
         )
         with self.judgement.timed("links compared"):
             found = _link_changes(self._before, run)
@@ -182,7 +182,7 @@ class WatchedCrawl:
         words = {"page changed": "changed", "page gone": "gone", "new page": "new"}
         return {(words[one["event"]], self._path(url)) for one in facts for url in one["urls"]}
 
-    def _compared(self, run: Run) -> set[tuple[str, str]]:
+    def _changes_by_comparison(self, run: Run) -> set[tuple[str, str]]:
         with self.judgement.timed("pages compared"):
             wanted = ChangeFilter(limit=len(self.site.paths) + 1)
             rows = compare_runs(self._before, run, wanted, by=None).rows or []
@@ -203,9 +203,9 @@ class WatchedCrawl:
         budget = round(VISITED_A_DAY * len(self.site.paths))
         edit_crawl(self.crawl, {"visits_a_day": budget, "visit_policy": policy})
         self.crawl.refresh_from_db()
-        self._planned()
+        self._plan_revisits()
 
-    def _planned(self) -> dict[str, Any]:
+    def _plan_revisits(self) -> dict[str, Any]:
         with self.judgement.timed("plan of revisits"):
             plan_crawl(self.crawl.pk)
         return dict(RevisitPlan.objects.get(crawl=self.crawl).policies)
@@ -223,9 +223,9 @@ class WatchedCrawl:
             pass_days(self.crawl, 1 / RUNS_A_DAY)
             known = self.site.served.keys() & self.site.state().texts.keys()
             at = len(self._server.log)
-            self._crawled()
+            self._crawl_to_the_end()
             requests += counts * sum(one.path in known for one in self._server.log[at:])
-            policies = self._planned()
+            policies = self._plan_revisits()
         expected = policies[self.crawl.order.reuse.visit_policy]["freshness"]
         return FollowedPlan(float(np.mean(fresh)), expected, requests / days)
 

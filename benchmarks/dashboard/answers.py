@@ -73,7 +73,7 @@ def show(addresses: Iterable[str], *, is_beside: bool = False) -> None:
 def show_files(addresses: Iterable[str]) -> None:
     """Print the time of each of these downloads as a whole, read once."""
     client = administrator()
-    _print([_ask(client, address, whole=True) for address in addresses])
+    _print([_timed_answer(client, address, whole=True) for address in addresses])
 
 
 def _print(rows: Sequence[Answered]) -> None:
@@ -89,10 +89,10 @@ def _answer(
     client: Client, address: str, choose: Callable[[list[float]], float], note: str = ""
 ) -> list[Answered]:
     """The answers to an address; none if it is no page, but only accepts POST."""
-    asked = [_ask(client, address)]
+    asked = [_timed_answer(client, address)]
     if asked[0].status == 405:
         return []
-    asked += [_ask(client, address) for _ in range(TIMES - 1)]
+    asked += [_timed_answer(client, address) for _ in range(TIMES - 1)]
     last, taken = asked[-1], chosen(choose, [one.taken for one in asked])
     taken.memory = max(one.taken.memory for one in asked)
     return [Answered(f"{address} {note}".strip(), last.status, last.bytes, taken)]
@@ -107,7 +107,7 @@ def _jobs_answered() -> int:
     return len(keys)
 
 
-def _ask(client: Client, address: str, *, whole: bool = False) -> Answered:
+def _timed_answer(client: Client, address: str, *, whole: bool = False) -> Answered:
     """The time of an answer. For a long answer that is made while it is sent, the time to its first
     piece, or of the whole.
     """

@@ -55,10 +55,10 @@ class Report:
 
 def load(scene: Scene, report: Report) -> None:
     """Play the scene to its end, and note the results."""
-    asyncio.run(_play(scene, report))
+    asyncio.run(_run_clients(scene, report))
 
 
-async def _play(scene: Scene, report: Report) -> None:
+async def _run_clients(scene: Scene, report: Report) -> None:
     end = time.monotonic() + scene.seconds
     operators = [_operator(scene, number, end, report) for number in range(len(scene.cookies))]
     await asyncio.gather(*operators, _program(scene, end, report))

@@ -51,7 +51,7 @@ def _tell_size(run: Run) -> None:
 
 
 def _questions(run: Run) -> Iterator[tuple[str, Step]]:
-    page, often, seldom = _linked(run)
+    page, often, seldom = _example_links(run)
     links = partial(reports.list_links, run, most=50)
     yield "pages behind", lambda: pages_behind(run)
     yield "all links", links
@@ -66,7 +66,7 @@ def _questions(run: Run) -> Iterator[tuple[str, Step]]:
     yield "all broken links as a file", lambda: list(problem_rows(run, [ProblemKind.BROKEN]))
 
 
-def _linked(run: Run) -> tuple[str, str, str]:
+def _example_links(run: Run) -> tuple[str, str, str]:
     """A page, an address to which many pages link, and one to which few do."""
     found, _ = reports.list_links(run, most=MENU + 1)
     return found[0].page, found[0].target, found[-1].target
@@ -79,7 +79,7 @@ def _run_before(run: Run) -> Run:
 
 
 def _addresses(run: Run) -> Iterator[str]:
-    links = _linked(run)
+    links = _example_links(run)
     page, often, seldom = (quote(url, safe="") for url in links)
     lists = ["", f"page={page}", f"target={seldom}", f"target={often}"]
     lists.append(f"host={links[1].split('/')[2]}")

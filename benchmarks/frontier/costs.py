@@ -175,7 +175,7 @@ class KnownUrls:
         yield "look for what was seen", known, lambda: look
         yield "the memory of a shift", known, lambda: lambda: self._seen.unseen(addresses, 1)
         yield "a Bloom filter, seen", known, lambda: self._filter(self._known)
-        yield "a Bloom filter, new", LINKS, lambda: self._filter(self._new())
+        yield "a Bloom filter, new", LINKS, lambda: self._filter(self._new_links())
 
     def _add(self, numbers: range) -> None:
         """Copy known URLs in, and add them to the Bloom filter."""
@@ -188,11 +188,11 @@ class KnownUrls:
         for url in urls:
             self._bloom.add(url)
 
-    def _new(self) -> list[Candidate]:
+    def _new_links(self) -> list[Candidate]:
         return [page("new", next(self._numbers)) for _ in range(LINKS)]
 
     def _schedule_new(self, order: Order) -> Step:
-        return self._schedule(order, self._new())
+        return self._schedule(order, self._new_links())
 
     def _schedule(self, order: Order, candidates: Sequence[Candidate], gain: float = 0.0) -> Step:
         self._run.crawl.visit_order = order

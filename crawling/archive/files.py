@@ -188,7 +188,7 @@ def seal_all(run_id: int) -> None:
     """Seal the files of an ended run that are on this machine and that no process is writing."""
     rows = ArchiveFile.objects.filter(run=run_id, sealed_at=None).order_by("machine", "slot", "pk")
     for machine, number in dict.fromkeys(rows.values_list("machine", "slot")):
-        with _held(run_id, machine, number) as is_held:
+        with _lock_slot(run_id, machine, number) as is_held:
             if is_held:
                 _seal_each(rows.filter(machine=machine, slot=number))
 
@@ -205,7 +205,7 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
 
 
 @contextmanager
-def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
+def _lock_slot(run_id: int, machine: str, number: int) -> Iterator[bool]:
     """Whether the slot's files are on this machine. The slot is locked until the block ends."""
     path = archive_folder(f"run{run_id}") / f"{machine}-{number}{LOCK}"
     if not path.exists():

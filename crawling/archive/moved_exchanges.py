@@ -68,14 +68,16 @@ class MovedExchanges:
                 BytesIO(b"".join(exchange_of(one.page))), no_record_parse=True
             ):
                 begin = offset
-                for piece in self._packed(one, record, answer, offset):
+                for piece in self._packed_record(one, record, answer, offset):
                     offset += len(piece)
                     yield piece
                 if record.rec_type == "revisit":
                     is_revisit = self._holders[one.digest].record_id != answer
                     self.places[one.page.archive_offset or 0] = (begin, offset - begin, is_revisit)
 
-    def _packed(self, one: MovedPage, record: Any, answer: str, offset: int) -> Iterator[bytes]:
+    def _packed_record(
+        self, one: MovedPage, record: Any, answer: str, offset: int
+    ) -> Iterator[bytes]:
         said: Fields = record.rec_headers.headers
         block = record.content_stream().read()
         if record.rec_type != "revisit":

@@ -161,7 +161,7 @@ class Originals:
         for row in rows:
             digest = bytes(row.payload_sha256 or b"")
             is_far = row.run_id not in self._runs
-            if is_far and not _holds(row.url_id, digest, wanted[digest][1]):
+            if is_far and not _has_payload(row.url_id, digest, wanted[digest][1]):
                 continue
             if found := self._stored(row):
                 self._known.setdefault(digest, found)
@@ -211,7 +211,7 @@ class Originals:
         return StoredPayload(original, row.archive_length, None if is_own else row.url_id)
 
 
-def _holds(page: int, digest: bytes, size: int) -> bool:
+def _has_payload(page: int, digest: bytes, size: int) -> bool:
     """Whether the record of another crawl's page truly has the payload, since its row may come from
     another server.
     """

@@ -91,7 +91,9 @@ def measure(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
     for piece in content.pieces(size=PIECE_BYTES):
         block.update(piece)
         payload.update(piece)
-    return Payload(content, _labelled(payload.digest()), _labelled(block.digest()), sha256)
+    return Payload(
+        content, _labelled_digest(payload.digest()), _labelled_digest(block.digest()), sha256
+    )
 
 
 #: the version of UUIDs whose bits have a meaning only to their maker (RFC 9562, 5.8)
@@ -239,7 +241,7 @@ def packed(record: WarcRecord) -> Iterator[bytes]:
 def _plain_record(
     kind: str, identity: str, lines: str, content_type: str, block: bytes
 ) -> WarcRecord:
-    digest = _labelled(hashlib.sha1(block, usedforsecurity=False).digest())
+    digest = _labelled_digest(hashlib.sha1(block, usedforsecurity=False).digest())
     return WarcRecord(_header(kind, identity, lines, content_type, len(block), digest), block)
 
 
@@ -258,5 +260,5 @@ def _date(at: datetime) -> str:
     return f"{at.astimezone(UTC).isoformat(timespec='microseconds')[: -len('+00:00')]}Z"
 
 
-def _labelled(digest: bytes) -> str:
+def _labelled_digest(digest: bytes) -> str:
     return f"sha1:{b32encode(digest).decode()}"

@@ -136,13 +136,15 @@ class _ViewContent:
             return ""
         inner = _ViewContent(self.program, found.base, self.nested + 1)
         text = edit_sheet(found.text, inner).encode("utf-8", "replace")
-        return self._counted(url, f"data:text/css;charset=utf-8;base64,{b64encode(text).decode()}")
+        return self._inlined_or_left_out(
+            url, f"data:text/css;charset=utf-8;base64,{b64encode(text).decode()}"
+        )
 
     def file(self, written: str) -> str:
         if written.strip().lower().startswith(INLINE):
             return written
         url = resolver(self.base)(written)
-        return self._counted(url, self.program.files.get(url, ""))
+        return self._inlined_or_left_out(url, self.program.files.get(url, ""))
 
     def link(self, written: str) -> str:
         url = resolver(self.base)(written)
@@ -152,7 +154,7 @@ class _ViewContent:
         found = self.program.links.get(url, "")
         return f"{found}{mark}{fragment}" if found else ""
 
-    def _counted(self, url: str, shown: str) -> str:
+    def _inlined_or_left_out(self, url: str, shown: str) -> str:
         program = self.program
         if program.inlined + len(shown) > MOST_INLINED:
             program.left_out.add(url)

@@ -67,9 +67,11 @@ class WarcVolume:
         if unknown:
             self._originals.look_up(unknown)
         for (captured, answer), digest in zip(captures, digests, strict=True):
-            self._keep(captured, answer, digest)
+            self._write_exchange(captured, answer, digest)
 
-    def _keep(self, captured: CapturedExchange, answer: ServerAnswer, digest: bytes) -> None:
+    def _write_exchange(
+        self, captured: CapturedExchange, answer: ServerAnswer, digest: bytes
+    ) -> None:
         self._turn_page()
         exchange = captured.exchange
         payload = records.measure(exchange.head, exchange.payload.at_hand(), digest)

@@ -89,10 +89,10 @@ def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
         taken.append(page.pk)
         if len(rows) >= MOST_LINKS:
             break
-    return page.pk, len(taken) if taken and _keep(run, rows, taken) else 0
+    return page.pk, len(taken) if taken and _store_part(run, rows, taken) else 0
 
 
-def _keep(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool:
+def _store_part(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool:
     """Store a part. Return False if another job has already stored one of its pages."""
     part = new_part(run.pk, None)
     part.collected_at = part.written_at = timezone.now()

@@ -98,11 +98,11 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
     query of the same files, unless this query ends with an error. Untaken rows are no error.
     """
     if writes:
-        with _opened(reads, writes) as connection:
+        with _new_engine(reads, writes) as connection:
             yield connection
         return
     files = tuple(reads)
-    opened = _idle(files) or _opened(files)
+    opened = _take_idle_engine(files) or _new_engine(files)
     try:
         with opened.cursor() as connection:
             yield connection
@@ -112,7 +112,7 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
     _IDLE.append((files, opened))
 
 
-def _idle(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | None:
+def _take_idle_engine(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | None:
     """An idle engine that may read these files. No other thread has it."""
     for one in tuple(_IDLE):
         if one[0] == files:
@@ -122,7 +122,7 @@ def _idle(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | None:
     return None
 
 
-def _opened(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnection:
+def _new_engine(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
         config={
             "threads": 1,

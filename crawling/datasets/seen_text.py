@@ -73,16 +73,16 @@ def seen_text(page: Page, selector: str = "") -> SeenText:
         tree = parse_html(DocumentStream.of(payload), page.charset or None)
         if tree.unread:
             unread = f"Only the beginning is compared. {tree.unread.sentence}"
-        return SeenText(_joined(_html_lines(tree.document, selector)), unread)
+        return SeenText(_joined_lines(_html_lines(tree.document, selector)), unread)
     if selector:
         return SeenText("")
     text, _ = decode(payload, page.charset or None)
     if kind.endswith("json") and len(payload) <= MOST_JSON_BYTES:
         text = _json_lines(text)
-    return SeenText(_joined(_lines(text)), unread)
+    return SeenText(_joined_lines(_lines(text)), unread)
 
 
-def _joined(lines: Iterable[str]) -> str:
+def _joined_lines(lines: Iterable[str]) -> str:
     """The lines joined one by one, since a list of short lines would take thirty times as much
     memory.
     """

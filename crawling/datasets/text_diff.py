@@ -132,13 +132,13 @@ def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     if " ".join(old) == " ".join(new):
         yield from (_unchanged(line) for line in new)
     elif not (old and new) or max(map(len, (*old, *new))) <= LONGEST_LINE:
-        yield from (DiffLine("removed", _ends(line)) for line in old)
-        yield from (DiffLine("added", _ends(line)) for line in new)
+        yield from (DiffLine("removed", _shortened_line(line)) for line in old)
+        yield from (DiffLine("added", _shortened_line(line)) for line in new)
     else:
         yield from _changed_words(" ".join(old).split(" "), " ".join(new).split(" "))
 
 
-def _ends(line: str) -> str:
+def _shortened_line(line: str) -> str:
     if len(line) <= LONGEST_LINE:
         return line
     return f"{line[: LONGEST_LINE // 2]} {CUT} {line[-LONGEST_LINE // 2 :]}"
@@ -153,12 +153,12 @@ def _changed_words(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]
         removed = " ".join(ones[first[1] : last[2]])
         added = " ".join(others[first[3] : last[4]])
         yield from _shown_pair(
-            _cut(removed, start + first[1] > 0, start + last[2] < len(old)),
-            _cut(added, start + first[3] > 0, start + last[4] < len(new)),
+            _with_cut_marks(removed, start + first[1] > 0, start + last[2] < len(old)),
+            _with_cut_marks(added, start + first[3] > 0, start + last[4] < len(new)),
         )
 
 
-def _cut(text: str, is_cut_before: bool, is_cut_behind: bool) -> str:
+def _with_cut_marks(text: str, is_cut_before: bool, is_cut_behind: bool) -> str:
     return (f"{CUT} " if is_cut_before else "") + text + (f" {CUT}" if is_cut_behind else "")
 
 
@@ -194,7 +194,7 @@ class ByUniqueItems(SequenceMatcher[Item]):
             size = _equal(old[old_to:], new[new_to:])
             blocks.append(Match(old_to, new_to, size))
             old_at, new_at = old_to + size, new_to + size
-        return [*_joined(blocks), Match(len(old), len(new), 0)]
+        return [*_joined_blocks(blocks), Match(len(old), len(new), 0)]
 
 
 def _anchors(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
@@ -241,7 +241,7 @@ def _equal(old: Sequence[Item], new: Sequence[Item]) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
-def _joined(blocks: Iterable[Match]) -> Iterator[Match]:
+def _joined_blocks(blocks: Iterable[Match]) -> Iterator[Match]:
     """The blocks that have lines; adjacent blocks are joined."""
     held = Match(0, 0, 0)
     for block in blocks:

@@ -63,11 +63,14 @@ def keep_own_robots(
 
     A failure is not stored: an earlier answer remains valid, or the host waits.
     """
-    lines = [robots_line(*answer, holds_on=_keep(run_id, revision, *answer)) for answer in answers]
+    lines = [
+        robots_line(*answer, holds_on=_store_answer(run_id, revision, *answer))
+        for answer in answers
+    ]
     write_all(run_id, lines)
 
 
-def _keep(run_id: int, revision: int, origin: str, status: int, body: bytes) -> bool:
+def _store_answer(run_id: int, revision: int, origin: str, status: int, body: bytes) -> bool:
     """Store an answer. Return whether an earlier file remains valid."""
     with connection.cursor() as cursor:
         if is_answer(status):

@@ -72,17 +72,17 @@ def limit_reached(run: Run) -> str:
     finish. Fetches under way may exceed the other limits.
     """
     crawl = run.crawl
-    reached = _reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds)
+    reached = _first_limit_reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds)
     return f"The limit of {reached} is reached; more URLs are queued." if reached else ""
 
 
 def soft_limit_reached(run: Run) -> str:
     """The part of a sentence that names the soft limit that the run has reached, or ""."""
-    reached = _reached(run, *run.crawl.order.budget.soft)
+    reached = _first_limit_reached(run, *run.crawl.order.budget.soft)
     return f"the soft limit of {reached} is reached" if reached else ""
 
 
-def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:
+def _first_limit_reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:
     """The first of these limits that the run has reached, in words."""
     if pages is not None:
         files = _total(run, "files") if run.crawl.requisites else 0

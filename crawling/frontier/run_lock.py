@@ -52,12 +52,14 @@ def locked_run(run_id: int) -> Iterator[Run]:
             cursor.nextset()
             if found is None:
                 raise Run.DoesNotExist
-            run = _made(Run, RUN, found)
-            run.crawl = _made(CrawlJob, CRAWL, cursor.fetchone())
+            run = _row_as_model(Run, RUN, found)
+            run.crawl = _row_as_model(CrawlJob, CRAWL, cursor.fetchone())
         yield run
 
 
-def _made(model: type[M], fields: Sequence[Field[object, object]], row: Sequence[object]) -> M:
+def _row_as_model(
+    model: type[M], fields: Sequence[Field[object, object]], row: Sequence[object]
+) -> M:
     values = [
         json.loads(value) if isinstance(field, JSONField) and isinstance(value, str) else value
         for field, value in zip(fields, row, strict=True)

@@ -81,7 +81,7 @@ def by_run(items: Iterable[NewsItem]) -> list[RunNews]:
     ]
 
 
-def _nothing(runs: Collection[int]) -> Mapping[int, str]:
+def _no_news(runs: Collection[int]) -> Mapping[int, str]:
     return {}
 
 
@@ -95,9 +95,9 @@ class NewsSource:
     #: the name of the comparison that these runs still lack
     label: str
     #: from ids of runs to words for what is wrong in each, whether it is news or not
-    standing: Callable[[Collection[int]], Mapping[int, str]] = _nothing
+    standing: Callable[[Collection[int]], Mapping[int, str]] = _no_news
     #: from ids of runs to a sentence on what each has not checked
-    unchecked: Callable[[Collection[int]], Mapping[int, str]] = _nothing
+    unchecked: Callable[[Collection[int]], Mapping[int, str]] = _no_news
 
 
 @dataclass(frozen=True)
@@ -138,15 +138,15 @@ def pending_news(crawl: CrawlJob | None = None, *, most: int = MOST_PENDING) -> 
 
 def standing_of(runs: Collection[int]) -> dict[int, list[str]]:
     """By ids of runs, words for what is wrong in each, of all sources."""
-    return _joined(source.standing(runs) for source in offered("news", "NEWS"))
+    return _joined_words(source.standing(runs) for source in offered("news", "NEWS"))
 
 
 def unchecked_of(runs: Collection[int]) -> dict[int, list[str]]:
     """By ids of runs, sentences on what each has not checked, of all sources."""
-    return _joined(source.unchecked(runs) for source in offered("news", "NEWS"))
+    return _joined_words(source.unchecked(runs) for source in offered("news", "NEWS"))
 
 
-def _joined(told: Iterable[Mapping[int, str]]) -> dict[int, list[str]]:
+def _joined_words(told: Iterable[Mapping[int, str]]) -> dict[int, list[str]]:
     found = defaultdict[int, list[str]](list)
     for words in told:
         for run, one in words.items():

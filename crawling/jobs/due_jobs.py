@@ -30,7 +30,7 @@ def ask_for_due_jobs() -> None:
     """Request a job for each subject that is due and has none. Safe to repeat."""
     for kind in job_kinds().values():
         due = list(kind.due()) if kind.due else []
-        taken = _taken(kind, {one.subject for one in due}) if due else set()
+        taken = _subjects_not_due(kind, {one.subject for one in due}) if due else set()
         for one in [one for one in due if one.subject not in taken][:MOST_AT_ONCE]:
             try:
                 request_due_job(kind, one)
@@ -43,7 +43,7 @@ def ask_unless_taken(kind: JobKind, due: DueJob, *, rest: timedelta = REST) -> B
     """Request a job, unless a job for its subject is open, has ended within `rest`, or has failed
     recently.
     """
-    return None if _taken(kind, {due.subject}, rest) else request_due_job(kind, due)
+    return None if _subjects_not_due(kind, {due.subject}, rest) else request_due_job(kind, due)
 
 
 def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
@@ -56,7 +56,7 @@ def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
     return request_job(kind, run, due.spec, by=None, subject=due.subject)
 
 
-def _taken(kind: JobKind, subjects: Collection[str], rest: timedelta = REST) -> set[str]:
+def _subjects_not_due(kind: JobKind, subjects: Collection[str], rest: timedelta = REST) -> set[str]:
     """The subjects with an open job, or with a job that has just ended."""
     now = timezone.now()
     failed = Q(ended_at__gt=now - PAUSE) & ~Q(trouble__in=("", GONE))

@@ -71,7 +71,7 @@ def temporary_grant(
     over, lost = threading.Event(), threading.Event()
     renewing: threading.Thread | None = None
     try:
-        epoch = _granted(process, amounts, wait_seconds)
+        epoch = _await_grant(process, amounts, wait_seconds)
         if not take_lease(process=process, epoch=epoch, worker=label):
             raise NoUnits
         renewing = threading.Thread(target=_renew, args=(process, epoch, over, lost), daemon=True)
@@ -105,7 +105,7 @@ def release_orphaned_grant(reference: str) -> None:
         finish_process(process=process)
 
 
-def _granted(process: int, amounts: Mapping[str, int], wait_seconds: float) -> int:
+def _await_grant(process: int, amounts: Mapping[str, int], wait_seconds: float) -> int:
     """Request the amounts. Return the epoch of the grant. Raises NoUnits."""
     request_id, until = uuid4(), time.monotonic() + wait_seconds
     found = request_resources(

@@ -28,7 +28,9 @@ def on_one_core() -> Iterator[int | None]:
     only one.
     """
     cores = sorted(CORES, key=partial(_is_taken, READING_NAME))  # first those without one
-    taken = next(filter(None, map(partial(_take, NAME), cores)), None) if len(CORES) > 1 else None
+    taken = (
+        next(filter(None, map(partial(_take_core, NAME), cores)), None) if len(CORES) > 1 else None
+    )
     if taken is None:
         yield None
         return
@@ -41,7 +43,7 @@ def on_one_core() -> Iterator[int | None]:
         name.close()
 
 
-def _take(kind: str, core: int) -> tuple[int, socket.socket] | None:
+def _take_core(kind: str, core: int) -> tuple[int, socket.socket] | None:
     """Bind the name of a core, in the kernel's own namespace of sockets. The name is released when
     the process ends, however that happens.
     """
@@ -74,7 +76,7 @@ class SpareCore:
     def take(cls) -> SpareCore | None:
         """Take a core that neither a shift nor another reading process has."""
         spare = (core for core in CORES if not _is_taken(NAME, core))
-        taken = next(filter(None, map(partial(_take, READING_NAME), spare)), None)
+        taken = next(filter(None, map(partial(_take_core, READING_NAME), spare)), None)
         return cls(*taken) if taken and len(CORES) > 1 else None
 
     def is_wanted(self) -> bool:

@@ -99,7 +99,7 @@ class ProgramSandbox:
                 return ProgramEnd(excess=ProgramLimit.TIME)
             finally:
                 end(program)
-            return _ended(program.returncode, _all(output), _last(errors))
+            return _program_end(program.returncode, _whole_content(output), _last(errors))
 
     def follow(
         self,
@@ -134,7 +134,7 @@ class ProgramSandbox:
                 return ProgramEnd(excess=ProgramLimit.TIME)
             finally:
                 end(program)
-            return _ended(program.returncode, b"", _last(errors))
+            return _program_end(program.returncode, b"", _last(errors))
 
     def start(
         self,
@@ -251,7 +251,7 @@ def _exchange(program: Program, task: bytes, document: Iterable[bytes], most: in
     return result
 
 
-def _ended(status: int, output: bytes, errors: bytes) -> ProgramEnd:
+def _program_end(status: int, output: bytes, errors: bytes) -> ProgramEnd:
     words = errors[-MOST_WORDS:].decode(errors="replace").strip()
     if status == 0:
         return ProgramEnd(output)
@@ -280,6 +280,6 @@ def _last(errors: IO[bytes]) -> bytes:
     return errors.read()
 
 
-def _all(file: IO[bytes]) -> bytes:
+def _whole_content(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()

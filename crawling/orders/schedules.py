@@ -73,14 +73,14 @@ class ScheduleTiming(BaseModel):
 
     @field_validator("time_zone")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _check_time_zone(cls, name: str) -> str:
         if name not in zones():
             raise ValueError("is not known; give a name like Europe/Berlin, or UTC")
         return name
 
     @field_validator("cron")
     @classmethod
-    def _readable(cls, line: str) -> str:
+    def _check_cron_line(cls, line: str) -> str:
         if line and len(line.split()) != CRON_FIELDS:
             raise ValueError(
                 "needs five fields: minute, hour, day, month, weekday, like 30 2 * * 1-5"

@@ -255,7 +255,7 @@ def _address(row: PageDifference) -> str:
 
 def _summary(old: int, new: int) -> ComparisonSummary:
     by_host: dict[str, dict[str, int]] = {}
-    for host, kind, count in _ask(SUMMARY, {"old": old, "new": new}):
+    for host, kind, count in _rows_of_query(SUMMARY, {"old": old, "new": new}):
         by_host.setdefault(host, {})[kind] = count
     hosts = [HostCounts(host, ChangeTotals(**kinds)) for host, kinds in by_host.items()]
     hosts.sort(key=lambda one: (-one.counts.different, one.host))
@@ -275,10 +275,10 @@ def _differences(old: int, new: int, wanted: ChangeFilter) -> list[PageDifferenc
         "after": wanted.after,
         "limit": wanted.limit + 1,
     }
-    return [PageDifference(*row) for row in _ask(ROWS, values)]
+    return [PageDifference(*row) for row in _rows_of_query(ROWS, values)]
 
 
-def _ask(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
+def _rows_of_query(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
     with time_limit(MOST_SECONDS, ComparingTookTooLong) as cursor:
         cursor.execute("SET LOCAL work_mem = '64MB'")
         # values of any type that PostgreSQL knows

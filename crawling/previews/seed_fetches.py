@@ -256,14 +256,15 @@ class _TestFetchRound:
         if not clock.wait():
             return False
         found = fetch_robots(
-            address.origin, lambda hop, number: self._hop(hop, number, address, dial, clock)
+            address.origin,
+            lambda hop, number: self._answer_of_hop(hop, number, address, dial, clock),
         )
         assert found is not None, "each hop has an answer"
         self._robots[address.origin] = as_read(found)
         clock.rest()
         return True
 
-    def _hop(
+    def _answer_of_hop(
         self, hop: Address, number: int, address: Address, dial: str, clock: TestFetchClock
     ) -> Fetched:
         if hop.host_key != address.host_key:

@@ -87,7 +87,7 @@ def enroll(run: Run) -> None:
     pool = pool_of(run.crawl)
     for process in run.processes.filter(UNREGISTERED, is_retired=False):
         try:
-            row = _registered(pool, process)
+            row = _register_process(pool, process)
         except BankBusy:
             return  # the scheduler enrols it later
         except AllocationError as error:
@@ -104,7 +104,7 @@ def _fail(run: Run, reason: str) -> None:
         alert(run, AlertEvent.FAILED, reason)
 
 
-def _registered(pool: Pool, process: RunProcess) -> Process:
+def _register_process(pool: Pool, process: RunProcess) -> Process:
     reference = f"{RUN_REF}{process.run_id}/{process.number}"
     latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
     if latest and latest.state == ProcessState.ACTIVE:

@@ -83,7 +83,7 @@ class ExtraProcesses:
         if bank and not finish_process(process=bank.pk, epoch=bank.epoch):
             return  # the process was granted a start after its row was read
         with locked_run(run.pk) as locked:
-            _leave(locked, process)
+            _retire_process(locked, process)
 
 
 def _has_shift(process: RunProcess) -> bool:
@@ -96,7 +96,7 @@ def _has_shift(process: RunProcess) -> bool:
     )
 
 
-def _leave(run: Run, process: RunProcess) -> None:
+def _retire_process(run: Run, process: RunProcess) -> None:
     rest = [number for number in serving_numbers(run.pk) if number != process.number]
     if not rest:  # the first process had no worker for a while, and waits for one
         rest = [0]

@@ -196,9 +196,9 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
         return None
     if not run.queues.filter(queued__gt=0).exists():
         # An edit may admit URLs that were excluded; the scheduler applies it first.
-        return _ended(run, "") if run.judged_by in ("", rules_key(run.crawl)) else None
+        return _end_of_run(run, "") if run.judged_by in ("", rules_key(run.crawl)) else None
     sentence = limit_reached(run)
-    return _ended(run, sentence) if sentence else None
+    return _end_of_run(run, sentence) if sentence else None
 
 
 def _why_wound_down(run: Run) -> str:
@@ -207,7 +207,7 @@ def _why_wound_down(run: Run) -> str:
     return run.trouble or (ABORTED if run.aborted_at else STOPPED)
 
 
-def _ended(run: Run, limit: str) -> tuple[RunState, str]:
+def _end_of_run(run: Run, limit: str) -> tuple[RunState, str]:
     """The end of a run, and the reason. A run that fetched nothing with success has failed.
 
     limit: the sentence of the limit that ended the run, or empty.

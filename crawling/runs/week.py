@@ -116,7 +116,7 @@ class CrawlWeeks:
 
     def __init__(self, until: datetime) -> None:
         self._since, self._until = until - WEEK, until
-        ended = Exists(_ended(self._since, until).filter(crawl=OuterRef("pk")))
+        ended = Exists(_runs_ended_between(self._since, until).filter(crawl=OuterRef("pk")))
         self._names = dict(CrawlJob.objects.filter(ended).values_list("pk", "name"))
         self._news: dict[int, list[NewsItem]] = {pk: [] for pk in self._names}
         for item in latest_news(since=self._since, until=until, most=MOST_NEWS_OF_ALL)[0]:
@@ -190,7 +190,7 @@ def _week_facts(
     """For each crawl, its number of runs in the week, the facts of its latest run in the week and
     of its latest run before. One query.
     """
-    ended = _ended(since, until).filter(crawl=OuterRef("pk"))
+    ended = _runs_ended_between(since, until).filter(crawl=OuterRef("pk"))
     runs = ended.order_by().values("crawl")
     earlier = Run.objects.filter(crawl=OuterRef("crawl"), number__lt=OuterRef("number"))
     earlier = earlier.filter(state="finished", removal_asked_at=None)
@@ -212,7 +212,7 @@ def _week_facts(
     }
 
 
-def _ended(since: datetime, until: datetime) -> QuerySet[Run]:
+def _runs_ended_between(since: datetime, until: datetime) -> QuerySet[Run]:
     return Run.objects.filter(
         state__in=ENDED_STATES,
         finished_at__gte=since,

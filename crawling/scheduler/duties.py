@@ -123,7 +123,7 @@ def in_slices(do: Callable[[], bool]) -> Callable[[], Progress]:
 def start_due_crawls() -> Progress:
     """Ask the pool for the shifts that are due and not requested yet."""
     return for_each(
-        _found(DUE),
+        _processes_of_query(DUE),
         lambda pk: ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
     )
 
@@ -143,7 +143,7 @@ class IdleCapacity:
     def start_idle_crawls(self) -> None:
         if not CrawlJob.objects.filter(idle_only=True).exists():
             return
-        found = self._found() or self._found(anew=True)
+        found = self._due_processes() or self._due_processes(anew=True)
         now = time.monotonic()
         self._refused = {pk: until for pk, until in self._refused.items() if until > now}
         processes = RunProcess.objects.select_related("run__crawl").in_bulk(found)
@@ -152,9 +152,9 @@ class IdleCapacity:
         refused = RunProcess.objects.filter(pk__in=asked, bank_process__lease_until=None)
         self._refused |= dict.fromkeys(refused.values_list("pk", flat=True), now + REFUSED_SECONDS)
 
-    def _found(self, *, anew: bool = False) -> list[int]:
+    def _due_processes(self, *, anew: bool = False) -> list[int]:
         after = 0 if anew else self._after
-        return _found(DUE, idle_only=True, after=after, most=IDLE_AT_A_TIME)
+        return _processes_of_query(DUE, idle_only=True, after=after, most=IDLE_AT_A_TIME)
 
 
 def settle_leftovers() -> Progress:
@@ -167,7 +167,7 @@ def settle_leftovers() -> Progress:
         (STAYING, lambda run_id: leave_bank(Run.objects.get(pk=run_id))),
     )
     for query, settle in steps:
-        if for_each(_found(query), settle) is Progress.UNFINISHED:
+        if for_each(_processes_of_query(query), settle) is Progress.UNFINISHED:
             return Progress.UNFINISHED
     # a dying shift may still have had its slot when its run ended
     for run_id in ArchiveFile.objects.filter(
@@ -179,7 +179,7 @@ def settle_leftovers() -> Progress:
 
 def enroll_anew() -> Progress:
     """Register runs again that continued while their end was still being reported to the pool."""
-    return for_each(_found(LET_GO), lambda run_id: enroll(Run.objects.get(pk=run_id)))
+    return for_each(_processes_of_query(LET_GO), lambda run_id: enroll(Run.objects.get(pk=run_id)))
 
 
 def for_each(
@@ -196,7 +196,7 @@ def for_each(
     return Progress.DONE
 
 
-def _found(
+def _processes_of_query(
     query: str, *, idle_only: bool = False, after: int = 0, most: int | None = None
 ) -> list[int]:
     values: dict[str, Any] = {"soon": SOON_SECONDS, "gate": gate_is_wanted()}

@@ -55,7 +55,7 @@ class Expressions:
 
     def __init__(self, texts: Sequence[str] = ()) -> None:
         self._each = [(text, read_expression(text)) for text in texts]
-        self._any = _joined(texts)
+        self._any = _joined_expression(texts)
 
     def __bool__(self) -> bool:
         return bool(self._each)
@@ -74,7 +74,7 @@ class Expressions:
         )
 
 
-def _joined(texts: Sequence[str]) -> Expression | None:
+def _joined_expression(texts: Sequence[str]) -> Expression | None:
     """All expressions joined into one. None if that would be too large, or one of them must be used
     alone.
     """

@@ -69,12 +69,12 @@ class ExtensionPoint(Generic[Part]):
     @property
     def parts(self) -> Mapping[str, Part]:
         """All available parts, by name, the crawler's own first."""
-        return self._found[0]
+        return self._parts_and_extensions[0]
 
     @property
     def extensions(self) -> list[Extension]:
         """The entry points of packages, with the fault of each."""
-        return self._found[1]
+        return self._parts_and_extensions[1]
 
     def fault_of(self, name: str) -> str:
         """The reason why a part is not available although a package has it; empty if no package has
@@ -84,7 +84,7 @@ class ExtensionPoint(Generic[Part]):
         return next((one.sentence for one in faulty), "")
 
     @cached_property
-    def _found(self) -> tuple[dict[str, Part], list[Extension]]:
+    def _parts_and_extensions(self) -> tuple[dict[str, Part], list[Extension]]:
         parts: dict[str, Part] = {}
         for name, place in self._built_in.items():
             parts[name] = self._adopt(name, EntryPoint(name, place, self.group).load(), parts)

@@ -232,7 +232,7 @@ def links_within(element: turbohtml.Element, name: str, reading: ReadingRules) -
     that the feed contains as text.
     """
     if name in ANCHORS:
-        yield from _followed(attribute(element, "href"), attribute(element, "rel"), reading)
+        yield from _href_to_follow(attribute(element, "href"), attribute(element, "rel"), reading)
     elif name in TYPED_TEXTS and _is_html(element, name):
         # all its markup is escaped; a text with elements in it is XHTML
         yield from links_in_markup(leaf_text(element), reading)
@@ -245,10 +245,12 @@ def links_in_markup(markup: str, reading: ReadingRules) -> Iterator[str]:
     for token in turbohtml.tokenize(markup):
         if token.type == TokenType.START_TAG and token.tag in ANCHORS:
             attributes = dict(token.attrs or ())
-            yield from _followed(attributes.get("href"), attributes.get("rel"), reading)
+            yield from _href_to_follow(attributes.get("href"), attributes.get("rel"), reading)
 
 
-def _followed(href: str | None, relations: str | None, reading: ReadingRules) -> Iterator[str]:
+def _href_to_follow(
+    href: str | None, relations: str | None, reading: ReadingRules
+) -> Iterator[str]:
     if href and not (
         reading.obey_nofollow and not NOT_VOUCHED.isdisjoint((relations or "").lower().split())
     ):

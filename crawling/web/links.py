@@ -71,7 +71,7 @@ class Links:
         self._more_rejected = 0
         self._characters = 0
         self._charset = charset
-        self._base = _joined(base, url) if base else url
+        self._base = _absolute_url(base, url) if base else url
         self._start = _directories.of(self._base)
         self._known = self._start.known if self._start else {}
         # each distinct text is resolved once, since resolving takes most of the time
@@ -309,7 +309,7 @@ class _Directories:
 _directories = _Directories()
 
 
-def _joined(base: str, url: str) -> str:
+def _absolute_url(base: str, url: str) -> str:
     try:
         return read_address(base, url).url
     except BadUrl:

@@ -62,11 +62,11 @@ class AdmissionMiddleware:
             return _refusal(request, HTTPStatus.SERVICE_UNAVAILABLE, NO_PLACE, AGAIN_SECONDS)
         try:
             with self._turn:
-                return self._answered(request)
+                return self._delayed_response(request)
         finally:
             self._admission.leave()
 
-    def _answered(self, request: HttpRequest) -> HttpResponse:
+    def _delayed_response(self, request: HttpRequest) -> HttpResponse:
         began = monotonic()
         sleep(max(0.0, self._rests_until - began))
         began = monotonic()

@@ -71,14 +71,14 @@ class Child:
         if self._left_until is None:
             if self.process.poll() is None:
                 return False
-            self._part()
+            self._end_session()
         if self._left_until is not None and self._others_are_ending():
             return False
         self._left_until = None
         self.note.unlink(missing_ok=True)
         return True
 
-    def _part(self) -> None:
+    def _end_session(self) -> None:
         """Deal with the rest of its session: the child has just been found dead, and its session's
         number can be used this once.
         """

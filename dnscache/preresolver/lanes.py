@@ -79,7 +79,7 @@ class Lane:
             thread.start()
 
     def _serve(self) -> None:
-        while (job := self._next()) is not None:
+        while (job := self._await_job()) is not None:
             try:
                 self._work(job)
             finally:
@@ -87,7 +87,7 @@ class Lane:
                     self._busy -= 1
                     self._change.notify()
 
-    def _next(self) -> LookupJob | None:
+    def _await_job(self) -> LookupJob | None:
         with self._change:
             while not self._closing and (not self._jobs or self._busy >= self._size):
                 self._change.wait()

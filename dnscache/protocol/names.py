@@ -56,7 +56,7 @@ def read_host(text: str) -> HostName:
     """
     if text.startswith("[") or ":" in text:
         return HostName(_ipv6(text), True)
-    name = _mapped(text).removesuffix(".")
+    name = _with_plain_letters(text).removesuffix(".")
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):
         return HostName(_ipv4(text, labels), True)
@@ -70,7 +70,7 @@ def read_host(text: str) -> HostName:
     return HostName(name, False)
 
 
-def _mapped(text: str) -> str:
+def _with_plain_letters(text: str) -> str:
     """The text in lower case, with ordinary letters for full-width ones, and dots for the full
     stops of other scripts.
     """

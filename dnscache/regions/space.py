@@ -119,13 +119,13 @@ class CacheSpace:
         else:
             self.reverse.add(entry, now=now)
         if previous is not None and previous.region is not entry.region:
-            self._leave(previous)
+            self._remove_from_region(previous)
         return dropped
 
     def remove(self, name: str) -> None:
         entry = self.find(name)
         if entry is not None:
-            self._leave(entry)
+            self._remove_from_region(entry)
 
     def purge(self, now: float) -> list[EvictedAnswer]:
         """Drop entries that are no longer worth their place, and sort the conflict area; to be
@@ -169,22 +169,22 @@ class CacheSpace:
         )
         known = [name for name in drawn if name in self] or [next(self.names())]
         free = [name for name in known if name not in needed] or known
-        return min(free, key=lambda name: self._at(name).weight(now))
+        return min(free, key=lambda name: self._stored_entry(name).weight(now))
 
     def _drop(self, names: list[str], why: EvictionReason, now: float) -> list[EvictedAnswer]:
         dropped = []
         for name in names:
-            entry = self._at(name)
+            entry = self._stored_entry(name)
             dropped.append(EvictedAnswer(name, entry.region, entry.weight(now), why))
-            self._leave(entry)
+            self._remove_from_region(entry)
         return dropped
 
-    def _at(self, name: str) -> CachedAnswer:
+    def _stored_entry(self, name: str) -> CachedAnswer:
         entry = self.find(name)
         assert entry is not None
         return entry
 
-    def _leave(self, entry: CachedAnswer) -> None:
+    def _remove_from_region(self, entry: CachedAnswer) -> None:
         if entry.region is Region.FORWARD:
             self.forward.remove(entry)
         else:

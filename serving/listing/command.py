@@ -37,12 +37,12 @@ def add_list_options(
         told: dict[str, Any] = {"choices": one.choices} if one.choices else {}
         default = one.choices[0] if one.choices else ""
         words = one.words or one.meaning
-        told["type"] = partial(_fitting, one)
+        told["type"] = partial(_read_argument, one)
         parser.add_argument(one.option, dest=one.name, default=default, help=words, **told)
     add_row_options(parser, endings=endings)
 
 
-def _fitting(one: ListFilter, text: str) -> str:
+def _read_argument(one: ListFilter, text: str) -> str:
     try:
         return one.read(text)
     except BadListRequest as error:

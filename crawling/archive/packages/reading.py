@@ -46,7 +46,7 @@ def _read(
         first, last = max(begin - at, 0), min(end - at, length)
         if first < last and source < REST:
             whole = filled(files[-source], offset, length, package.asked_at)
-            yield from _part(whole, first, last)
+            yield from _range_of(whole, first, last)
         elif first < last:
             yield from _stored(package, files.get(source), offset + first, last - first)
         at += length
@@ -59,7 +59,7 @@ def _stored(
     return pieces(CommittedBytes(source, length))
 
 
-def _part(whole: Iterator[bytes], first: int, last: int) -> Iterator[bytes]:
+def _range_of(whole: Iterator[bytes], first: int, last: int) -> Iterator[bytes]:
     at = 0
     for piece in whole:
         part = piece[max(first - at, 0) : max(last - at, 0)]

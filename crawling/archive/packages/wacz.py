@@ -102,10 +102,10 @@ class WaczPackage:
     def pieces(self) -> Iterator[bytes]:
         """Raises ArchiveTrouble."""
         with closing(self._out):
-            yield from self._written()
+            yield from self._write_pieces()
         self.layout.segments, self.size = self._out.segments, self._out.size
 
-    def _written(self) -> Iterator[bytes]:
+    def _write_pieces(self) -> Iterator[bytes]:
         files = [file for run in self.runs for file in files_here(run)]
         foreign, singles = foreign_payloads(*self.runs), self._singles()
         self._lay_out(files, foreign, singles)
@@ -113,7 +113,7 @@ class WaczPackage:
         archive = ZipFile(cast(IO[bytes], self._out), "w")
         with closing(lists):
             for file in files:
-                content, size = _archived(file, self.at), file.committed_length
+                content, size = _content_of_file(file, self.at), file.committed_length
                 yield from self._add(archive, f"archive/{file.name}", content, size)
                 self._index(file, lists)
                 _index_further(file, lists.index)
@@ -220,10 +220,10 @@ class WaczPackage:
         """Add a file with copies of records, unless there are none."""
         first = next(copies, None)
         if first:
-            content = self._copied(name, about, chain([first], copies), lists)
+            content = self._write_copies(name, about, chain([first], copies), lists)
             yield from self._add(archive, f"archive/{name}", content)
 
-    def _copied(
+    def _write_copies(
         self, name: str, about: str, copies: Iterable[Copied], lists: _Lists
     ) -> Iterator[tuple[None, bytes]]:
         facts = {"software": "crawlsite", "description": about}
@@ -346,15 +346,15 @@ def _line(header: Mapping[str, str], status: int, content_type: str) -> _Line:
     )
 
 
-def _archived(file: ArchiveFile, at: datetime) -> Iterator[tuple[Place, bytes]]:
+def _content_of_file(file: ArchiveFile, at: datetime) -> Iterator[tuple[Place, bytes]]:
     """The committed bytes of a file with their places, and fillers for the records of withdrawn
     pages. Raises ArchiveTrouble.
     """
     done = 0
     for begin, end in [*_withdrawn_ranges(file), (file.committed_length, None)]:
-        yield from _placed(file.pk, done, _committed_bytes(file, done, begin))
+        yield from _with_places(file.pk, done, _committed_bytes(file, done, begin))
         if end:
-            yield from _placed(-file.pk, begin, filled(file, begin, end - begin, at))
+            yield from _with_places(-file.pk, begin, filled(file, begin, end - begin, at))
             done = end
 
 
@@ -362,7 +362,7 @@ def _committed_bytes(file: ArchiveFile, begin: int, end: int) -> Iterator[bytes]
     return pieces(CommittedBytes(opened(file, begin), end - begin))
 
 
-def _placed(source: int, offset: int, parts: Iterable[bytes]) -> Iterator[tuple[Place, bytes]]:
+def _with_places(source: int, offset: int, parts: Iterable[bytes]) -> Iterator[tuple[Place, bytes]]:
     for piece in parts:
         yield (source, offset), piece
         offset += len(piece)

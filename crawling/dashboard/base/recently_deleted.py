@@ -198,7 +198,7 @@ def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
 
 def restore(kind: str, item_id: int, *, by: User | None) -> str:
     """Restore an item, and return its name. Raises NotFound, WrongState or PermissionDenied."""
-    row = _permitted(kind, item_id, by)
+    row = _deleted_row_for(kind, item_id, by)
     if kind in RESTORE_BY_ID:
         RESTORE_BY_ID[kind](item_id, by=by)
     elif of_use := of_uses().get(kind):
@@ -212,7 +212,7 @@ def remove_for_good(kind: str, item_id: int, *, name: str, by: User | None) -> N
     """Delete an item permanently. Raises NotFound, PermissionDenied, and WrongState if `name` is
     not its name.
     """
-    row = _permitted(kind, item_id, by)
+    row = _deleted_row_for(kind, item_id, by)
     if kind in REMOVE_BY_ID:
         REMOVE_BY_ID[kind](item_id, name=name, by=by)
     elif of_use := of_uses().get(kind):
@@ -225,7 +225,7 @@ def remove_for_good(kind: str, item_id: int, *, name: str, by: User | None) -> N
         remove_item(kind, item_id, name=name, by=by)
 
 
-def _permitted(kind: str, item_id: int, by: User | None) -> DeletedRow:
+def _deleted_row_for(kind: str, item_id: int, by: User | None) -> DeletedRow:
     row = find_deleted(kind, item_id, by)
     if by is not None:
         require(by, permission_of(kind))

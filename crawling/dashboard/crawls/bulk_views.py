@@ -77,7 +77,7 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
         if action == "schedule":
             return _ask_schedule(request, crawls, ManyForm(initial=USUAL))
         if "confirmed" not in request.POST:
-            return _ask(request, action, crawls)
+            return _ask_to_confirm(request, action, crawls)
         if action == "export":
             return export_answer(crawls)
         act = BulkAction(action, tags=read_tags(request.POST.get("tags", "")))
@@ -97,7 +97,9 @@ def _chosen_crawls(request: AuthenticatedRequest, action: str) -> list[CrawlJob]
     return chosen(action, ids=ids, by=request.user)
 
 
-def _ask(request: AuthenticatedRequest, action: str, crawls: Sequence[CrawlJob]) -> HttpResponse:
+def _ask_to_confirm(
+    request: AuthenticatedRequest, action: str, crawls: Sequence[CrawlJob]
+) -> HttpResponse:
     facts = {
         "action": action,
         "verb": BULK_VERBS[action],

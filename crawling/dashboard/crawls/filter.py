@@ -144,7 +144,7 @@ def narrowed(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
     """The crawls that match search, tag, owner and team. Their runs are not needed for this."""
     crawls: Any = CrawlJob.objects.all()
     if wanted.search:
-        crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
+        crawls = crawls.annotate(words=SEARCHED).filter(_contains_text(wanted.search))
     if wanted.tag:
         crawls = crawls.filter(tags__contains=[wanted.tag])
     if wanted.owner:
@@ -154,7 +154,7 @@ def narrowed(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
     return cast("QuerySet[CrawlJob]", crawls)
 
 
-def _holds(text: str) -> Q:
+def _contains_text(text: str) -> Q:
     """The condition that a text occurs. The index has trigrams, with a blank before each word, so
     shorter texts are searched at the beginnings of words.
     """

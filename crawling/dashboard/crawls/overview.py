@@ -119,14 +119,14 @@ def crawls_now() -> CrawlsOverview:
         waiting=states.get("waiting", 0),
         for_resources=min(waiting.for_resources, states.get("waiting", 0)),
         resting=max(0, sum(states.get(state, 0) for state in WORKING_STATES) - len(working)),
-        ended=_ended(),
+        ended=_last_ended_crawls(),
         worries=worries[:MOST_WORRIES],
         worried=len(worries),
         pages_per_second=round(sum(rates.values()), 1),
     )
 
 
-def _ended() -> Sequence[CrawlView]:
+def _last_ended_crawls() -> Sequence[CrawlView]:
     """The crawls that ended last, in two queries."""
     latest = Run.objects.filter(is_latest=True, finished_at__isnull=False)
     runs = list(latest.select_related("crawl").order_by("-finished_at", "-pk")[:MOST_ENDED])

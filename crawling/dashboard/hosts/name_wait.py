@@ -68,7 +68,7 @@ def _sentences(wait: NameWaitReason) -> list[str]:
             "host resolves its name."
         ]
     if found := settled([name]).get(name):
-        return [_passed(found)]
+        return [_passage_in_words(found)]
     if entry is None:
         return ["Its name has not been looked up yet.", *_queue_place(name)]
     if wait.rests and entry.retry_at:
@@ -83,7 +83,7 @@ def _sentences(wait: NameWaitReason) -> list[str]:
     return ["The stored answer has expired, and a new look-up is under way.", *_queue_place(name)]
 
 
-def _passed(found: Resolution) -> str:
+def _passage_in_words(found: Resolution) -> str:
     if found.given_up and not found.addresses:
         return (
             f"Its name is given up: {found.tries} look-ups in a row failed. It passes the gate, "

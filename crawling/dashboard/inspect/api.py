@@ -94,7 +94,7 @@ def get_url_history(
     referrers = referrers_of(rows)
     return {
         "url": canonical,
-        "items": [_met(row, referrers.get(row.pk)) for row in rows],
+        "items": [_fetch_of(row, referrers.get(row.pk)) for row in rows],
         "crawls": [_decision_out(answer) for answer in answers],
         "pending": any(answer.is_pending for answer in answers),
         "next": following,
@@ -118,7 +118,7 @@ def _decision_out(answer: UrlDecision) -> WhyOut:
     )
 
 
-def _met(row: Url, referrer: str | None) -> UrlFetchOut:
+def _fetch_of(row: Url, referrer: str | None) -> UrlFetchOut:
     page = getattr(row, "page", None)  # missing if the URL has no answer
     return UrlFetchOut(
         crawl=row.run.crawl_id,

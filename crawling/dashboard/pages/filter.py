@@ -104,12 +104,12 @@ def in_time(pages: QuerySet[Page], *, after: tuple[datetime, int] | None = None)
     ordered = pages.select_related("url", "run__crawl", "archive_file").order_by(
         "fetched_at", "url_id"
     )
-    chunk = list((ordered.filter(_behind(*after)) if after else ordered)[:FIRST_CHUNK])
+    chunk = list((ordered.filter(_is_after(*after)) if after else ordered)[:FIRST_CHUNK])
     while chunk:
         yield from chunk
-        chunk = list(ordered.filter(_behind(chunk[-1].fetched_at, chunk[-1].pk))[:CHUNK])
+        chunk = list(ordered.filter(_is_after(chunk[-1].fetched_at, chunk[-1].pk))[:CHUNK])
 
 
-def _behind(fetched_at: datetime, url_id: int) -> Q:
+def _is_after(fetched_at: datetime, url_id: int) -> Q:
     """The condition for pages after a place. Its first part is where the index begins."""
     return Q(fetched_at__gte=fetched_at) & (Q(fetched_at__gt=fetched_at) | Q(url_id__gt=url_id))

@@ -151,7 +151,7 @@ def each_not_fetched_url(run: Run, reasons: Sequence[NotFetchedReason]) -> Itera
 
 
 def _read(run: Run, key: str, after: int, limit: int) -> list[_Row]:
-    read = _kept_out if key.startswith("rule-") else READERS.get(key, _ended)
+    read = _kept_out if key.startswith("rule-") else READERS.get(key, _ended_rows)
     return list(read(run, key, after, limit))
 
 
@@ -162,7 +162,7 @@ def _kept_out(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     return (_Row(row.pk, row.url, row.sentence, row.depth, row.via) for row in rows)
 
 
-def _ended(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
+def _ended_rows(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     state, status = key[:1], key[1:]
     if state not in NOT_FETCHED or not status.removeprefix("-").isdecimal() or len(status) > 5:
         return iter(())
@@ -172,7 +172,7 @@ def _ended(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     )
 
 
-def _held(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
+def _quarantined_rows(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     rows = _urls_after(Url.objects.filter(run=run, state=UrlState.QUARANTINED), after, limit)
     patterns = {
         pattern.key: pattern
@@ -208,7 +208,10 @@ def _copies(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     )
 
 
-READERS: dict[str, Callable[[Run, str, int, int], Iterator[_Row]]] = {HELD: _held, COPY: _copies}
+READERS: dict[str, Callable[[Run, str, int, int], Iterator[_Row]]] = {
+    HELD: _quarantined_rows,
+    COPY: _copies,
+}
 
 
 def _urls_after(urls: QuerySet[Url], after: int, limit: int) -> list[Url]:

@@ -134,10 +134,10 @@ def directory_of(url: str) -> str:
 
 
 def tree_file(stem: str, tree: SiteTree) -> Download:
-    return row_file(stem, "csv", map(directory_row, _flat(tree.root)))
+    return row_file(stem, "csv", map(directory_row, _all_directories(tree.root)))
 
 
-def _flat(root: SiteDirectory) -> Iterator[SiteDirectory]:
+def _all_directories(root: SiteDirectory) -> Iterator[SiteDirectory]:
     for one in root.largest:
         yield one
         yield from one.largest

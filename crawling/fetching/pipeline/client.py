@@ -198,14 +198,14 @@ class Client:
         if refusal:
             return refusal
         session = self.session_of(address.host_key)
-        how = self._how(session, route, form, login)
+        how = self._request_options(session, route, form, login)
         fetched = fetch(
             self.connections,
             address.url,
             address=dial,
             headers={**self.policy.headers(address, session, how), **(asking or {})},
             max_bytes=most,
-            received=self._received,
+            received=self._wait_for_bandwidth,
             keep=keep,
             how=how,
             judge=judge,
@@ -213,7 +213,7 @@ class Client:
         session.keep_challenge(address.origin, fetched.status, fetched.headers)
         return _read_as_asked(fetched, is_conditional=bool(asking), route=route)
 
-    def _how(
+    def _request_options(
         self,
         session: HostSession,
         route: ProxyRoute | None,
@@ -247,7 +247,7 @@ class Client:
             address,
             dial,
             max_bytes,
-            self._received,
+            self._wait_for_bandwidth,
             may_dial=lambda port: bool(self.egress.dialling.vet([dial], port).permitted),
             connect_seconds=self.fetching.connect_seconds,
             read_seconds=self.fetching.read_seconds,
@@ -265,7 +265,7 @@ class Client:
         exchange = Exchange(b"", b"", fetched.body.share(), is_plain=True)
         return replace(fetched, exchange=exchange)
 
-    def _received(self, count: int) -> None:
+    def _wait_for_bandwidth(self, count: int) -> None:
         seconds = self.bandwidth.take(count)
         if seconds > 0:
             report_step(FetchStep.WAITING_FOR_BANDWIDTH)

@@ -105,8 +105,12 @@ def _with_answer(
         address, dialled, fetched, document, target, marks, pattern, is_personal=is_personal
     )
     found = [*document.links, *([target] if target else [])]
-    if astray := _astray(claimed, address, fetched, target, document):
-        told = _nowhere(fetched) if astray is FetchStatus.REDIRECT_NOWHERE else astray.sentence
+    if astray := _redirect_mistake(claimed, address, fetched, target, document):
+        told = (
+            _missing_target_in_words(fetched)
+            if astray is FetchStatus.REDIRECT_NOWHERE
+            else astray.sentence
+        )
         captured = _captured(claimed, fetched, answer.digest, found)
         return UrlOutcome(
             claimed.id, UrlState.FAILED, astray, told, answer=answer, captured=captured
@@ -189,7 +193,7 @@ def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
     return target if may_lead(address.scheme, target.scheme) else None
 
 
-def _nowhere(fetched: Fetched) -> str:
+def _missing_target_in_words(fetched: Fetched) -> str:
     if "Location" not in fetched.headers:
         return f"{explain(fetched.status)}, but the answer has no Location: it leads nowhere."
     if not fetched.location:
@@ -197,7 +201,7 @@ def _nowhere(fetched: Fetched) -> str:
     return f"{FetchStatus.REDIRECT_NOWHERE.sentence} ({fetched.location[:200]})"
 
 
-def _astray(
+def _redirect_mistake(
     claimed: ClaimedUrl,
     address: Address,
     fetched: Fetched,

@@ -32,7 +32,7 @@ def note_answer(
         elif not availability.known_page and availability.row + 1 >= availability.doubtful_row:
             seed = context.port.ask(lambda: fetched_seed(visit.host.queue_id)) or ""
             availability.known_page = "" if seed in context.client.fetching.posts else seed
-        told = _told(address.url, answered, fetched.retry_after)
+        told = _answer_in_words(address.url, answered, fetched.retry_after)
         return availability.note_refusal(
             told, answered, is_first_try=claimed.attempts == 1, asked=fetched.retry_after
         )
@@ -63,7 +63,7 @@ def request_known_page(visit: Visit, context: FetchContext) -> None:
     if answered in OUTAGES:
         visit.availability.suspend(fetched)
     elif may_be_host_fault(answered):
-        told = f"{_told(page.url, answered, fetched.retry_after)} It was had before."
+        told = f"{_answer_in_words(page.url, answered, fetched.retry_after)} It was had before."
         refused = Fetched(FetchStatus.HOST_BUSY, error=told)
         visit.availability.doubt(refused, asked=fetched.retry_after, is_known_page=True)
     elif not fetched.is_stale:
@@ -80,6 +80,6 @@ def within_patience(visit: Visit, fetched: Fetched) -> Fetched:
     return Fetched(status, error=f"{status.sentence} ({explain(answered)}, {asked:,.0f} s)")
 
 
-def _told(url: str, answered: int, asked: float | None) -> str:
+def _answer_in_words(url: str, answered: int, asked: float | None) -> str:
     wish = f" and asks for {asked:,.0f} s" if asked else ""
     return f"{url} was answered: {explain(answered).rstrip('.')}{wish}."

@@ -55,9 +55,9 @@ def links_of(
         written = []
     depth = claimed.depth if is_map and not document.written else claimed.depth + 1
     is_ours = claimed.hops == 0 and bool(sitemaps) and judge.filters.scope.takes_host_of(address)
-    links = gate.sitemaps(_maps(address, sitemaps), depth) if is_ours else []
+    links = gate.sitemaps(_allowed_sitemaps(address, sitemaps), depth) if is_ours else []
     if document.is_index:
-        links += gate.sitemaps(_near(written, address, judge), depth)
+        links += gate.sitemaps(_sitemaps_within(written, address, judge), depth)
     named = {candidate.address.url for candidate in links}
     links += gate.candidates(
         [link for link in written if link.url not in named] if named else written,
@@ -105,7 +105,7 @@ def targets_of(
     return PageTargetMarks(claimed.depth, marks, redirect) if marks or target else None
 
 
-def _near(maps: Iterable[Address], address: Address, judge: LinkJudge) -> list[Address]:
+def _sitemaps_within(maps: Iterable[Address], address: Address, judge: LinkJudge) -> list[Address]:
     """The sitemaps of an index that lie on its own host (sitemaps.org), or on a host of the crawl's
     sites. Sitemaps elsewhere are ordinary links, since an index could otherwise send the crawl
     anywhere.
@@ -285,7 +285,7 @@ def bad_maps(address: Address, sitemaps: Sequence[str]) -> list[str]:
     return list(told_links(sitemaps, Links(f"{address.origin}/robots.txt").fault_of))
 
 
-def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
+def _allowed_sitemaps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
     """The sitemaps that a robots.txt names (sitemaps.org, *Submitting your Sitemap*): the sitemaps
     on its own host and on some others, which may also list its pages.
     """

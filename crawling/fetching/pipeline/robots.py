@@ -45,7 +45,7 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
     If the file redirects to a host that is leased elsewhere, nothing is known yet, and the visit
     soon continues with the remaining redirects.
     """
-    answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, context))
+    answer = fetch_robots(address.origin, partial(_answer_of_hop, visit, address, dial, context))
     if answer is None:
         visit.clock.come_back_in(LATER_SECONDS)
         return
@@ -75,7 +75,7 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
     visit.clock.rest_for_delay()  # the delay may be longer by now
 
 
-def _hop(
+def _answer_of_hop(
     visit: Visit, address: Address, dial: str, context: FetchContext, hop: Address, number: int
 ) -> Fetched | None:
     """The answer of one hop. None if its host cannot be asked now.
@@ -85,7 +85,7 @@ def _hop(
     if hop.url in visit.robots.hops:
         return visit.robots.hops[hop.url]
     if hop.host_key != address.host_key:
-        answer = _elsewhere(visit, hop, context)
+        answer = _ask_other_host(visit, hop, context)
     else:
         refusal = None
         # vetted again even on the same host, since addresses are allowed by port
@@ -103,7 +103,7 @@ def _hop(
     return answer
 
 
-def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | None:
+def _ask_other_host(visit: Visit, hop: Address, context: FetchContext) -> Fetched | None:
     """Ask another host when its clock allows it. Never wait for another shift's lease, since this
     visit holds a host itself.
     """

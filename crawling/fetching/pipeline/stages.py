@@ -206,10 +206,10 @@ def _fetched(
     if offered is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
         return None
     visit.urls.popleft()
-    return offered or _asked(visit, claimed, address, dial, context)
+    return offered or _answer_of_host(visit, claimed, address, dial, context)
 
 
-def _asked(
+def _answer_of_host(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
     """The host's answer. None if the URL is not settled yet."""

@@ -87,7 +87,7 @@ class PreResolverProcess:
         finally:
             self._pre.close()
             self._writer.close()
-            self._leave()
+            self._hand_everything_in()
 
     def _turn(self, ending: StopEvent) -> None:
         now = time.monotonic()
@@ -162,7 +162,7 @@ class PreResolverProcess:
             self._ranks = {one.name: one.rank for one in found}
         return self._due
 
-    def _leave(self) -> None:
+    def _hand_everything_in(self) -> None:
         try:
             if self._slots.held:
                 self._slots.hand_in("it was told to end")

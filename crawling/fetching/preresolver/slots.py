@@ -78,9 +78,9 @@ class LookupSlots:
         To be called every second; never waits.
         """
         if self.held:
-            self._keep(wanted=wanted)
+            self._keep_or_hand_in(wanted=wanted)
         elif wanted:
-            self._ask()
+            self._request_start()
         elif self._process:
             self._withdraw()
 
@@ -99,7 +99,7 @@ class LookupSlots:
     def _reference(self) -> str:
         return f"{NAMES_REF}{self._machine}"
 
-    def _keep(self, *, wanted: bool) -> None:
+    def _keep_or_hand_in(self, *, wanted: bool) -> None:
         now = time.monotonic()
         if not wanted:
             self.hand_in("no crawl is running")
@@ -113,7 +113,7 @@ class LookupSlots:
                 )
                 self.held = 0
 
-    def _ask(self) -> None:
+    def _request_start(self) -> None:
         """Register the process, again after each turn: an idle process is finished, so that the
         pool has none.
         """

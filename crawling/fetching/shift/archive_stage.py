@@ -120,12 +120,12 @@ class ArchiveStage:
         if now - self._looked_at < LOOK_SECONDS:
             return False
         self._looked_at = now
-        if not self._wanted or self._ask(now):
+        if not self._wanted or self._is_writer_granted(now):
             self._writer.begin()
             return True
         return False
 
-    def _ask(self, now: float) -> bool:
+    def _is_writer_granted(self, now: float) -> bool:
         """Whether the writer is granted; a request that waits too long is withdrawn."""
         if not self._ask_until:
             if self._grants.has_stage:
@@ -209,14 +209,14 @@ def _awaited(
     awaited: list[UrlOutcome] = []
     later: list[UrlOutcome] = []
     while missing:
-        outcome = _next(coming)
+        outcome = _await_outcome(coming)
         is_further = outcome.captured is not None and id(outcome.captured) not in missing
         (later if is_further else awaited).append(outcome)
         missing.discard(id(outcome.captured))
     return awaited, later
 
 
-def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
+def _await_outcome(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
     for _ in range(OUTCOME_LOOKS):
         with suppress(Empty):
             return coming.get(timeout=LOOK_SECONDS)

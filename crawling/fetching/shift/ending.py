@@ -80,11 +80,11 @@ def _finish_writing(parts: ShiftParts, ending: str) -> bool:
     """Record what the fetch threads finish in time. Return whether all threads have ended."""
     all_ended = parts.threads.join(join_seconds(ending))
     late = parts.threads.asked_for() if ending in COUNTED_ENDINGS else []
-    parts.recorder.write_the_rest([_cut(claimed, ending) for claimed in late])
+    parts.recorder.write_the_rest([_outcome_of_cut_fetch(claimed, ending) for claimed in late])
     return all_ended
 
 
-def _cut(claimed: ClaimedUrl, ending: str) -> UrlOutcome:
+def _outcome_of_cut_fetch(claimed: ClaimedUrl, ending: str) -> UrlOutcome:
     """The outcome of a URL whose answer takes longer than the shift lasts.
 
     The fetch counts as a try. It fails if the shift waited for its end in vain.

@@ -143,7 +143,7 @@ class ShiftGrants:
         self._check_holder()
         self._stage = uuid4()
         outcome = self._request(amounts, self._stage, RequestKind.STAGE, deadline_seconds)
-        return self._noticed(outcome.state)
+        return self._note_stage_state(outcome.state)
 
     def _request(
         self,
@@ -175,7 +175,7 @@ class ShiftGrants:
         if self._stage is None:
             return False
         outcome = cancel_request(request_id=self._stage) if give_up else outcome_of(self._stage)
-        return outcome is not None and self._noticed(outcome.state)
+        return outcome is not None and self._note_stage_state(outcome.state)
 
     def stage_is_over(self, *, give_up: bool) -> bool:
         """Whether the requested stage no longer waits: it was granted, its deadline has passed, or
@@ -206,7 +206,7 @@ class ShiftGrants:
             latest = Process.objects.values_list("epoch", flat=True).get(pk=self._process)
             raise StaleEpoch(process=str(self._shift.process), epoch=epoch, latest=latest)
 
-    def _noticed(self, state: str) -> bool:
+    def _note_stage_state(self, state: str) -> bool:
         """Whether the stage is granted. It replaces a growth that waited."""
         if state != RequestState.WAITING:
             self._stage = None
@@ -323,11 +323,11 @@ class MemoryStage:
         if self._is_asked:
             self._is_asked = not self._grants.stage_is_over(give_up=not shortage)
         elif shortage:
-            self._ask(shortage)
+            self._request_memory(shortage)
         self.budget.set_rest(self._spare_bytes(), self._claimable_spare_bytes())
         self._give_back_idle(now)
 
-    def _ask(self, shortage: int) -> None:
+    def _request_memory(self, shortage: int) -> None:
         units = min(-(-shortage // MIB), self._grants.left("memory"))
         if units > 0 and not self._grants.has_stage:
             self._is_asked = not self._grants.request_stage({"memory": units}, DEADLINE_SECONDS)

@@ -63,7 +63,7 @@ class NameThread:
         self._pre = PreResolver(
             self._resolver,
             candidates=self._candidates,
-            deliver=self._answered,
+            deliver=self._pass_on_all,
             slots=dns_slots,
             ramp_seconds=0.0,
         )
@@ -160,7 +160,7 @@ class NameThread:
         entry = self._resolver.memory.find(host, now)
         return entry is not None and entry.may_be_served(now)
 
-    def _answered(self, found: dict[str, Resolution]) -> None:
+    def _pass_on_all(self, found: dict[str, Resolution]) -> None:
         for host, resolution in found.items():
             for request in self._handed.pop(host, (0.0, []))[1]:
                 self._pass_on(request, resolution)

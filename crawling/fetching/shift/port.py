@@ -37,7 +37,7 @@ class QueryThread:
         tries again later.
         """
         try:
-            return self._thread.submit(self._asked, question).result()
+            return self._thread.submit(self._result_of, question).result()
         except RuntimeError:  # closed, for a fetch thread that did not end in time
             return None
 
@@ -46,7 +46,7 @@ class QueryThread:
         # a name server may take longer than the shift lasts
         self._thread.shutdown(wait=not self.at_work)
 
-    def _asked(self, question: Callable[[], T]) -> T | None:
+    def _result_of(self, question: Callable[[], T]) -> T | None:
         self.at_work = 1
         try:
             return question()
@@ -106,11 +106,11 @@ class QueuedShiftPort:
 
     def taken_robots(self) -> list[tuple[str, int, bytes]]:
         """The robots.txt files handed over since the last time."""
-        return _taken(self._robots)
+        return _drain(self._robots)
 
     def taken_own_robots(self) -> list[tuple[str, int, bytes]]:
         """The robots.txt files that belong to this run alone."""
-        return _taken(self._own_robots)
+        return _drain(self._own_robots)
 
     def taken_sessions(self) -> dict[int, dict[str, Any]]:
         """The cookies handed over since the last time, by host."""
@@ -121,7 +121,7 @@ class QueuedShiftPort:
         self._look_ups.close()
 
 
-def _taken(queue: SimpleQueue[T]) -> list[T]:
+def _drain(queue: SimpleQueue[T]) -> list[T]:
     taken = []
     while not queue.empty():
         taken.append(queue.get())

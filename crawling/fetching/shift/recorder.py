@@ -131,7 +131,7 @@ class OutcomeRecorder:
 
     def _write(self, *, is_ending: bool, cut: Sequence[UrlOutcome] = ()) -> None:
         with self._batch() as batch:
-            outcomes = self._archived(is_ending=is_ending, cut=cut)
+            outcomes = self._settled_outcomes(is_ending=is_ending, cut=cut)
             batch.outcomes = outcomes
             if any(outcome.answer for outcome in outcomes):
                 self._recording.links_part = self._links.open()
@@ -171,7 +171,7 @@ class OutcomeRecorder:
             raise
         self._lengths = {}
 
-    def _archived(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
+    def _settled_outcomes(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
         """The outcomes that can be recorded now, with the outcomes in `cut` whose URLs have no
         other.
         """

@@ -73,7 +73,7 @@ class Workbench:
                 self._tell_if_idle()
             while not self._closed and is_wanted():
                 now = time.monotonic()
-                if visit := self._next(now):
+                if visit := self._pop_due_visit(now):
                     self._out += 1
                     self._hand_on_the_watch()
                     return visit
@@ -99,7 +99,7 @@ class Workbench:
     def _first_due(self) -> float:
         return min((heap[0][0] for heap in self._waiting()), default=math.inf)
 
-    def _next(self, now: float) -> Visit | None:
+    def _pop_due_visit(self, now: float) -> Visit | None:
         self._end_standing_aside(now)
         # since the visit was put there, a document has kept a fetch thread
         while self._due and self._due[0][0] <= now < self._due[0][2].penalty_until:

@@ -173,8 +173,8 @@ def tell_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
     """
     for pattern in patterns:
         told = (
-            f"Quarantined as a possible trap: {pattern.text} ({_why(pattern)}). URLs like it wait "
-            "until you approve or ban them."
+            f"Quarantined as a possible trap: {pattern.text} ({_reason_for(pattern)}). URLs like "
+            "it wait until you approve or ban them."
         )
         write(run.pk, told, level=Level.WARNING)
     held = TrapPattern.objects.filter(run=run).exclude(state=TrapState.WATCHED)
@@ -185,12 +185,13 @@ def tell_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
     alert(
         run,
         AlertEvent.HELD,
-        f"URLs like {first.text}{more} wait until they are approved or banned: {_why(first)}.",
+        f"URLs like {first.text}{more} wait until they are approved or banned: "
+        f"{_reason_for(first)}.",
         more={"patterns": [pattern.text for pattern in patterns]},
     )
 
 
-def _why(pattern: Pattern) -> str:
+def _reason_for(pattern: Pattern) -> str:
     return why_held(pattern.rule or "yield")
 
 

@@ -80,7 +80,7 @@ def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOut
         if one.answer and one.state == UrlState.SUCCEEDED and is_redirect(one.answer.status)
     }
     if leading:
-        strays, loops = _followed(cursor, shift.process.run_id, leading)
+        strays, loops = _follow_redirects(cursor, shift.process.run_id, leading)
         astray |= strays
         for url_id in _opened_again(cursor, shift, loops):
             astray.pop(url_id, None)
@@ -90,7 +90,7 @@ def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOut
         _fail(cursor, shift, [url_id for (url_id,) in cursor.fetchall()], status)
 
 
-def _followed(
+def _follow_redirects(
     cursor: CursorWrapper,
     run_id: int,
     leading: Mapping[int, str],

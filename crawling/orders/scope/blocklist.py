@@ -79,9 +79,9 @@ class Blocklist:
         """The first entry that covers an address. Hosts come first, then domains, prefixes and
         expressions.
         """
-        return next(self._all(address), None) if self._has_entries else None
+        return next(self._entries_for(address), None) if self._has_entries else None
 
-    def _all(self, address: Address) -> Iterator[BlocklistMatch]:
+    def _entries_for(self, address: Address) -> Iterator[BlocklistMatch]:
         if entry := self._hosts.get(address.host_key):
             yield entry
         if self._domains:

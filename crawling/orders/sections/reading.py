@@ -81,7 +81,7 @@ class ReadingPart(BaseModel):
 
     @field_validator("extract", mode="before")
     @classmethod
-    def _marks(cls, rules: object) -> object:
+    def _check_separators(cls, rules: object) -> object:
         """Report a line without the separator, which is a name without a selector."""
         bare = (
             [name for name, rule in rules.items() if rule == ""] if isinstance(rules, dict) else []

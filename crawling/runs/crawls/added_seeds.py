@@ -109,7 +109,9 @@ def _checked(
     """The addresses that are not seeds yet. Raises BadSeeds."""
     filters, seeds = filters_of(crawl, run), set(crawl.seeds)
     new = [address for address in addresses if address.url not in seeds]
-    mistakes = mistakes + [sentence for address in new if (sentence := _blocked(filters, address))]
+    mistakes = mistakes + [
+        sentence for address in new if (sentence := _refusal_of(filters, address))
+    ]
     if len(seeds) + len(new) > MAX_SEEDS:
         mistakes.append(
             f"{crawl.name} has {len(seeds):,} start URLs, and at most {MAX_SEEDS:,} are accepted; "
@@ -123,7 +125,7 @@ def _checked(
     return new
 
 
-def _blocked(filters: UrlFilters, address: Address) -> str:
+def _refusal_of(filters: UrlFilters, address: Address) -> str:
     ruling = filters.judge(address, depth=0, is_seed=True)
     return "" if ruling.admits else f"{address.url}: {ruling.sentence}"
 

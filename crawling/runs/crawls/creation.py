@@ -288,19 +288,19 @@ def create_idempotently(
     Raises KeyReused if that request had other fields, and the errors of `create_crawl`. Without a
     key, a new crawl is always created.
     """
-    if made := _made(fields, by, idempotency_key):
+    if made := _crawl_made_before(fields, by, idempotency_key):
         return made, False
     try:
         return create_crawl(fields, by=by, idempotency_key=idempotency_key), True
     except (BadOrder, IntegrityError):
         # The same request may arrive twice at once: then the other request has taken the name, or
         # the key.
-        if made := _made(fields, by, idempotency_key):
+        if made := _crawl_made_before(fields, by, idempotency_key):
             return made, False
         raise
 
 
-def _made(fields: Mapping[str, Any], by: User, key: str) -> CrawlJob | None:
+def _crawl_made_before(fields: Mapping[str, Any], by: User, key: str) -> CrawlJob | None:
     made = CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
     if made and made.idempotency_digest != digest_of(fields):
         raise KeyReused(

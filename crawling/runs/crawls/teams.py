@@ -30,7 +30,7 @@ def create_team(name: str, members: Sequence[str] = (), *, by: User | None = Non
     """Create a team. Raises BadOrder."""
     users = _users(members)
     with transaction.atomic():
-        team = _named(Team(), name)
+        team = _save_name(Team(), name)
         team.members.set(users)
         note(by, team, "created", {"members": ("", ", ".join(sorted(members)))})
     return team
@@ -47,7 +47,7 @@ def rename_team(team: Team, name: str, *, by: User | None = None) -> None:
         )
     before = team.name
     with transaction.atomic():
-        _named(team, name)
+        _save_name(team, name)
         note(by, team, "renamed", {"name": (before, team.name)})
 
 
@@ -147,7 +147,7 @@ def may_hand_over(crawl: CrawlJob, by: User | None) -> bool:
     return by is None or crawl.created_by in (None, by) or by.has_perm(ADMINISTER)
 
 
-def _named(team: Team, name: str) -> Team:
+def _save_name(team: Team, name: str) -> Team:
     team.name = " ".join(name.split())
     try:
         team.full_clean(validate_unique=False)

@@ -113,7 +113,7 @@ def rules_of(crawl: CrawlJob) -> Retention:
 
 def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
     """The fates of the crawl's runs by its own rules, or by `rules`. The latest run comes first."""
-    return _fates(crawl, now, rules or rules_of(crawl), _kept(_sizes(crawl)))
+    return _fates(crawl, now, rules or rules_of(crawl), _runs_with_own_archives(_sizes(crawl)))
 
 
 def _fates(
@@ -150,7 +150,7 @@ def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
     While these are the same, so are the fates of the runs, since the needs of runs are in pages of
     runs that have ended.
     """
-    kept = _kept(_sizes(crawl))
+    kept = _runs_with_own_archives(_sizes(crawl))
     told = fates(rules_of(crawl), kept, now)
     return [
         (run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)
@@ -161,7 +161,7 @@ def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFa
     """The crawl's runs, the latest first, with the fate of each."""
     runs = _sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
-    told = _fates(crawl, timezone.now(), rules or rules_of(crawl), _kept(runs))
+    told = _fates(crawl, timezone.now(), rules or rules_of(crawl), _runs_with_own_archives(runs))
     return [
         RunWithFate(run, pages.get(run.pk, 0), size, fate)
         for (run, size), fate in zip(runs, told, strict=True)
@@ -178,7 +178,7 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
     return [(run, sizes.get(run.pk, 0)) for run in crawl.runs.order_by("-number")]
 
 
-def _kept(runs: Sequence[tuple[Run, int]]) -> list[RetainedRun]:
+def _runs_with_own_archives(runs: Sequence[tuple[Run, int]]) -> list[RetainedRun]:
     """The runs, as if no run needed the archive of another."""
     return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in runs]
 

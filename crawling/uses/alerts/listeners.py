@@ -45,7 +45,7 @@ def save_listener(
         raise BadOrder({"crawl": f"there is no crawl {order.crawl}"})
     try:
         with transaction.atomic():
-            row = _locked(listener) if listener else _with_secret(Listener(created_by=by))
+            row = _lock_listener(listener) if listener else _with_secret(Listener(created_by=by))
             before = {field: getattr(row, field) if listener else None for field in AUDITED}
             row.name = order.name
             values = order.model_dump(mode="json", exclude={"name", "crawl"})
@@ -68,7 +68,7 @@ def _with_secret(row: Listener) -> Listener:
     return row
 
 
-def _locked(listener: Listener) -> Listener:
+def _lock_listener(listener: Listener) -> Listener:
     """The listener's current row, locked. To save a deleted listener would restore it."""
     row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
     if row is None:
@@ -197,7 +197,7 @@ def send_test(listener: Listener, *, by: User) -> Delivery:
     Raises WrongState for a disabled listener, which gets no messages.
     """
     with transaction.atomic():
-        row = _locked(listener)
+        row = _lock_listener(listener)
         if not row.is_on:
             raise WrongState(f"{row} is disabled; enable it to send a test.")
         note(by, row, "sent a test", {})

@@ -89,7 +89,7 @@ def leave_deliveries(
     if crawl.pool and Pool.objects.filter(name=crawl.pool, is_experiment=True).exists():
         return
     facts = {"crawl": crawl.pk, "name": crawl.name, "run": run.number, "sentence": sentence}
-    _leave(event, {**facts, **more}, page or CRAWL_PAGE.format(crawl.pk), crawl)
+    _add_deliveries(event, {**facts, **more}, page or CRAWL_PAGE.format(crawl.pk), crawl)
 
 
 def forget_page_alerts(crawl: CrawlJob) -> None:
@@ -99,7 +99,7 @@ def forget_page_alerts(crawl: CrawlJob) -> None:
 
 def notify_of_bank(pool: int, name: str, sentence: str) -> None:
     """Add a delivery for each listener of unsafe pools."""
-    _leave(
+    _add_deliveries(
         AlertEvent.UNSAFE,
         {"pool": pool, "name": name, "sentence": sentence},
         POOL_PAGE.format(pool),
@@ -115,7 +115,9 @@ def leave_test_delivery(listener: Listener, sender: str) -> Delivery:
     return Delivery.objects.create(listener=listener, event=TEST_EVENT, body=body, next_try_at=now)
 
 
-def _leave(event: AlertEvent, facts: dict[str, Any], page: str, crawl: CrawlJob | None) -> None:
+def _add_deliveries(
+    event: AlertEvent, facts: dict[str, Any], page: str, crawl: CrawlJob | None
+) -> None:
     whose = Q(crawl=None) | Q(crawl=crawl) if crawl else Q(crawl=None)
     listeners = list(listening().filter(whose, user=None, events__contains=[event]))
     if not listeners:

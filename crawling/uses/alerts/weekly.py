@@ -41,7 +41,7 @@ def leave_summaries() -> int:
     for listener, end in due_summaries(timezone.now()):
         if end not in weeks:
             weeks[end] = CrawlWeeks(end)
-        left += _leave(listener, end, weeks[end])
+        left += _add_delivery(listener, end, weeks[end])
     return left
 
 
@@ -78,7 +78,7 @@ def zone_name(listener: Listener) -> str:
 
 
 @transaction.atomic
-def _leave(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
+def _add_delivery(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
     """Add a delivery unless another process has. If two do so at once, the second waits for the
     row, and finds it changed.
     """

@@ -68,7 +68,7 @@ class BulkDataList(Schema):
     items: list[BulkDataOut]
 
 
-def _told(offer: BulkData) -> dict[str, Any]:
+def _offer_json(offer: BulkData) -> dict[str, Any]:
     return {
         "name": offer.table.name,
         "rows": offer.rows,
@@ -97,7 +97,7 @@ def list_downloads(
 ) -> dict[str, Any]:
     """Pages, texts, tables, extracted fields, links and structured data, with their rows."""
     one = get_run(crawl_id, run)
-    return {"run": one.number, "items": [_told(offer) for offer in offers_of(one)]}
+    return {"run": one.number, "items": [_offer_json(offer) for offer in offers_of(one)]}
 
 
 @bulk.post(
@@ -112,7 +112,7 @@ def create_download(
     """Files of tables, and of extracted fields with a type, are also made from it."""
     one, table = get_run(crawl_id, run), BY_NAME[data]
     request_file(one, table, by=request.user)
-    return Status(202, _told(offer_of(one, table)))
+    return Status(202, _offer_json(offer_of(one, table)))
 
 
 @bulk.get(

@@ -89,13 +89,13 @@ def _field(name: str, kind: str, taken: set[str]) -> Field:
     """The field with this name. taken: the names of columns so far, in lower case, since Parquet
     readers ignore case.
     """
-    columns = [BulkColumn(_free(name, taken), KINDS.get(kind, "VARCHAR"))]
+    columns = [BulkColumn(_take_free_name(name, taken), KINDS.get(kind, "VARCHAR"))]
     for ending in BESIDE.get(kind, ()):
-        columns.append(BulkColumn(_free(f"{columns[0].name}_{ending}", taken)))
+        columns.append(BulkColumn(_take_free_name(f"{columns[0].name}_{ending}", taken)))
     return Field(name, kind, tuple(columns))
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _take_free_name(name: str, taken: set[str]) -> str:
     while name.lower() in taken:
         name += "_"
     taken.add(name.lower())

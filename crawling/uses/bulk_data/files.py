@@ -81,12 +81,12 @@ def _rows(run: Run, table: BulkTable) -> BulkRows:
     made.path("rows")
     described = made.ask("SELECT column_name, column_type FROM (DESCRIBE rows)")
     columns = [BulkColumn(*column) for column in described]
-    shown = ", ".join(map(_told, columns))
+    shown = ", ".join(map(_column_expression, columns))
     rows = made.each(f"SELECT {shown} FROM rows")  # noqa: S608 - names of columns are quoted
     return BulkRows(columns, iter([BulkStep(None, rows)]))
 
 
-def _told(column: BulkColumn) -> str:
+def _column_expression(column: BulkColumn) -> str:
     name = column.name.replace('"', '""')
     if column.kind == "TIMESTAMP WITH TIME ZONE":
         return f"""strftime("{name}" AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S+00:00')"""

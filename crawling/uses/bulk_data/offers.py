@@ -144,11 +144,11 @@ def _guess(table: BulkTable, run: Run, rows: int) -> int:
 
 
 def _first_sizes(table: BulkTable, run: Run) -> list[int]:
-    with closing(_some(table.rows(run, START).rows)) as some:
+    with closing(_first_rows(table.rows(run, START).rows)) as some:
         return [size_of(row) for row in some]
 
 
-def _some(rows: Iterator[Cells]) -> Generator[Cells]:
+def _first_rows(rows: Iterator[Cells]) -> Generator[Cells]:
     """The first rows. Closing this generator closes their source."""
     yield from islice(rows, SAMPLED)
 

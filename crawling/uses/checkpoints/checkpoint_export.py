@@ -53,7 +53,7 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
         raise CheckpointTrouble(
             f"{folder} is there already; name a directory that is new or empty."
         )
-    unfinished = folder.with_name(f"{_beginning(folder)}{os.getpid()}")
+    unfinished = folder.with_name(f"{_temporary_prefix(folder)}{os.getpid()}")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         taken = _write(run, unfinished, with_archive=with_archive)
@@ -67,11 +67,11 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
 
 def forget_unfinished(folder: Path) -> None:
     """Remove unfinished checkpoints at this place, which killed processes have left."""
-    for left in folder.parent.glob(f"{_beginning(folder)}*"):
+    for left in folder.parent.glob(f"{_temporary_prefix(folder)}*"):
         shutil.rmtree(left, ignore_errors=True)
 
 
-def _beginning(folder: Path) -> str:
+def _temporary_prefix(folder: Path) -> str:
     return f".{folder.name}."
 
 
@@ -84,10 +84,10 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
             at: datetime = cursor.fetchone()[0]
         run = Run.objects.select_related("crawl").get(pk=run.pk)
         parts = {
-            part.name: _part(writer, run, part.name, part.query, part.model)
+            part.name: _write_part(writer, run, part.name, part.query, part.model)
             for part in (*SHARED, *OWN)
         }
-        parts["archive"] = _part(writer, run, "archive", FILES, ArchiveFile)
+        parts["archive"] = _write_part(writer, run, "archive", FILES, ArchiveFile)
         counts, files = (
             asdict(counts_of([run.pk])[run.pk]),
             list(ArchiveFile.objects.filter(run=run, committed_length__gt=0)),
@@ -110,7 +110,9 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
     return at, size, parts["urls"]["rows"], missing
 
 
-def _part(writer: CheckpointWriter, run: Run, name: str, query: str, model: Any) -> dict[str, Any]:
+def _write_part(
+    writer: CheckpointWriter, run: Run, name: str, query: str, model: Any
+) -> dict[str, Any]:
     rows = writer.write_lines(name, _lines(query, run.pk))
     return {"rows": rows, "columns": [column.column for column in model._meta.concrete_fields]}
 

@@ -58,13 +58,13 @@ def import_checkpoint(
     order = {
         **_unmasked_order(folder, manifest, secrets or {}),
         "name": name or free_name(str(manifest.order.get("name", ""))),
-        "claim": _fitting(manifest),
+        "claim": _claim_within_capacity(manifest),
     }
     try:
         with transaction.atomic(durable=True):
             restore_shared(lambda part: read_lines(folder, part))
         state = RunState.QUEUED if resume else RunState.PAUSED
-        run = _written(folder, manifest, order, by, state, confirm)
+        run = _write_run(folder, manifest, order, by, state, confirm)
     except (DataError, IntegrityError, KeyError, ValueError) as error:
         raise CheckpointTrouble(
             f"{folder} holds what cannot be: {str(error).splitlines()[0]} Take it anew."
@@ -88,13 +88,13 @@ def _unmasked_order(
     return order
 
 
-def _fitting(manifest: CheckpointManifest) -> dict[str, int]:
+def _claim_within_capacity(manifest: CheckpointManifest) -> dict[str, int]:
     capacity = capacity_of(default_pool())
     claim = read_claim(manifest.order.get("claim"))
     return {key: min(units, capacity[key]) for key, units in claim.items() if key in capacity}
 
 
-def _written(
+def _write_run(
     folder: Path,
     manifest: CheckpointManifest,
     order: dict[str, Any],

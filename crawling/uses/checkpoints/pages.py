@@ -25,7 +25,7 @@ def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List the checkpoints, the latest first. A POST requests a checkpoint of the latest run."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     if request.method == "POST":
-        return _ask(request, crawl)
+        return _request_latest_run(request, crawl)
     rows = [Checkpoint.of(job) for job in checkpoints_of(crawl)[:MOST]]
     here: dict[str, Any] = {"crawl": crawl, "run": crawl.runs.first(), "checkpoints": rows}
     here |= {
@@ -37,7 +37,7 @@ def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @needs("crawling.change_crawljob")
-def _ask(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpResponse:
+def _request_latest_run(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpResponse:
     run = crawl.runs.select_related("crawl").first()
     with errors_told(request, CheckpointTrouble):
         if run is None:

@@ -83,7 +83,7 @@ def create_collection(fields: CollectionFields, *, by: User | None) -> Collectio
             made = Collection.objects.create(created_by=by, **checked._asdict())
             note(by, made, "created")
     except IntegrityError as error:
-        raise _taken(checked.name) from error
+        raise _name_taken_error(checked.name) from error
     return made
 
 
@@ -105,7 +105,7 @@ def edit_collection(
             rows.update(changed_at=timezone.now(), **checked._asdict())
             note(by, collection, "edited", changes)
     except IntegrityError as error:
-        raise _taken(checked.name) from error
+        raise _name_taken_error(checked.name) from error
     collection.refresh_from_db()
     return collection
 
@@ -205,5 +205,5 @@ def _checked(fields: CollectionFields, by: User | None, before: str = "") -> Col
     return CollectionFields(name, about, fields.team)
 
 
-def _taken(name: str) -> BadOrder:
+def _name_taken_error(name: str) -> BadOrder:
     return BadOrder({"name": f"there is a collection named {name} already"})

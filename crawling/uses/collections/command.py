@@ -126,7 +126,7 @@ def _done(collection: Collection, options: Options) -> str:
     if options["delete"]:
         told = {"deleted": collection.pk}
         delete_collection(collection, by=None)
-        return _told(
+        return _printed(
             told,
             "It is deleted, and can be restored for a day. Its crawls and pages are kept.",
             options,
@@ -135,7 +135,7 @@ def _done(collection: Collection, options: Options) -> str:
         link, token = create_link(collection, days=options["share"], by=None)
         url = page_of("shared-collection", token)
         text = f"{url}\nExpires at {link.expires_at:%Y-%m-%d %H:%M} UTC. It is not shown again."
-        return _told({"url": url, "expires_at": link.expires_at}, text, options)
+        return _printed({"url": url, "expires_at": link.expires_at}, text, options)
     if options["wacz"] is not None:
         return _write(collection, options)
     rows = member_rows(collection)
@@ -144,7 +144,7 @@ def _done(collection: Collection, options: Options) -> str:
         for row in rows
     ]
     told = collection_detail(collection) | {"members": [asdict(row) for row in rows]}
-    return _told(told, "\n".join(lines) or f"Nothing is in {collection} yet.", options)
+    return _printed(told, "\n".join(lines) or f"Nothing is in {collection} yet.", options)
 
 
 def _write(collection: Collection, options: Options) -> str:
@@ -161,10 +161,10 @@ def _write(collection: Collection, options: Options) -> str:
     except OSError as error:
         raise CommandError(f"--wacz: {place} cannot be written ({error.strerror}).") from error
     facts = {"file": str(place), "bytes": file.bytes, "pages": file.pages}
-    return _told(facts, f"{place}: {file.pages:,} pages, {file.bytes:,} bytes", options)
+    return _printed(facts, f"{place}: {file.pages:,} pages, {file.bytes:,} bytes", options)
 
 
-def _told(as_json: Any, text: str, options: Options) -> str:
+def _printed(as_json: Any, text: str, options: Options) -> str:
     return json.dumps(as_json, indent=2, default=str) if options["json"] else text
 
 

@@ -177,7 +177,7 @@ def request_file(collection: Collection, *, by: User | None) -> BackgroundJob:
     """Request a background job that packs the collection, unless one is waiting or working. Raises
     ArchiveTrouble or PermissionDenied.
     """
-    spec = _permitted(collection, by)
+    spec = _permitted_spec(collection, by)
     return request_job(COLLECTION_WACZ, None, spec, by=by, subject=subject_of(collection))
 
 
@@ -185,11 +185,11 @@ def open_file(collection: Collection) -> BackgroundJob:
     """Open the job of the file for a command that packs the collection itself. Raises
     ArchiveTrouble.
     """
-    spec = _permitted(collection, None)
+    spec = _permitted_spec(collection, None)
     return open_job(COLLECTION_WACZ, None, spec, by=None, subject=subject_of(collection))
 
 
-def _permitted(collection: Collection, by: User | None) -> dict[str, Any]:
+def _permitted_spec(collection: Collection, by: User | None) -> dict[str, Any]:
     require_change(by, collection)
     spec = _spec(collection)
     if not spec["reads"]:

@@ -100,11 +100,11 @@ def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     collection = wanted_collection(pk)
     gone = remove_members(collection, asked_ids(request, "member"), by=request.user)
     words = f"{len(gone):,} member{'s' * (len(gone) != 1)} removed. Crawls and pages are kept."
-    tell(request, words, [_again(gone)], address=reverse("collections:undo", args=[pk]))
+    tell(request, words, [_act_that_restores(gone)], address=reverse("collections:undo", args=[pk]))
     return redirect(next_page(request) or reverse("collections:collection", args=[pk]))
 
 
-def _again(gone: Sequence[CollectionMember]) -> dict[str, list[int]]:
+def _act_that_restores(gone: Sequence[CollectionMember]) -> dict[str, list[int]]:
     """The act that adds members again."""
     return {
         "crawls": [one.crawl_id for one in gone if one.page is None],

@@ -109,7 +109,7 @@ def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> C
     order = np.lexsort((pages[:, 0], pages[:, 5], pages[:, 4], labels))
     starts = np.searchsorted(labels[order], np.arange(len(sizes) + 1))
     shown = [pages[order[starts[one] : starts[one + 1]]] for one in found[skip : skip + most]]
-    listed = _listed([_some_of_each(rows, runs) for rows in shown])
+    listed = _pages_in_clusters([_some_of_each(rows, runs) for rows in shown])
     clusters = [
         Cluster(len(rows), pages) for rows, pages in zip(shown, listed, strict=True) if pages
     ]
@@ -152,7 +152,7 @@ def _some_of_each(rows: np.ndarray, runs: Sequence[int]) -> np.ndarray:
     return rows[np.argsort(places, kind="stable")[:LISTED]] if len(runs) > 1 else rows[:LISTED]
 
 
-def _listed(clusters: Sequence[np.ndarray]) -> list[list[PageInCluster]]:
+def _pages_in_clusters(clusters: Sequence[np.ndarray]) -> list[list[PageInCluster]]:
     ids = [int(row[0]) for rows in clusters for row in rows]
     stored = Page.objects.select_related("url", "run__crawl").in_bulk(ids)
     return [

@@ -105,7 +105,7 @@ def find_pages(text: str, run: Run) -> list[PageWithText]:
     Reads foreign documents, so it is for background jobs only.
     """
     began, found = time.monotonic(), []
-    ids = dict.fromkeys([*_alike(text, run), *_quoting(text, run)])
+    ids = dict.fromkeys([*_alike(text, run), *_pages_with_passages(text, run)])
     stored = Page.objects.select_related("url", "run__crawl", "archive_file").in_bulk(list(ids))
     for page in [stored[pk] for pk in ids if pk in stored][:MOST_CANDIDATES]:
         if time.monotonic() - began > SECONDS:
@@ -135,7 +135,7 @@ def _alike(text: str, run: Run) -> list[int]:
         return [pk for (pk,) in cursor.fetchall()]
 
 
-def _quoting(text: str, run: Run) -> list[int]:
+def _pages_with_passages(text: str, run: Run) -> list[int]:
     """Pages that contain one of some passages of the text, according to the search index."""
     phrases = list(_phrases(text.split()))
     wanted = SearchFilter(run.crawl_id, run.number)

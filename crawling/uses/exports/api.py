@@ -53,7 +53,7 @@ class ExportOut(CancellableOut):
     trouble: str = Field(description="why the latest could not be written, or is no longer given")
 
 
-def _ask(kind: JobKind, run: Run, user: User) -> None:
+def _request_export(kind: JobKind, run: Run, user: User) -> None:
     try:
         request_export(run, kind, by=user)
     except ArchiveTrouble as trouble:
@@ -94,7 +94,7 @@ for kind, told, asked in (
         f"/{{crawl_id}}/{kind.name}",
         ExportOut,
         partial(_state_row, kind),
-        partial(_ask, kind),
+        partial(_request_export, kind),
         told=told,
         asked=asked._replace(about=f"409 if nothing of the {whose} is archived on this machine."),
         of_crawl=kind.is_of_crawl,

@@ -204,7 +204,7 @@ def get_page_tables(
     inquiry = request_tables(page, by=request.user)
     found, told = tables_in(inquiry), None
     if found is not None:
-        items = [_out(table) for table in found.tables]
+        items = [_table_json(table) for table in found.tables]
         told = {"url": page.url.url, "more": found.more, "unread": found.unread, "items": items}
     return answer_of(request, response, inquiry, told, failure=_unreadable)
 
@@ -213,7 +213,7 @@ def _unreadable(why: str) -> NotFound:
     return NotFound(f"The tables cannot be read. {why}")
 
 
-def _out(table: StoredTable) -> dict[str, Any]:
+def _table_json(table: StoredTable) -> dict[str, Any]:
     names = ("number", "caption", "columns", "rows", "is_cut")
     return {name: getattr(table, name) for name in names}
 

@@ -93,7 +93,7 @@ class GivenOut(Schema):
 REVISIONS = 50
 
 
-def _told(one: Extractor) -> dict[str, Any]:
+def _extractor_json(one: Extractor) -> dict[str, Any]:
     (row,) = rows_of([one])
     revisions = [
         {"number": kept.number, "rules": kept.rules, "by": str(kept.by or ""), "at": kept.at}
@@ -120,13 +120,13 @@ def create_extractor(
     request: AuthenticatedRequest, asked: Annotated[NewExtractor, Body()]
 ) -> Status:
     made = save_extractor(asked.name, asked.rules, by=request.user)
-    return Status(201, _told(made))
+    return Status(201, _extractor_json(made))
 
 
 @named.get("/{extractor_id}", response=ExtractorOut, summary="Get an extractor")
 @may_view
 def get_extractor(request: AuthenticatedRequest, extractor_id: ExtractorId) -> dict[str, Any]:
-    return _told(wanted_extractor(extractor_id))
+    return _extractor_json(wanted_extractor(extractor_id))
 
 
 @named.patch("/{extractor_id}", response=ExtractorOut, summary="Edit an extractor")
@@ -138,7 +138,9 @@ def update_extractor(
 ) -> dict[str, Any]:
     """The rules become its next revision. Crawls keep the revision that their orders name."""
     one = wanted_extractor(extractor_id)
-    return _told(edit_extractor(one, asked.rules, by=request.user, revision=asked.revision))
+    return _extractor_json(
+        edit_extractor(one, asked.rules, by=request.user, revision=asked.revision)
+    )
 
 
 @named.delete(

@@ -27,7 +27,7 @@ def extract_again(job: RunningJob) -> JobResult:
     if not job.progress:
         job.note(done=0, of=html_pages(job.run).count(), pages=0, unreadable=0, rows=0)
     while pages := _pages(job):
-        _take(job, pages)
+        _replace_rows(job, pages)
         if not job.goes_on():
             return None
     return {}
@@ -38,7 +38,7 @@ def _pages(job: RunningJob) -> list[Page]:
     return list(following.order_by("pk")[:SLICE])
 
 
-def _take(job: RunningJob, pages: Sequence[Page]) -> None:
+def _replace_rows(job: RunningJob, pages: Sequence[Page]) -> None:
     """Replace the rows of some pages. Pages that cannot be read keep their rows. Raises JobGone,
     and then replaces nothing.
     """

@@ -146,15 +146,17 @@ class Captures:
         digests = spelled(answer.digest.rpartition(":")[2]) - EMPTY
         said = answer.reference or Reference("", "", None)
         url = said.url or answer.address.url
-        named = self._named(said.record_id)
+        named = self._ids_of_record(said.record_id)
         dated = self._captures_at(url, said.at) if said.at else []
-        found = next((one for one in (*named, *dated) if self._fits(one, digests)), None)
+        found = next(
+            (one for one in (*named, *dated) if self._may_have_digests(one, digests)), None
+        )
         found = found or self._with_digest(digests) or next(iter(named), None)
         if found is None and not digests:
             found = next(iter(dated), None) or self._nearest(url, answer.at.at)
         return self._holder(found) if found else None
 
-    def _named(self, identity: str) -> list[int]:
+    def _ids_of_record(self, identity: str) -> list[int]:
         query = "SELECT id FROM capture WHERE identity = ? AND NOT is_revisit LIMIT ?"
         return self._ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
 
@@ -187,7 +189,7 @@ class Captures:
         found = (self._ids(query, digest) for digest in sorted(digests))
         return next((ids[0] for ids in found if ids), None)
 
-    def _fits(self, number: int, digests: set[str]) -> bool:
+    def _may_have_digests(self, number: int, digests: set[str]) -> bool:
         """Whether the payload can have these digests."""
         if not any(len(digest) in CALCULATED for digest in digests):
             return True

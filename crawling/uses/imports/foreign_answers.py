@@ -89,7 +89,9 @@ class ForeignAnswer:
     @property
     def has_credentials(self) -> bool:
         """Whether the answer's URL contains a user name."""
-        return "@" in self.stated_url and _bare(self.stated_url) != self.stated_url.strip("<> ")
+        return "@" in self.stated_url and _url_without_user(
+            self.stated_url
+        ) != self.stated_url.strip("<> ")
 
     @property
     def fields(self) -> dict[str, str]:
@@ -141,7 +143,7 @@ def _address_note(text: str) -> _Note | None:
     about = ""
     if found[1]:
         begin = found.start(1)
-        about, uri = _url_or_empty(uri[begin:]), uri[:begin] + _bare(uri[begin:])
+        about, uri = _url_or_empty(uri[begin:]), uri[:begin] + _url_without_user(uri[begin:])
     return _Note(Address(uri, uri.partition(":")[0].lower(), "", 0), about)
 
 
@@ -189,13 +191,13 @@ def _address(text: str) -> Address:
 
 def _read(text: str) -> Address:
     """Raises BadUrl."""
-    bare = _bare(text)
+    bare = _url_without_user(text)
     if WITHOUT_SCHEME.match(bare):
         bare = f"http://{bare.removeprefix('//')}"
     return read_address(bare, most=MAX_ARCHIVED_LENGTH)
 
 
-def _bare(text: str) -> str:
+def _url_without_user(text: str) -> str:
     """A URL without user name and password, which the client sent in a header field (RFC 9110,
     section 4.2.4), as other archives index it.
     """

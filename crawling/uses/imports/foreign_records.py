@@ -104,7 +104,7 @@ class ForeignRecords:
         while self._comes_to_a_line():
             offset = self.source.offset
             line = self._line(LONGEST_LINE)
-            if record := self._begun(line, offset):
+            if record := self._record_begun_by(line, offset):
                 self.found, self._is_lost = self.found + 1, False
                 yield record
             elif not self._is_lost:
@@ -142,7 +142,7 @@ class ForeignRecords:
         self.count(max(0, LEAST_OF_A_LINE - len(line)))
         return line
 
-    def _begun(self, line: bytes, offset: int) -> ForeignRecord | None:
+    def _record_begun_by(self, line: bytes, offset: int) -> ForeignRecord | None:
         """The record that begins with a line. None if none does, or if nothing else is known about
         it.
         """
@@ -263,7 +263,7 @@ class ForeignRecords:
             self._note_damage(record.offset, "the record is shorter than it states")
             self.source.put_back(_pieces(record.block, size, record.size), rest)
             # the spool is complete once the bytes are read, before the receiver gets it
-            record.block = _copied(record.block, size)
+            record.block = _spooled_block(record.block, size)
             record.size = size
         elif left:
             gap = self.source.gap
@@ -364,7 +364,7 @@ def _pieces(block: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
             yield piece
 
 
-def _copied(block: IO[bytes], size: int) -> IO[bytes]:
+def _spooled_block(block: IO[bytes], size: int) -> IO[bytes]:
     copy = new_spool()
     block.seek(0)
     while size and (piece := block.read(min(PIECE_BYTES, size))):

@@ -71,7 +71,7 @@ def read_block(
     is_document: whether the block has no head. Raises LongHead.
     """
     if is_document:
-        return HttpBlock(b"", None, *_copied(block, 0, size, note))
+        return HttpBlock(b"", None, *_spooled_part(block, 0, size, note))
     begin = 0
     for _ in range(MOST_INTERIM):
         head, status = _head_at(block, begin)
@@ -81,8 +81,8 @@ def read_block(
             break
         begin = follows
     if status is None:
-        return HttpBlock(b"", None, *_copied(block, 0, size, note))
-    answer = HttpBlock(_as_archived(head), status, *_copied(block, follows, size, note))
+        return HttpBlock(b"", None, *_spooled_part(block, 0, size, note))
+    answer = HttpBlock(_as_archived(head), status, *_spooled_part(block, follows, size, note))
     codings = answer.fields.get("transfer-encoding", "").lower()
     names = [name.partition(";")[0].strip() for name in codings.split(",")]
     if "chunked" in names:
@@ -125,7 +125,7 @@ def _as_archived(head: bytes) -> bytes:
     return head.rstrip(b"\r\n") + HEAD_ENDS[0]
 
 
-def _copied(
+def _spooled_part(
     block: IO[bytes], begin: int, end: int, note: Callable[[bytes], None]
 ) -> tuple[IO[bytes], int]:
     spool, size = new_spool(), 0
@@ -187,18 +187,18 @@ def _chunks(body: IO[bytes], size: int) -> Iterator[bytes]:
     while offset < size:
         chunk = _chunk_at(body, offset)
         if chunk is None:
-            yield from _between(body, offset, size)
+            yield from _pieces_between(body, offset, size)
             return
         begin, length = chunk
         if not length:
             return
-        yield from _between(body, begin, min(begin + length, size))
+        yield from _pieces_between(body, begin, min(begin + length, size))
         body.seek(begin + length)
         end = body.read(2)
         offset = begin + length + (2 if end == b"\r\n" else end.startswith(b"\n"))
 
 
-def _between(body: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
+def _pieces_between(body: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
     while begin < end:
         body.seek(begin)
         piece = body.read(min(PIECE_BYTES, end - begin))

@@ -72,7 +72,7 @@ def import_files(
             writer = CheckpointWriter(folder)
             said = _translate(files, folder, namespace, note, work.held_by)
             if not said["pages"]:
-                raise ImportTrouble(_nothing(files, _printable_counts(said["left_out"])))
+                raise ImportTrouble(_nothing_imported(files, _printable_counts(said["left_out"])))
             _write(writer, folder, said, name, [printable(file.name) for file in files])
 
             def made_of(run: Run) -> None:
@@ -108,7 +108,7 @@ def _printable_counts(counts: dict[str, int]) -> dict[str, int]:
     return {printable(why): int(count) for why, count in counts.items()}
 
 
-def _nothing(files: Sequence[Path], left_out: dict[str, int]) -> str:
+def _nothing_imported(files: Sequence[Path], left_out: dict[str, int]) -> str:
     names = ", ".join(printable(file.name) for file in files)
     return f"{names}: there are no answers that can be imported. {describe(left_out, {})}".strip()
 
@@ -151,7 +151,7 @@ def _write(
     writer: CheckpointWriter, folder: Path, said: dict[str, Any], name: str, names: list[str]
 ) -> None:
     now = timezone.now().isoformat()
-    parts = {part: _part(writer, folder, part) for part in TRANSLATED}
+    parts = {part: _write_part(writer, folder, part) for part in TRANSLATED}
     parts |= {part: _rows(writer, part, []) for part in EMPTY}
     parts["counts"] = _rows(writer, "counts", [_counts(said)])
     parts["statuses"] = _rows(writer, "statuses", _statuses(said["statuses"]))
@@ -169,7 +169,7 @@ def _write(
     writer.finish(CheckpointManifest(order, facts, now, {}, parts, archived).as_text())
 
 
-def _part(writer: CheckpointWriter, folder: Path, name: str) -> dict[str, Any]:
+def _write_part(writer: CheckpointWriter, folder: Path, name: str) -> dict[str, Any]:
     first = json.loads(next(_lines(folder, name), "{}"))
     return {"rows": writer.write_lines(name, _lines(folder, name)), "columns": list(first)}
 

@@ -24,7 +24,7 @@ SHOWN = 50
 def imports(request: AuthenticatedRequest) -> HttpResponse:
     errors: dict[str, str] = {}
     if request.method == "POST":
-        errors = _ask(request)
+        errors = _request_import(request)
         if not errors:
             return redirect("crawling:imports")
     here = latest_asked(request, imports_asked_for(), SHOWN)
@@ -47,7 +47,7 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @needs("crawling.add_crawljob")
-def _ask(request: AuthenticatedRequest) -> dict[str, str]:
+def _request_import(request: AuthenticatedRequest) -> dict[str, str]:
     """Request an import. Return the mistakes by field; empty if it is requested."""
     files, name = request.POST.getlist("files"), request.POST.get("name", "")
     errors: dict[str, str] = {}

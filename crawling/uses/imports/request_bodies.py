@@ -52,7 +52,7 @@ def _canonical(kind: str, body: bytes) -> str:
         if small.startswith("multipart/"):
             return _parts(kind, body)
         if small.startswith(("application/json", "text/plain")):
-            return urlencode(dict(_numbered(_values_of(body.decode()))))
+            return urlencode(dict(_distinct_names(_values_of(body.decode()))))
     except (ValueError, RecursionError, LookupError):
         pass
     return f"__wb_post_data={b64encode(body[:MOST_BODY]).decode()}"
@@ -97,7 +97,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def _numbered(values: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _distinct_names(values: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Distinguish repeated names: `a`, `a.2_`, `a.3_`."""
     counts: dict[str, int] = {}
     for name, value in values:

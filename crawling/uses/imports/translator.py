@@ -187,7 +187,7 @@ class Translation:
         self._write("queues", (_queue(name, *hosts[name], now) for name in hosts))
         self._write("urls", (_url(page, hosts) for page in self._captures.pages()))
         self._write("pages", map(_page, self._captures.pages()))
-        self._write("further", (_further(*one) for one in self._captures.further()))
+        self._write("further", (_further_record_row(*one) for one in self._captures.further()))
         self._write("summary", iter([self._summary()]))
         self._captures.close()
         self._revisits.close()
@@ -288,7 +288,7 @@ def _page(page: PageRow) -> dict[str, Any]:
     return {"url_id": number, "fetched_at": at, "fetch_seconds": 0, **facts, **copy}
 
 
-def _further(
+def _further_record_row(
     number: int, at: str, facts: dict[str, Any], method: str, body: str, target: str
 ) -> dict[str, Any]:
     said = {name: facts[name] for name in OF_A_FURTHER_RECORD}

@@ -139,7 +139,7 @@ class UnpackedBytes:
         searched = 0
         while (end := self._data.find(b"\n", self._at + searched, self._at + most)) < 0:
             searched = self._bytes_left
-            if searched >= most or not self._more():
+            if searched >= most or not self._take_piece():
                 end = min(self._at + most, len(self._data)) - 1
                 break
         line = self._data[self._at : end + 1]
@@ -159,10 +159,10 @@ class UnpackedBytes:
         return len(self._data) - self._at
 
     def _fill(self, least: int) -> None:
-        while self._bytes_left < least and self._more():
+        while self._bytes_left < least and self._take_piece():
             pass
 
-    def _more(self) -> bool:
+    def _take_piece(self) -> bool:
         """Take in one more piece. Return False if there is none before a gap, a member or the
         end.
         """
@@ -348,14 +348,14 @@ class _PackedBytes:
         return self._begin + self._at
 
     def peek(self, most: int) -> bytes:
-        while len(self._data) - self._at < most and self._more():
+        while len(self._data) - self._at < most and self._read_piece():
             pass
         return self._data[self._at : self._at + most]
 
     def take(self, most: int) -> bytes:
         """The next bytes, up to `most`; b"" at the end."""
         if self._at >= len(self._data):
-            self._more()
+            self._read_piece()
         piece = self._data[self._at : self._at + most]
         self._at += len(piece)
         return piece
@@ -376,12 +376,12 @@ class _PackedBytes:
         """Go to the next occurrence of these bytes. Return False if there is none."""
         while (found := self._data.find(magic, self._at)) < 0:
             self._at = max(self._at, len(self._data) - len(magic) + 1)
-            if not self._more():
+            if not self._read_piece():
                 return False
         self._at = found
         return True
 
-    def _more(self) -> bool:
+    def _read_piece(self) -> bool:
         piece = self._file.read(PIECE_BYTES)
         if not piece:
             return False

@@ -143,7 +143,7 @@ class DatasetList(Schema):
     items: list[Lag]
 
 
-def _of(run: Run, find: Callable[..., Any], **wanted: Any) -> ListAnswer:
+def _list_answer(run: Run, find: Callable[..., Any], **wanted: Any) -> ListAnswer:
     return ListAnswer(partial(find, run, **wanted), lambda: lag_facts(run, Derived.LINKS))
 
 
@@ -167,7 +167,7 @@ def list_crawl_links(
 ) -> ListAnswer:
     """Among links of a page with the same element and URL, the first that has text is listed."""
     wanted = {"page": page, "target": target, "host": host, "kind": type, "sort": sort}
-    return _of(get_run(crawl_id, run), list_links, **wanted)
+    return _list_answer(get_run(crawl_id, run), list_links, **wanted)
 
 
 @listed(
@@ -182,7 +182,7 @@ def list_broken_links(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> ListAnswer:
     """A page may be short although more links exist: only `next` shows the end."""
-    return _of(get_run(crawl_id, run), list_broken)
+    return _list_answer(get_run(crawl_id, run), list_broken)
 
 
 @listed(
@@ -281,7 +281,7 @@ def list_media_files(
     type: MediaType = "",
     sort: MediaOrder = MediaSort.ADDRESS,
 ) -> ListAnswer:
-    return _of(get_run(crawl_id, run), list_media, kind=type, sort=sort)
+    return _list_answer(get_run(crawl_id, run), list_media, kind=type, sort=sort)
 
 
 @listed(
@@ -298,7 +298,7 @@ def list_linked_hosts(
     run: RunNumber = None,
     sort: HostOrder = HostSort.HOST,
 ) -> ListAnswer:
-    return _of(get_run(crawl_id, run), list_hosts, sort=sort)
+    return _list_answer(get_run(crawl_id, run), list_hosts, sort=sort)
 
 
 @listed(

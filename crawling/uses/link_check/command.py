@@ -91,7 +91,7 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
         with plain_errors():
             require_worker()
             with _crawl(options) as crawl:
-                run = _crawled(crawl, options)
+                run = _finished_run(crawl, options)
                 catch_up(run.pk)
                 read_again(run.pk)
                 found = _report(run, options, out)
@@ -137,7 +137,7 @@ def _crawl(options: dict[str, Any]) -> Iterator[CrawlJob]:
                 delete_crawl(crawl, by=None, for_good=True)
 
 
-def _crawled(crawl: CrawlJob, options: dict[str, Any]) -> Run:
+def _finished_run(crawl: CrawlJob, options: dict[str, Any]) -> Run:
     run = start_run(crawl)
     view, _ = follow(crawl, show=not options["json"])
     if view.state not in ENDED_STATES:

@@ -51,7 +51,7 @@ def each_fix(run: Run) -> Iterator[LinkFix]:
     for kind in KINDS:
         for problem, source in each_problem(run, kind):
             if kind is not ProblemKind.REDIRECTED or _is_outdated(problem, source):
-                yield _fix(problem, source)
+                yield _fix_of(problem, source)
 
 
 def _is_outdated(problem: LinkProblem, source: LinkSource | None) -> bool:
@@ -87,7 +87,7 @@ def _place(fix: LinkFix) -> tuple[bool, str, str]:
     return not fix.page, fix.page, fix.target
 
 
-def _fix(problem: LinkProblem, source: LinkSource | None) -> LinkFix:
+def _fix_of(problem: LinkProblem, source: LinkSource | None) -> LinkFix:
     page, text, element, attribute, place = (
         (source.page, source.anchor, source.element, source.attribute, source.place)
         if source

@@ -182,8 +182,8 @@ def list_changed(
     and LinkSearchTookTooLong.
     """
     has, lacks = (new, old) if change is ProblemChange.NEW else (old, new)
-    known = {problem.url for problem in _all(lacks, kind)}
-    changed = [problem for problem in _all(has, kind) if problem.url not in known]
+    known = {problem.url for problem in _comparable_problems(lacks, kind)}
+    changed = [problem for problem in _comparable_problems(has, kind) if problem.url not in known]
     if kind not in CONDITIONS:  # other kinds are identified by the linking pages
         unknown = not_tried(has, lacks, {problem.url for problem in changed})
         changed = [problem for problem in changed if problem.url not in unknown]
@@ -192,7 +192,7 @@ def list_changed(
     return with_sources(has, kind, shown), str(end) if len(changed) > end else None
 
 
-def _all(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
+def _comparable_problems(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
     yield from islice(found := each_found(run, kind), MOST_COMPARED)
     if next(found, None) is not None:
         raise TooManyProblems
@@ -223,17 +223,17 @@ def junit_lines(
     for kind, problems in by_kind:
         while clean and (first := clean.pop(0)) != kind:
             yield _clean(first, missing.get(first))
-        yield f"<testsuite name={_attribute(kind)}>{_properties(missing.get(kind))}\n"
-        yield from map(_case, problems)
+        yield f"<testsuite name={_quoted_attribute(kind)}>{_properties(missing.get(kind))}\n"
+        yield from map(_test_case, problems)
         yield "</testsuite>\n"
     yield from (_clean(kind, missing.get(kind)) for kind in clean)
     yield "</testsuites>\n"
 
 
 def _clean(kind: str, lag: Lag | None) -> str:
-    name = _attribute(kind)
+    name = _quoted_attribute(kind)
     case = f'<testcase classname="all pages" name={name}'
-    case += f"><skipped message={_attribute(lag.missing)}/></testcase>" if lag else "/>"
+    case += f"><skipped message={_quoted_attribute(lag.missing)}/></testcase>" if lag else "/>"
     return f"<testsuite name={name}>{_properties(lag)}{case}</testsuite>\n"
 
 
@@ -244,18 +244,20 @@ def _properties(lag: Lag | None) -> str:
     facts = {"complete": "false", "behind": str(lag.behind), "pages": str(lag.pages)}
     facts |= {"until": lag.until.isoformat()} if lag.until else {}
     told = (
-        f"<property name={_attribute(name)} value={_attribute(facts[name])}/>" for name in facts
+        f"<property name={_quoted_attribute(name)} value={_quoted_attribute(facts[name])}/>"
+        for name in facts
     )
     return f"<properties>{''.join(told)}</properties>"
 
 
-def _case(row: Mapping[str, Any]) -> str:
-    page = _attribute(row["page"] or row["url"])
+def _test_case(row: Mapping[str, Any]) -> str:
+    page = _quoted_attribute(row["page"] or row["url"])
     anchor = row["anchor"] and f"“{row['anchor']}”"
-    name = _attribute(" ".join(filter(None, (row["url"], anchor))))
-    failure = f"<failure type={_attribute(row['kind'])} message={_attribute(row['detail'])}/>"
+    name = _quoted_attribute(" ".join(filter(None, (row["url"], anchor))))
+    kind, message = _quoted_attribute(row["kind"]), _quoted_attribute(row["detail"])
+    failure = f"<failure type={kind} message={message}/>"
     return f"<testcase classname={page} name={name}>{failure}</testcase>\n"
 
 
-def _attribute(text: str) -> str:
+def _quoted_attribute(text: str) -> str:
     return quoteattr(NO_XML.sub("\ufffd", text))

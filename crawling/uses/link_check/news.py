@@ -44,10 +44,10 @@ def _pending(crawl: CrawlJob | None) -> QuerySet[Run]:
 def _standing(runs: Collection[int]) -> dict[int, str]:
     """`2 links are broken`, by the numbers of *Links*."""
     rows = BrokenLinks.objects.filter(run__in=runs).values_list("run", "broken")
-    return {run: _broken(count) for run, count in rows}
+    return {run: _broken_in_words(count) for run, count in rows}
 
 
-def _broken(count: int) -> str:
+def _broken_in_words(count: int) -> str:
     if not count:
         return "no link is broken"
     return f"{count:,} link{'s are' if count != 1 else ' is'} broken"

@@ -72,19 +72,19 @@ def _redirected(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
         if page.url.url in steps:
             told = f"{page.status}, {lasts}: {many} in a loop."
         else:
-            told = f"{page.status}, {lasts}: {many} to {steps[-1]}, {_told(end)}"
+            told = f"{page.status}, {lasts}: {many} to {steps[-1]}, {_end_in_words(end)}"
         problem = LinkProblem(
             ProblemKind.REDIRECTED,
             page.url.url,
             told,
             page.status,
             chain=tuple(steps),
-            new_target=_lasting(page, steps, met),
+            new_target=_permanent_target(page, steps, met),
         )
         yield page, problem
 
 
-def _lasting(page: Page, steps: Sequence[str], met: Mapping[str, Url]) -> str:
+def _permanent_target(page: Page, steps: Sequence[str], met: Mapping[str, Url]) -> str:
     """The target of the permanent redirects at the beginning of a chain, unless no page is
     there.
     """
@@ -126,7 +126,7 @@ def _urls_of(run: Run, urls: Collection[str]) -> dict[str, Url]:
     return {url.url: url for url in found.select_related("page")}
 
 
-def _told(end: Url | None) -> str:
+def _end_in_words(end: Url | None) -> str:
     if end is None:
         return "not part of this crawl."
     if end.status is None:
@@ -193,7 +193,7 @@ def _canonical_error(page: Page, target: Url | None) -> str:
     if target is None or target.status is None:
         return ""
     if not 200 <= target.status < 300:
-        return f"{named} answers: {_told(target)}"
+        return f"{named} answers: {_end_in_words(target)}"
     further = target.page.canonical if hasattr(target, "page") else ""
     return f"{named} names another, {further}." if further not in ("", target.url) else ""
 
@@ -264,7 +264,7 @@ def _scan(
     """
     at, found = _read_key(after), list[Judged]()
     for _ in range(MOST_SLICES):
-        some = list(_behind(pages, at).order_by("fetched_at", "url_id")[:SLICE])
+        some = list(_pages_after(pages, at).order_by("fetched_at", "url_id")[:SLICE])
         found += judge(some) if some else ()
         if len(found) > most:
             return [problem for _, problem in found[:most]], _key(found[most - 1][0])
@@ -274,7 +274,7 @@ def _scan(
     return [problem for _, problem in found], _key(some[-1])
 
 
-def _behind(pages: QuerySet[Page], at: tuple[datetime, int] | None) -> QuerySet[Page]:
+def _pages_after(pages: QuerySet[Page], at: tuple[datetime, int] | None) -> QuerySet[Page]:
     if at is None:
         return pages
     # the first condition is where the index begins

@@ -137,7 +137,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     }
     here |= _sorted(request, shown)
     if shown == "check":
-        here |= _compared(request, run)
+        here |= _comparison_facts(request, run)
         if kind is ProblemKind.BROKEN:
             here |= {"coverage": coverage_of(run)}
     try:
@@ -179,7 +179,7 @@ def _count(here: dict[str, Any], asked: dict[str, str]) -> int | None:
     return counted.problems if counted else None
 
 
-def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
+def _comparison_facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
     old, change = _run_before(request, run), _change(request)
     if old is None or old.number > run.number:
         old = change = None

@@ -119,13 +119,13 @@ def count_problems(job: RunningJob) -> JobResult:
         key = _key(run)
         kept = cache.get(key, {})
         if kind not in kept:
-            cache.set(key, {**kept, kind: _counted(run, kind)}, timeout=KEPT_SECONDS)
+            cache.set(key, {**kept, kind: _count_of(run, kind)}, timeout=KEPT_SECONDS)
         if not job.goes_on():
             return None
     return {}
 
 
-def _counted(run: Run, kind: ProblemKind) -> int | None:
+def _count_of(run: Run, kind: ProblemKind) -> int | None:
     try:
         return sum(1 for _ in islice(each_found(run, kind), MOST_COUNTED))
     except LinkSearchTookTooLong:

@@ -93,7 +93,7 @@ WHERE fragment > behind ORDER BY page_id, fragment
 def find_markup_errors(run: Run, after: str, most: int) -> Found:
     rows, following = _errors(run, READ, ERROR, after, most)
     problems = [
-        LinkProblem(ProblemKind.HTML, url, ", ".join(map(_told, errors)), 200)
+        LinkProblem(ProblemKind.HTML, url, ", ".join(map(_error_in_words, errors)), 200)
         for url, errors in rows
     ]
     return problems, following
@@ -102,7 +102,7 @@ def find_markup_errors(run: Run, after: str, most: int) -> Found:
 def find_malformed(run: Run, after: str, most: int) -> Found:
     rows, following = _errors(run, HAS_BAD_LINKS, BAD_LINK, after, most)
     problems = [
-        LinkProblem(ProblemKind.MALFORMED, url, "; ".join(map(_told, errors)), 200)
+        LinkProblem(ProblemKind.MALFORMED, url, "; ".join(map(_error_in_words, errors)), 200)
         for url, errors in rows
     ]
     return problems, following
@@ -118,7 +118,7 @@ def _errors(
     return [(url, errors) for _, url, errors in rows[:most]], following
 
 
-def _told(one: OneError) -> str:
+def _error_in_words(one: OneError) -> str:
     times = f" ({one['count']} times)" if one["count"] != 1 else ""
     place = f" in line {one['line']}" if one["line"] else ""
     return f"{one['text']}{place}{times}"
@@ -173,7 +173,7 @@ def _behind_redirects(run: Run, after: str, most: int) -> Found:
     page_id, _, behind = after.partition(" ")
     first = _number(page_id)
     rows = ask(run, SLICE_OF_REDIRECTS, {"first": first, "most": SLICE})
-    some = _followed(run, [_Redirect(*row) for row in rows])
+    some = _redirects_with_ends(run, [_Redirect(*row) for row in rows])
     following = f"{REDIRECTED}{rows[-1][0] + 1} " if len(rows) == SLICE else None
     if not some:
         return [], following
@@ -192,7 +192,7 @@ def _behind_redirects(run: Run, after: str, most: int) -> Found:
     return problems, following
 
 
-def _followed(run: Run, redirects: list[_Redirect]) -> list[_Redirect]:
+def _redirects_with_ends(run: Run, redirects: list[_Redirect]) -> list[_Redirect]:
     """The redirects with the ends of their chains. A chain in which a Location has a fragment ends
     there, without a page at its end.
     """

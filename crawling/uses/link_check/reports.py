@@ -241,7 +241,9 @@ def list_media(
         [(media,)] = ask(run, f"SELECT count(*) FROM links WHERE {shown}")  # noqa: S608
         if media > MOST_COUNTED_LINKS:
             raise TooManyMedia
-    query = MEDIA_OF_RUN.format(conditions=shown, behind=_behind(order, after), order=order.terms)
+    query = MEDIA_OF_RUN.format(
+        conditions=shown, behind=_condition_of_rows_after(order, after), order=order.terms
+    )
     rows = ask(run, query, _key_of(order, after) | {"most": most + 1})
     place = MEDIA_PLACES.get(MediaSort(sort.lstrip("-")))
     following, rows = _next_key(rows, place, most), rows[:most]
@@ -263,12 +265,12 @@ def _media_elements(kind: str) -> tuple[str, ...]:
     return tuple(one for one in MEDIA if not kind or one in LINK_TYPES[kind][1])
 
 
-def _behind(order: ListOrder, after: str) -> str:
+def _condition_of_rows_after(order: ListOrder, after: str) -> str:
     return order.behind("$after" if order.is_by_key else "$number", "$after") if after else "true"
 
 
 def _key_of(order: ListOrder, after: str) -> dict[str, Any]:
-    """The values for `_behind`. Raises BadOrder."""
+    """The values for `_condition_of_rows_after`. Raises BadOrder."""
     if not after:
         return {}
     if order.is_by_key:
@@ -304,7 +306,7 @@ def list_hosts(
     invalid key.
     """
     order = ListOrder.of(sort, HOST_COLUMNS, "target_host")
-    query = HOSTS.format(behind=_behind(order, after), order=order.terms)
+    query = HOSTS.format(behind=_condition_of_rows_after(order, after), order=order.terms)
     found = ask(run, query, _key_of(order, after) | {"most": most + 1})
     following, found = _next_key(found, None if order.is_by_key else 1, most), found[:most]
     hosts, targets = [host for host, _ in found], Counter[str]()

@@ -81,7 +81,7 @@ def count_broken(run: Run) -> BrokenLinks | None:
         if (row.new, row.fixed) != told or known is None:
             row.found_at = timezone.now()
             row.save()
-            _tell(run, row)
+            _notify_of_changes(run, row)
         else:
             row.save()
     return row
@@ -164,7 +164,7 @@ def _counts(run: Run, other: Run | None) -> tuple[int, int, int]:
     return failed, only, not_tried
 
 
-def _tell(run: Run, row: BrokenLinks) -> None:
+def _notify_of_changes(run: Run, row: BrokenLinks) -> None:
     """Send one message about new broken links, and one about fixed ones."""
     old = row.against
     if old is None or not (row.new or row.fixed):

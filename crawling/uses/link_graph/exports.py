@@ -64,11 +64,11 @@ def graphml_pieces(graph: JobTables, shown: str) -> Iterator[str]:
     _begin(xml, "graph", {"edgedefault": "directed"})
     for row in LISTS[shown].each(graph.each, {}):
         _write(xml, "node", {"id": str(row[columns[0]])}, {n: row[n] for n in columns[1:]})
-        yield from _taken(out)
+        yield from _take_written(out)
     for source, target, *facts in graph.each(edges):
         ends = {"source": str(source), "target": str(target)}
         _write(xml, "edge", ends, dict(zip(of_edges, facts, strict=True)))
-        yield from _taken(out)
+        yield from _take_written(out)
     xml.endElement("graph")
     xml.endElement("graphml")
     yield out.getvalue()
@@ -93,7 +93,7 @@ def _write(
     xml.endElement(element)
 
 
-def _taken(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
+def _take_written(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
     """The written text, once it is long enough to be sent."""
     if out.tell() < at_least:
         return ()

@@ -44,7 +44,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
     def facts(graph: JobTables) -> dict[str, Any]:
         if shown == "drawing":
-            return _drawn(request, graph)
+            return _drawing_facts(request, graph)
         return asked_list(request, LISTS[shown], graph.ask, usual=ROWS)
 
     return tables_page(
@@ -63,7 +63,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     )
 
 
-def _drawn(request: AuthenticatedRequest, graph: JobTables) -> dict[str, Any]:
+def _drawing_facts(request: AuthenticatedRequest, graph: JobTables) -> dict[str, Any]:
     """The facts about the drawing `?drawing=`, and the hosts with `?q=` in their names."""
     number, text = asked_number(request, "drawing") or 0, asked_text(request.GET, "q", most=300)
     try:

@@ -29,7 +29,7 @@ def planner(request: AuthenticatedRequest) -> HttpResponse:
     document.
     """
     rates = measured_rates()
-    form, plan = _planned(request)
+    form, plan = _read_plan(request)
     context = {
         "form": form,
         "plan": plan,
@@ -51,7 +51,7 @@ class PlanForm(forms.Form):
             self.add_error(name, capfirst(sentence))
 
 
-def _planned(request: HttpRequest) -> tuple[PlanForm, CapacityPlan | None]:
+def _read_plan(request: HttpRequest) -> tuple[PlanForm, CapacityPlan | None]:
     given = {one.name: asked_text(request.GET, one.name) for one in FIELDS}
     answers = {name: text for name, text in given.items() if text}
     crawl, errors = read_planned_crawl(answers)

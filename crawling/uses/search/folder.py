@@ -71,7 +71,7 @@ def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
         before = stamp_of(index_folder() / META)
         try:
             with faults_as_damage():
-                return _opened(index_folder(), checked or FileChecks())
+                return _open_checked_index(index_folder(), checked or FileChecks())
         except IndexBroken as damage:
             # a commit in the meantime removes files that were listed before
             if stamp_of(index_folder() / META) == before:
@@ -80,7 +80,7 @@ def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
     raise cause
 
 
-def _opened(folder: Path, checked: FileChecks) -> tantivy.Index | None:
+def _open_checked_index(folder: Path, checked: FileChecks) -> tantivy.Index | None:
     """Open the index. Raises the errors that `faults_as_damage` treats as damage."""
     if not tantivy.Index.exists(str(folder)):
         if own_parts().filter(indexed_at__isnull=False).exists():

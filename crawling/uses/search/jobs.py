@@ -80,7 +80,7 @@ def _unindexed() -> Iterator[DueJob]:
 def _forget(job: RunningJob) -> JobResult:
     from crawling.uses.search.index import forget_abandoned
 
-    return _written(forget_abandoned)
+    return _write_index(forget_abandoned)
 
 
 def _abandoned() -> Iterator[DueJob]:
@@ -91,10 +91,10 @@ def _abandoned() -> Iterator[DueJob]:
 def _repair(job: RunningJob) -> JobResult:
     from crawling.uses.search.index import repair
 
-    return _written(repair)
+    return _write_index(repair)
 
 
-def _written(write: Callable[[], None]) -> JobResult:
+def _write_index(write: Callable[[], None]) -> JobResult:
     """Write to the index. Raises JobWaits while another process writes it."""
     from crawling.uses.search.folder import IndexBusy
 

@@ -57,12 +57,12 @@ def seed_sources(crawl: CrawlJob, options: Options) -> str:
         fields = SeedSourceFields(
             kind, options["feed"] or "", options["minutes"], not options["no_resume"]
         )
-        return _listed([source_row(create_source(crawl, fields, by=None))], options)
+        return _printed_sources([source_row(create_source(crawl, fields, by=None))], options)
     found = crawl.seed_sources.select_related("created_by", "crawl")
-    return _listed([source_row(one) for one in found], options)
+    return _printed_sources([source_row(one) for one in found], options)
 
 
-def _listed(rows: list[dict[str, Any]], options: Options) -> str:
+def _printed_sources(rows: list[dict[str, Any]], options: Options) -> str:
     lines = [
         f"{row['id']}  {row['kind']} {row['url'] or row['folder']}  every {row['minutes']:,} min"
         f"  {row['added']:,} start URLs added" + (f"\n  {row['note']}" if row["note"] else "")

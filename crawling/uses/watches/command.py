@@ -70,15 +70,17 @@ def watch(crawl: CrawlJob, options: Options) -> str:
         remove_watch(crawl, options["remove"], by=None)
         return _as_text({"removed": options["remove"]}, "It is removed with its events.", options)
     if options["renew_feed"] is not None:
-        return _listed([renew_feed(crawl, options["renew_feed"], by=None)], options)
+        return _printed_watches([renew_feed(crawl, options["renew_feed"], by=None)], options)
     if options["events"]:
         return _events(list(events_of(crawl)[:SHOWN]), options)
     asked = [(kind, options[kind]) for kind in UrlRuleKind if options[kind]]
     if asked:
-        return _listed([create_watch(crawl, _fields(*asked[0], options), by=None)], options)
+        return _printed_watches(
+            [create_watch(crawl, _fields(*asked[0], options), by=None)], options
+        )
     if options["selector"] or options["ignore"] or options["ignore_numbers"] or options["only"]:
         raise CommandError("Name what is watched: --page, --pattern or --host.")
-    return _listed(list(crawl.watches.select_related("created_by")), options)
+    return _printed_watches(list(crawl.watches.select_related("created_by")), options)
 
 
 def _fields(kind: str, text: str, options: Options) -> WatchFields:
@@ -87,7 +89,7 @@ def _fields(kind: str, text: str, options: Options) -> WatchFields:
     return WatchFields(kind, text, selector, events, options["ignore"], numbers)
 
 
-def _listed(found: list[Watch], options: Options) -> str:
+def _printed_watches(found: list[Watch], options: Options) -> str:
     rows = [watch_row(one) for one in found]
     lines = [
         f"{row['id']}  {row['kind']} {row['text']}  {row['selector']}  "

@@ -50,11 +50,13 @@ NUMBER = re2.compile(r"\d+(?:[.,:/-]\d+)*")
 
 def due_crawls() -> list[int]:
     """The ids of crawls whose watches have to be compared with an ended run."""
-    due = Watch.objects.filter(Exists(_ended(OuterRef("crawl"), OuterRef("compared_until"))))
+    due = Watch.objects.filter(
+        Exists(_runs_ended_after(OuterRef("crawl"), OuterRef("compared_until")))
+    )
     return list(due.order_by("crawl").values_list("crawl", flat=True).distinct())
 
 
-def _ended(crawl: Any, after: Any) -> QuerySet[Run]:
+def _runs_ended_after(crawl: Any, after: Any) -> QuerySet[Run]:
     ended = Run.objects.filter(crawl=crawl, state__in=ENDED_STATES, finished_at__gt=after)
     return ended.order_by("finished_at")
 
@@ -62,7 +64,7 @@ def _ended(crawl: Any, after: Any) -> QuerySet[Run]:
 def compare_watched(crawl_id: int) -> None:
     """Compare all runs of a crawl that have ended since each of its watches was last compared."""
     for watch in Watch.objects.filter(crawl=crawl_id):
-        for run in _ended(crawl_id, watch.compared_until).select_related("crawl"):
+        for run in _runs_ended_after(crawl_id, watch.compared_until).select_related("crawl"):
             _compare(watch, run)
             watch.refresh_from_db(fields=["compared_until"])
 

@@ -126,7 +126,7 @@ def _answers(
     """
     pages = narrowed(Page.objects.filter(run__in=runs, url__run__in=runs), rule)
     if urls is not None:
-        pages = pages.filter(url__fingerprint__in=_marks(urls))
+        pages = pages.filter(url__fingerprint__in=_fingerprints_of(urls))
     pages = pages.order_by("run__number", "pk")
     found: dict[str, Answer] = {}
     for url, pk, status, digest, mark, final_url in pages.values_list(*COLUMNS).iterator():
@@ -150,22 +150,24 @@ def _gone_pages(
 
 def _unanswered_urls(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
     ended = Url.objects.filter(run=run, state__in=(UrlState.FAILED, UrlState.EXCLUDED))
-    rows = ended.filter(fingerprint__in=_marks(urls)).values_list("url", "status")
+    rows = ended.filter(fingerprint__in=_fingerprints_of(urls)).values_list("url", "status")
     wanted = set(urls)
     return sorted((url, status) for url, status in rows if status is not None and url in wanted)
 
 
 def _known_urls(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
     """The URLs among `urls` that are in one of the runs, answered or not."""
-    rows = Url.objects.filter(run__in=runs, fingerprint__in=_marks(urls))
+    rows = Url.objects.filter(run__in=runs, fingerprint__in=_fingerprints_of(urls))
     return set(rows.values_list("url", flat=True)).intersection(urls)
 
 
 def _withdrawn(run: Run, urls: Collection[str]) -> set[str]:
     """The URLs among `urls` that are withdrawn from a run of the crawl."""
-    rows = WithdrawnPage.objects.filter(run__crawl=run.crawl_id, url__fingerprint__in=_marks(urls))
+    rows = WithdrawnPage.objects.filter(
+        run__crawl=run.crawl_id, url__fingerprint__in=_fingerprints_of(urls)
+    )
     return set(rows.values_list("url__url", flat=True))
 
 
-def _marks(urls: Collection[str]) -> list[int]:
+def _fingerprints_of(urls: Collection[str]) -> list[int]:
     return [signed(fingerprint(url)) for url in urls]

@@ -91,7 +91,7 @@ def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> Withdr
     if rule is None:
         raise BadOrder(errors)
     runs = runs_of(crawl, run)
-    found = _covered(runs, rule)
+    found = _covered_pages(runs, rule)
     ids = [pk for pk, _ in found]
     files = _files(runs).aggregate(bytes=Sum("committed_length"))
     return WithdrawalPreview(
@@ -126,7 +126,7 @@ def withdraw(
     with transaction.atomic():
         runs = list(runs_of(crawl, run).select_for_update(no_key=True).order_by("pk"))
         _check_at_rest(runs)
-        found = [pk for pk, _ in _covered(runs_of(crawl, run), rule)]
+        found = [pk for pk, _ in _covered_pages(runs_of(crawl, run), rule)]
         if not found:
             raise NotFound("No stored page has such an address.")
         _check_unchanged(found)
@@ -178,7 +178,7 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     """Restore the withdrawn pages. Raises NotFound, and WrongState once files are being
     rewritten.
     """
-    withdrawal = _locked(crawl, number)
+    withdrawal = _lock_withdrawal(crawl, number)
     if withdrawal.state != "withdrawn" or withdrawal.rewrite_at <= timezone.now():
         raise WrongState(
             f"Withdrawal {number} cannot be undone: "
@@ -204,7 +204,7 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     begun or the withdrawal is undone.
     """
     with transaction.atomic():
-        withdrawal = _locked(crawl, number)
+        withdrawal = _lock_withdrawal(crawl, number)
         if withdrawal.state != "withdrawn":
             raise WrongState(f"Withdrawal {number} is {withdrawal.state} already.")
         withdrawal.rewrite_at = timezone.now()
@@ -243,7 +243,7 @@ def _files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
     return ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0)
 
 
-def _covered(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
+def _covered_pages(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
     """Ids and URLs of the stored pages that a rule covers."""
     return sorted(
         (pk, url)
@@ -311,7 +311,9 @@ def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[
     """The other crawls with such pages. If there are very many pages, only the first LOOKED_AT are
     read.
     """
-    found = {pk: whose for pk, whose, url in _elsewhere(crawl, rule) if rule.covers(url)}
+    found = {
+        pk: whose for pk, whose, url in _pages_of_other_crawls(crawl, rule) if rule.covers(url)
+    }
     sharing = _sharing(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
     counts = Counter((found | dict(sharing[:LOOKED_AT])).values()).most_common(EXAMPLES)
     names = CrawlJob.objects.in_bulk([whose for whose, _ in counts])
@@ -320,7 +322,7 @@ def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[
     ]
 
 
-def _elsewhere(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int, str]]:
+def _pages_of_other_crawls(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int, str]]:
     """Ids, crawls and URLs of those pages of other crawls that a rule may cover, found by an index.
     Redirects, which have no text, are left out.
     """
@@ -332,7 +334,7 @@ def _elsewhere(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int,
     return pages.values_list("pk", "run__crawl", "final_url")[:LOOKED_AT]
 
 
-def _locked(crawl: CrawlJob, number: int) -> Withdrawal:
+def _lock_withdrawal(crawl: CrawlJob, number: int) -> Withdrawal:
     found = (
         Withdrawal.objects.select_for_update(of=("self",)).filter(pk=number, crawl=crawl).first()
     )

@@ -233,14 +233,14 @@ def document_type(field: str, start: bytes, *, options: str = "") -> str:
     if essence in SILENT or (essence in GZIPS and not start.startswith(GZIP_MAGIC)):
         return _unknown(start, options)
     if family not in ("image", "audio", "video"):
-        return _written(field, essence, start, options)
+        return _type_of_text(field, essence, start, options)
     if forbids_sniffing(options) or essence.endswith("+xml"):
         return essence
     found = _by_signature(IMAGES if family == "image" else RECORDINGS, start)
     return found or (_of_video(start) if family != "image" else "") or essence
 
 
-def _written(field: str, essence: str, start: bytes, options: str) -> str:
+def _type_of_text(field: str, essence: str, start: bytes, options: str) -> str:
     """The type of a document that may be text or markup."""
     start = _without_mark(start)
     root = ROOT.match(start)

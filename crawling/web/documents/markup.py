@@ -103,7 +103,7 @@ class XmlBases:
         stated = [value for element in elements(document) if (value := attribute(element, BASE))]
         root = next((each for each in elements(document) if name_of(each) in FEED_ROOTS), None)
         self.base = attribute(root, BASE) if root else ""
-        self._start = _joined(self.base, url)
+        self._start = _absolute_url(self.base, url)
         self._has_inner = len(stated) > bool(self.base)
         #: the known bases of elements that were looked up, and of the elements around them
         self._known: dict[turbohtml.Element, str] = {root: self._start} if root else {}
@@ -113,7 +113,7 @@ class XmlBases:
         if not self._has_inner or not link:
             return link
         base = self._base_of(element)
-        return link if base == self._start else _joined(link.strip(), base)
+        return link if base == self._start else _absolute_url(link.strip(), base)
 
     def _base_of(self, element: turbohtml.Element) -> str:
         """The base of an element. Each element is looked at once, however deep elements are
@@ -127,12 +127,12 @@ class XmlBases:
         base = self._known[node] if isinstance(node, turbohtml.Element) else self._start
         for each in reversed(unknown):
             stated = attribute(each, BASE)
-            base = self._known[each] = _joined(stated, base) if stated else base
+            base = self._known[each] = _absolute_url(stated, base) if stated else base
         return base
 
 
 @lru_cache(MOST_JOINED)
-def _joined(link: str, base: str) -> str:
+def _absolute_url(link: str, base: str) -> str:
     try:
         return read_address(link, base).url if link else base
     except BadUrl:

@@ -160,7 +160,7 @@ def _within_bounds(name: str, read: Reader) -> Reader:
 
     def bounded(source: DocumentSource) -> Document:
         try:
-            return _cut(read(source))
+            return _cut_document(read(source))
         except MemoryError:
             raise
         except Exception:
@@ -170,7 +170,7 @@ def _within_bounds(name: str, read: Reader) -> Reader:
     return bounded
 
 
-def _cut(document: Document) -> Document:
+def _cut_document(document: Document) -> Document:
     """The document, cut to the limits of a run's tables."""
     about, values = document.metadata, document.extracted[:MOST_VALUES]
     too_many = TruncationReason.LINKS if len(document.links) > MOST_LINKS else None

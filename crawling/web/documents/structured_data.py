@@ -86,23 +86,23 @@ class StructuredDataReader:
             DataKind.RDFA: list(rdfa_items(document, base)),
         }
         found = [item for each in items.values() for item in each if not item.problem]
-        self._take(DataKind.METADATA, _metadata(told, found, title.text if title else ""))
+        self._keep_rows(DataKind.METADATA, _metadata(told, found, title.text if title else ""))
         for kind, each in items.items():
             self._take_items(kind, each)
         shared = (DataRow(DataKind.OPEN_GRAPH, name=name, value=told[name]) for name in told)
-        self._take(
+        self._keep_rows(
             DataKind.OPEN_GRAPH,
             (row for row in shared if row.name.startswith(("og:", "article:", "twitter:"))),
         )
         core = document.dublin_core().items()
-        self._take(
+        self._keep_rows(
             DataKind.DUBLIN_CORE,
             (DataRow(DataKind.DUBLIN_CORE, name=name, value=value) for name, value in core),
         )
-        self._take(DataKind.FEED, _feeds(document, links.target_of))
+        self._keep_rows(DataKind.FEED, _feeds(document, links.target_of))
         self._take_contacts(_linked_contacts(document))
-        self._take(DataKind.TABLE, map(_table, document.find_all("table")))
-        self._take(DataKind.IMAGE, _images(document, links.target_of))
+        self._keep_rows(DataKind.TABLE, map(_table, document.find_all("table")))
+        self._keep_rows(DataKind.IMAGE, _images(document, links.target_of))
 
     def read_microformats(self, items: Iterable[FoundItem]) -> None:
         """Take in the microformats of the page, and facts in them that nothing else states."""
@@ -115,22 +115,22 @@ class StructuredDataReader:
             for name, value in said.items()
             if name not in known
         ]
-        self._take(DataKind.METADATA, facts)
+        self._keep_rows(DataKind.METADATA, facts)
 
     def read_feed(self, kind: str, entries: Iterable[FeedEntry]) -> None:
         """Take in the entries of a document that is itself a feed. kind: rss, rdf, atom or json."""
-        self._take(DataKind.ENTRY, (_entry_row(kind, entry) for entry in entries))
+        self._keep_rows(DataKind.ENTRY, (_entry_row(kind, entry) for entry in entries))
 
     def read_text(self, text: PageText, language: str) -> None:
         """Read the text of the same page. language: its code, found by the letters of the text."""
         length = DataRow(DataKind.METADATA, name="text length", value=str(len(text.text)))
         stated = DataRow(DataKind.METADATA, name="detected language", value=language)
-        self._take(DataKind.METADATA, [length, *([stated] if language else [])])
+        self._keep_rows(DataKind.METADATA, [length, *([stated] if language else [])])
         self._take_contacts(_contacts_in(f"{text.text}\n{text.around}"))
 
     def _take_items(self, kind: DataKind, items: Iterable[FoundItem]) -> None:
         problems = [item.problem for item in items if item.problem]
-        self._take(kind, (_item_row(kind, item) for item in items if not item.problem))
+        self._keep_rows(kind, (_item_row(kind, item) for item in items if not item.problem))
         for problem in problems[:MOST_PROBLEMS]:
             self._add_problem(kind, problem)
         if (more := len(problems) - MOST_PROBLEMS) > 0:
@@ -146,11 +146,11 @@ class StructuredDataReader:
                 self._seen.add((row.kind, row.value))
                 rows[row.kind].append(row)
         for kind, found in rows.items():
-            self._take(kind, found)
+            self._keep_rows(kind, found)
 
-    def _take(self, kind: DataKind, rows: Iterable[DataRow]) -> None:
+    def _keep_rows(self, kind: DataKind, rows: Iterable[DataRow]) -> None:
         """Keep the rows of a kind up to the limits, and add a row if there are more."""
-        for number, row in enumerate(map(_bounded, rows)):
+        for number, row in enumerate(map(_cut_row, rows)):
             length = sum(map(len, (row.type, row.name, row.value)))
             if number >= MOST_ROWS or self._characters + length > MOST_CHARACTERS:
                 self._add_problem(kind, f"Only the first {number:,} are kept.")
@@ -159,18 +159,18 @@ class StructuredDataReader:
             self.rows.append(row)
 
     def _add_problem(self, kind: DataKind, problem: str) -> None:
-        self.rows.append(_bounded(DataRow(DataKind.PROBLEM, type=kind, value=problem)))
+        self.rows.append(_cut_row(DataRow(DataKind.PROBLEM, type=kind, value=problem)))
 
 
-def _bounded(row: DataRow) -> DataRow:
+def _cut_row(row: DataRow) -> DataRow:
     """The row, cut to texts that a database can store."""
     kind, name, value = row.type[:MOST_NAME], row.name[:MOST_NAME], row.value[:MOST_VALUE]
     is_cut = (kind, name, value) != (row.type, row.name, row.value)
-    kind, name, value = map(_plain, (kind, name, value))
+    kind, name, value = map(_storable_text, (kind, name, value))
     return row._replace(type=kind, name=name, value=value, is_cut=is_cut)
 
 
-def _plain(text: str) -> str:
+def _storable_text(text: str) -> str:
     """The text without lone surrogates, which JSON can write but UTF-8 cannot."""
     return text.encode(errors="replace").decode().replace("\0", "")
 
@@ -221,13 +221,13 @@ def _said_in(items: Sequence[FoundItem], names: Mapping[str, str]) -> dict[str, 
     of properties.
     """
     found = {
-        name: next(filter(None, (_said(item, of_item) for item in items)), "")
+        name: next(filter(None, (_property_text(item, of_item) for item in items)), "")
         for name, of_item in names.items()
     }
     return {name: value for name, value in found.items() if value}
 
 
-def _said(item: FoundItem, name: str) -> str:
+def _property_text(item: FoundItem, name: str) -> str:
     """A property of an item as text. For persons, their names."""
     found = item.value.get(name) or item.value.get(f"https://schema.org/{name}")
     found = found or item.value.get(f"http://schema.org/{name}")

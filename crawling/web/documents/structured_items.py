@@ -152,13 +152,13 @@ def _read(size: int, reader: Callable[[], list[Any]]) -> Iterator[FoundItem]:
         return
     try:
         for item in reader():
-            value = _plain(item, MOST_LEVELS)
+            value = _item_as_json(item, MOST_LEVELS)
             yield FoundItem(value["@type"], _name_of(item), value)
     except RecursionError:
         yield FoundItem(problem="Items were not read: they are nested too deeply.")
 
 
-def _plain(item: Item, levels: int) -> dict[str, Any]:
+def _item_as_json(item: Item, levels: int) -> dict[str, Any]:
     """The item as JSON. Raises RecursionError beyond `levels` levels."""
     if not levels:
         raise RecursionError
@@ -170,7 +170,7 @@ def _plain(item: Item, levels: int) -> dict[str, Any]:
     if subject:
         plain["@id"] = subject
     for name, values in item.properties.items():
-        read = [one if isinstance(one, str) else _plain(one, levels - 1) for one in values]
+        read = [one if isinstance(one, str) else _item_as_json(one, levels - 1) for one in values]
         plain[name] = read[0] if len(read) == 1 else read
     return plain
 
@@ -216,7 +216,7 @@ def read_json(text: str) -> Any:
         wrong = error
     for noise in (WRAPPED, COMMENTED):
         try:
-            return _strict(_without(TOO_MANY, _without(noise, text)).rstrip(ENDS))
+            return _strict(_text_without(TOO_MANY, _text_without(noise, text)).rstrip(ENDS))
         except ValueError:
             continue
     raise wrong
@@ -227,7 +227,7 @@ def _strict(text: str) -> Any:
     return json.loads(text, strict=False, parse_constant=_no_json)
 
 
-def _without(noise: re.Pattern[str], text: str) -> str:
+def _text_without(noise: re.Pattern[str], text: str) -> str:
     return noise.sub(r"\1 ", text)
 
 

@@ -75,7 +75,7 @@ class _TableReader:
         """most: cells."""
         title = next((part for part in _children(table) if part.tag == "caption"), None)
         caption = " ".join(text_of(title).split())[:MOST_CELL] if title else ""
-        is_cut = _cut(table, most)
+        is_cut = _cut_rows(table, most)
         length = len(table.text)
         if length > self._text:
             return FoundTable(caption, [], True)
@@ -99,7 +99,7 @@ def _cells(table: turbohtml.Element) -> int:
     return len(widths) * max(widths, default=0)
 
 
-def _cut(table: turbohtml.Element, most: int) -> bool:
+def _cut_rows(table: turbohtml.Element, most: int) -> bool:
     """Remove the rows beyond the first `most` cells, with spans written out. Return whether any
     were removed. The attributes of spans become the numbers that were counted.
     """

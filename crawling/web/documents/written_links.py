@@ -186,7 +186,7 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
         relations = relations[: len(kept)] or places.relations(tag, kept)
         columns = list(first)[: len(kept)], relations, texts, places.of(tag, kept)
         blocks += _block(tag, name or "", columns)
-    return _joined(blocks)
+    return _joined_blocks(blocks)
 
 
 def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
@@ -217,7 +217,7 @@ def _block(tag: str, name: str, columns: Sequence[list[str]]) -> Iterator[list[s
     yield from (column for column, is_shown in zip(columns, shown, strict=True) if is_shown)
 
 
-def _joined(blocks: Iterable[list[str]]) -> bytes:
+def _joined_blocks(blocks: Iterable[list[str]]) -> bytes:
     return MARK.join([MARK.join(block) for block in blocks]).encode(errors="replace")
 
 
@@ -344,10 +344,12 @@ def collected(document: Document, redirect: str) -> bytes:
     """All links of an answer, in the format of `links_in`; redirect: its target, or empty."""
     written = document.written
     if not written and document.links:
-        written = _joined(_block("", "", ([link.url for link in document.links], [], [], [])))
+        written = _joined_blocks(
+            _block("", "", ([link.url for link in document.links], [], [], []))
+        )
     if not redirect:
         return written
-    last = _joined(_block("", LOCATION, ([redirect], [], [], [])))
+    last = _joined_blocks(_block("", LOCATION, ([redirect], [], [], [])))
     return written + MARK.encode() + last if written else last
 
 

@@ -144,7 +144,7 @@ class PinnedSession(BaseAdapter):
             raise ValueError("a request without a vetted address is not sent")
         if self.is_cut():
             raise ChunkedEncodingError("cut off")
-        site, target, lines = _prepared(request, proxies or {})
+        site, target, lines = _request_parts(request, proxies or {})
         transfer = Transfer(
             self._limits._replace(first_byte_seconds=timeout[1], most=request.most),
             may_dial=lambda address, port: (address, port) == site.dialled,
@@ -166,7 +166,7 @@ class PinnedSession(BaseAdapter):
         return _response(request, transfer, ResponseBody(transfer, b"\r\n".join(sent), ends_at))
 
 
-def _prepared(
+def _request_parts(
     request: PinnedRequest, proxies: Mapping[str, str]
 ) -> tuple[ConnectionSite, str, list[bytes]]:
     """The request's address, its target, and its header lines."""

@@ -130,7 +130,7 @@ class DigestSession:
         asked = self.challenge.parameters
         response = self._response(method, target, body)
         said = {
-            **self._named(),
+            **self._user_parameters(),
             "realm": _quoted(asked["realm"]),
             "nonce": _quoted(asked["nonce"]),
             "uri": _quoted(target),
@@ -149,7 +149,7 @@ class DigestSession:
         words = ", ".join(f"{key}={value}" for key, value in said.items())
         return f"Digest {words}".encode().decode("latin-1")
 
-    def _named(self) -> dict[str, str]:
+    def _user_parameters(self) -> dict[str, str]:
         """The parameters with the user's name, in the form that the server understands (section
         3.4.4).
         """

@@ -153,7 +153,7 @@ class DecodedBody:
         self.note = ""
         self._came = self._given = 0
         self._until = time.thread_time() + MOST_SECONDS
-        self._pieces = self._counted(pieces)
+        self._pieces = self._count_received(pieces)
         for name in reversed(self._known_codings(content_encoding)):
             self._pieces = self._taken_off(self._pieces, name)
 
@@ -175,12 +175,12 @@ class DecodedBody:
         """Keep the first note, since further faults follow from the first."""
         self.note = self.note or note
 
-    def _counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    def _count_received(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         for piece in pieces:
             self._came += len(piece)
             yield piece
 
-    def _fed(self, decoder: _Decoder, data: bytes) -> bytes:
+    def _decode_within_limits(self, decoder: _Decoder, data: bytes) -> bytes:
         """The output of a decoder for some bytes, within the limits of the document."""
         unpacked = decoder.feed(data, PIECE_BYTES)
         self._given += len(unpacked)
@@ -194,23 +194,23 @@ class DecodedBody:
         head = _head(pieces)
         if not head:
             return
-        if not _fits(name, head):
+        if not _may_be_in_coding(name, head):
             self._note_first(UNFIT.format(name))
-            yield from _cut(chain([head], pieces))
+            yield from _small_pieces(chain([head], pieces))
             return
         layer = _OpenContent(name, _decoder_for(name, head))
         for piece in chain([head], pieces):
             try:
                 yield from self._unpacked(layer, piece)
             except ERRORS:
-                yield from self._damaged(layer, pieces)
+                yield from self._readable_part(layer, pieces)
                 return
             if layer.is_over:
                 return
         if layer.decoder.eof:
             return
         if layer.remembered and name in MARKLESS:
-            yield from self._damaged(layer, pieces)
+            yield from self._readable_part(layer, pieces)
         else:
             self.is_cut_short = True
             self._note_first(CUT_SHORT)
@@ -224,7 +224,7 @@ class DecodedBody:
                     layer.is_over = True
                     return
                 layer.decoder = _decoder_for(layer.name, data)
-            unpacked = self._fed(layer.decoder, data)
+            unpacked = self._decode_within_limits(layer.decoder, data)
             if unpacked:
                 layer.remembered = None
                 yield unpacked
@@ -232,7 +232,7 @@ class DecodedBody:
             if not data and (layer.decoder.eof or len(unpacked) < PIECE_BYTES):
                 return
 
-    def _damaged(self, layer: _OpenContent, rest: Iterator[bytes]) -> Iterator[bytes]:
+    def _readable_part(self, layer: _OpenContent, rest: Iterator[bytes]) -> Iterator[bytes]:
         """The readable bytes of a layer with a fault: its beginning, or the whole layer
         unchanged.
         """
@@ -247,7 +247,7 @@ class DecodedBody:
             self._note_first(DAMAGED)
         else:
             self._note_first(UNFIT.format(layer.name))
-            yield from _cut(chain([came], rest))
+            yield from _small_pieces(chain([came], rest))
 
     def _salvaged(self, name: str, packed: bytes) -> Iterator[bytes]:
         """Decompress data that failed as a whole in small steps, up to the fault."""
@@ -257,7 +257,7 @@ class DecodedBody:
             data = packed[at : at + step]
             while data and not decoder.eof:
                 try:
-                    unpacked = self._fed(decoder, data)
+                    unpacked = self._decode_within_limits(decoder, data)
                 except ERRORS:
                     return
                 data = decoder.rest
@@ -292,13 +292,13 @@ def _head(pieces: Iterator[bytes]) -> bytes:
     return head
 
 
-def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _small_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         for at in range(0, len(piece), PIECE_BYTES):
             yield piece[at : at + PIECE_BYTES]
 
 
-def _fits(name: str, head: bytes) -> bool:
+def _may_be_in_coding(name: str, head: bytes) -> bool:
     """Whether bytes may be in a coding; for codings without a signature, whether they are no
     text.
     """

@@ -238,7 +238,7 @@ def _request(
         most=most,
         is_proxy_trusted=how.route is not None and how.route.proxy.is_trusted,
         received=received,
-        wants=lambda status, fields: _judged(status, fields, judge) is AnswerPart.ALL,
+        wants=lambda status, fields: _wanted_part(status, fields, judge) is AnswerPart.ALL,
     )
 
 
@@ -265,7 +265,7 @@ def _read(
     if how.cookies and "Set-Cookie" in answered:
         how.cookies.take(canonical_address(response.url), answered.getlist("Set-Cookie"))
     seconds = time.monotonic() - started
-    judgement = _judged(http_status, answered, judge)
+    judgement = _wanted_part(http_status, answered, judge)
     if judgement is not AnswerPart.ALL:
         return _without_document(http_status, answered, seconds, judgement)
     document, error, is_whole = _document(body, most)
@@ -360,7 +360,7 @@ def _is_all(headers: Mapping[str, str]) -> bool:
     return part is not None and int(part[1]) + 1 == int(part[2])
 
 
-def _judged(status: int, headers: Mapping[str, str], judge: Judge) -> Judgement:
+def _wanted_part(status: int, headers: Mapping[str, str], judge: Judge) -> Judgement:
     if not 200 <= status < 300:
         return AnswerPart.ALL
     stated = stated_type(headers.get("Content-Type", "")).essence

@@ -53,14 +53,14 @@ def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> DocumentStrea
     with SORTING:
         lines = (
             _link(name + b"/" if is_directory else name) + "\n"
-            for name, is_directory in sorted(_bounded(entries))
+            for name, is_directory in sorted(_within_limits(entries))
         )
         for line in chain([head], lines):
             size += page.write(line.encode())
     return DocumentStream(page, size)
 
 
-def _bounded(entries: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[bytes, bool]]:
+def _within_limits(entries: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[bytes, bool]]:
     size = 0
     for number, entry in enumerate(entries):
         size += len(entry[0])

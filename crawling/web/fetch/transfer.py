@@ -265,7 +265,7 @@ class Transfer:
             do_deferred()  # otherwise the work would be done within the time for connecting
         for option, callback in (
             (pycurl.OPENSOCKETFUNCTION, self._open),
-            (pycurl.PREREQFUNCTION, self._ask),
+            (pycurl.PREREQFUNCTION, self._note_request),
             (pycurl.HEADERFUNCTION, self._take_line),
             (pycurl.WRITEFUNCTION, self._take_piece),
             (pycurl.XFERINFOFUNCTION, self._note_progress),
@@ -319,7 +319,7 @@ class Transfer:
             raise StaleConnection("the kept connection was closed before the answer")
         return self._gate.open(address)
 
-    def _ask(self, *ends: Any) -> int:
+    def _note_request(self, *ends: Any) -> int:
         self._is_asked = True
         report_step(FetchStep.FETCHING)
         self._watch.expect_answer()
@@ -327,8 +327,8 @@ class Transfer:
 
     def _note_progress(self, *counts: int) -> int:
         """Called by libcurl after each of its steps, and about once a second. At the first call
-        after `_ask`, the request is being sent; deferred work that is not ready then is done at a
-        later one, since this answer may take long.
+        after `_note_request`, the request is being sent. Deferred work that is not ready then is
+        done at a later call, since this answer may take long.
         """
         if self._is_asked and (not self._is_awaited or has_deferred()):
             self._is_awaited, began = True, time.monotonic()

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 import turbohtml
 
-from crawling.datasets.seen_text import SeenText, _html_lines, _joined, _json_lines, _lines
+from crawling.datasets.seen_text import SeenText, _html_lines, _joined_lines, _json_lines, _lines
 from crawling.datasets.text_diff import LONGEST_LINE, MOST_LINES, text_diff
 
 WORDS = "same words again and again "
@@ -16,11 +16,11 @@ UNREAD = "Only the first 4,194,304 bytes are compared."
 
 
 def of_html(html: str) -> SeenText:
-    return SeenText(_joined(_html_lines(turbohtml.parse(html), "")))
+    return SeenText(_joined_lines(_html_lines(turbohtml.parse(html), "")))
 
 
 def plain(text: str) -> SeenText:
-    return SeenText(_joined(_lines(text)))
+    return SeenText(_joined_lines(_lines(text)))
 
 
 def changes(old: SeenText, new: SeenText) -> tuple[list[str], list[str]]:

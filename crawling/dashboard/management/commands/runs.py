@@ -58,7 +58,7 @@ class Command(BaseCommand):
             if verb in ("delete", "restore"):
                 self._change(job, verb, run)
             elif verb == "keep":
-                self._keep(job, options)
+                self._set_retention(job, options)
             self._list(job, as_json=options["json"])
 
     def _change(self, crawl: CrawlJob, verb: str, number: int | None) -> None:
@@ -70,7 +70,7 @@ class Command(BaseCommand):
         gone = Run.all_objects.filter(crawl=crawl, number=number).first()
         restore_run(gone.pk if gone else 0, by=None)
 
-    def _keep(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
+    def _set_retention(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
         rules = {
             field: options[option]
             for field, option in OPTION_OF.items()

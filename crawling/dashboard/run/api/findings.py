@@ -110,11 +110,11 @@ def list_crawl_pages(
         return partial(_sorted, one, wanted, sort, names)
     found = wanted.of(one).select_related("url", "run__crawl", "archive_file")
     return partial(
-        QueryList(dict, is_oldest_first=True, read=partial(_told, one, names)).page, found
+        QueryList(dict, is_oldest_first=True, read=partial(_pages_json, one, names)).page, found
     )
 
 
-def _told(run: Run, names: list[str], pages: Sequence[Page]) -> list[dict[str, Any]]:
+def _pages_json(run: Run, names: list[str], pages: Sequence[Page]) -> list[dict[str, Any]]:
     return [
         row_of(page) | {"fields": dict(zip(names, cells, strict=True))}
         for page, cells in zip(pages, cells_of(run, pages, names), strict=True)
@@ -132,7 +132,7 @@ def _sorted(
 ) -> tuple[list[dict[str, Any]], int | None]:
     window = pages_of(run, wanted, most=most, sort=sort, after=after)
     prefetch_related_objects(window.pages, "run__crawl", "archive_file")
-    return _told(run, names, window.pages), window.following
+    return _pages_json(run, names, window.pages), window.following
 
 
 @findings.get(

@@ -160,7 +160,7 @@ def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     the run asks hosts outside of its scope: by default those in it.
     """
     counts = host_counts(run) if has_others(run) else None
-    which = _which(request) if counts and counts.other else HostScope.ALL
+    which = _wanted_scope(request) if counts and counts.other else HostScope.ALL
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")
@@ -184,7 +184,7 @@ def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return render(request, "crawling/hosts.html", here)
 
 
-def _which(request: AuthenticatedRequest) -> HostScope:
+def _wanted_scope(request: AuthenticatedRequest) -> HostScope:
     asked = request.GET.get("which")
     return HostScope(asked) if asked in list(HostScope) else HostScope.OF_CRAWL
 

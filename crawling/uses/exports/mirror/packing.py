@@ -128,14 +128,14 @@ class MirrorPackage:
         self.layout.withdrawals = pending_withdrawals(concerned)
         with work_folder() as folder, closing(self._out):
             try:
-                yield from self._written(folder.path)
+                yield from self._write_pieces(folder.path)
             except OperationalError as error:
                 raise ArchiveTrouble(
                     f"The paths cannot be written in STATE_DIR: {error}."
                 ) from error
         self.layout.segments, self.size = self._out.segments, self._out.size
 
-    def _written(self, folder: Path) -> Iterator[bytes]:
+    def _write_pieces(self, folder: Path) -> Iterator[bytes]:
         paths_file = folder / "paths.sqlite"
         paths = FilePaths(paths_file)
         self._name_files(paths)

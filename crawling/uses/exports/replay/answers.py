@@ -165,7 +165,7 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
     """The WACZ file, or the requested part of it, at `/archive/RUN/NAME`."""
     close_old_connections()
     try:
-        export = _granted(run, str(environ.get("HTTP_COOKIE", "")))
+        export = _export_by_cookie(run, str(environ.get("HTTP_COOKIE", "")))
         span = asked_range(str(environ.get("HTTP_RANGE", "")), export.bytes)
         begin, end = span or (0, export.bytes)
         is_wanted = environ["REQUEST_METHOD"] == "GET"
@@ -190,7 +190,7 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
     return content
 
 
-def _granted(run: int, cookies: str) -> RunExport:
+def _export_by_cookie(run: int, cookies: str) -> RunExport:
     """The file that the grant in the cookie opens, if it is a file of this run. Raises NotFound."""
     try:
         found = SimpleCookie(cookies).get(COOKIE)

@@ -101,7 +101,7 @@ def read(source):
 def look_again() -> None:
     """Forget what was found of packages, as another process would."""
     for point in POINTS:
-        vars(point).pop("_found", None)
+        vars(point).pop("_parts_and_extensions", None)
     readers.cache_clear()
 
 

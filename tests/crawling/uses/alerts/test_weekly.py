@@ -191,7 +191,7 @@ def test_of_two_schedulers_at_once_one_tells_the_week(
     with ThreadPoolExecutor(1) as threads:
         with transaction.atomic():
             end = week_end(MONDAY, ZoneInfo("UTC"))
-            weekly._leave(listener, end, CrawlWeeks(end))
+            weekly._add_delivery(listener, end, CrawlWeeks(end))
             other = threads.submit(_beside, leave_summaries)
             until_somebody_waits_for(connection.connection.info.backend_pid)
         other.result()

@@ -82,7 +82,10 @@ def second_server(pool, loopback, settings, tmp_path):
 
 
 def test_all_parts_are_of_one_moment_though_the_run_goes_on(order, tmp_path, monkeypatch):
-    run, part = start_run(create_crawl(order("http://127.0.0.1:8900/"))), checkpoint_export._part
+    run, part = (
+        start_run(create_crawl(order("http://127.0.0.1:8900/"))),
+        checkpoint_export._write_part,
+    )
 
     def part_of_a_run_that_goes_on(writer, run, name, *rest):
         if name == "urls":
@@ -90,7 +93,7 @@ def test_all_parts_are_of_one_moment_though_the_run_goes_on(order, tmp_path, mon
                 pass  # it is committed then
         return part(writer, run, name, *rest)
 
-    monkeypatch.setattr(checkpoint_export, "_part", part_of_a_run_that_goes_on)
+    monkeypatch.setattr(checkpoint_export, "_write_part", part_of_a_run_that_goes_on)
     take_checkpoint(run, tmp_path / "taken", with_archive=False)
 
     manifest = read_manifest(tmp_path / "taken")

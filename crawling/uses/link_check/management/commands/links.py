@@ -70,7 +70,7 @@ class Command(BaseCommand):
             if verb in ("list", "check"):
                 tell_lag(lag_of(one, Derived.TEXTS if verb == "check" else Derived.LINKS))
             if verb == "list":
-                for row in _each(one, options):
+                for row in _link_rows(one, options):
                     self.stdout.write(json.dumps(row) if options["json"] else _line(row))
                 return
             if verb == "check":
@@ -104,7 +104,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(row) if options["json"] else _problem_line(row))
 
 
-def _each(run: Run, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _link_rows(run: Run, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     after: str | None = ""
     while after is not None:
         asked = {name: options[name] for name in ("page", "target", "host")}
@@ -114,14 +114,15 @@ def _each(run: Run, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _line(row: dict[str, Any]) -> str:
-    return f"{row['page']}  {row['target']}  {_where(row)}"
+    return f"{row['page']}  {row['target']}  {_place_in_words(row)}"
 
 
 def _problem_line(row: dict[str, Any]) -> str:
     target = "" if row["page"] == row["url"] else f"  {row['url']}"
-    return f"{row['page'] or '-'}  {row['kind']}{target}  {row['detail']}  {_where(row)}".rstrip()
+    facts = f"{row['page'] or '-'}  {row['kind']}{target}  {row['detail']}"
+    return f"{facts}  {_place_in_words(row)}".rstrip()
 
 
-def _where(row: dict[str, Any]) -> str:
+def _place_in_words(row: dict[str, Any]) -> str:
     place = " ".join(filter(None, (row["element"], row["attribute"], row["place"])))
     return f"{place}  {row['anchor']}".strip()

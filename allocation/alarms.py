@@ -65,11 +65,11 @@ def alarms() -> list[Alarm]:
             Alarm(*pool, "missing", tuple(row.sentence for row in rows), (AUDIT,))
             for pool, rows in missing
         ),
-        *map(_unsafe, flagged),
+        *map(_unsafe_alarm, flagged),
     ]
 
 
-def _unsafe(pool: Pool) -> Alarm:
+def _unsafe_alarm(pool: Pool) -> Alarm:
     holders = list(Process.objects.filter(pool=pool, holding=True, kept_until=None).order_by("pk"))
     state = State(
         tuple(pool.available),
@@ -93,11 +93,11 @@ def _unsafe(pool: Pool) -> Alarm:
             f"unsafe limits are in force{could}.",
             *([f"Put through by {said}"] if said else []),
         ),
-        remedies=_remedies(pool, measures, state, [holder.label for holder in holders]),
+        remedies=_remedies_in_words(pool, measures, state, [holder.label for holder in holders]),
     )
 
 
-def _remedies(
+def _remedies_in_words(
     pool: Pool, measures: list[UnitWords], state: State, labels: list[str]
 ) -> tuple[str, ...]:
     missing = [

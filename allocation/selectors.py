@@ -78,20 +78,22 @@ class _PoolRows:
     def waits(
         self, held_off: Sequence[ProcessRow], wanted: Collection[int] | None = None
     ) -> tuple[WaitRow, ...]:
-        first = self._first(held_off)
+        first = self._first_requests(held_off)
         return wait_rows(
             self.pool, self.classes, self.processes, self.requests, self.usual, first, wanted
         )
 
     def reasons(self, held_off: Sequence[ProcessRow], wanted: Collection[int]) -> dict[int, str]:
-        reasons = WaitReasons(self.pool, self.classes, self.processes, self._first(held_off))
+        reasons = WaitReasons(
+            self.pool, self.classes, self.processes, self._first_requests(held_off)
+        )
         return {
             request.process_id: reasons.explain(request).reason
             for request in self.requests
             if request.process_id in wanted
         }
 
-    def _first(self, held_off: Sequence[ProcessRow]) -> FirstByShare:
+    def _first_requests(self, held_off: Sequence[ProcessRow]) -> FirstByShare:
         far = {process.id for process in held_off}
         near = [request for request in self.requests if request.process_id not in far]
         return FirstByShare(near, self.share_use)
@@ -132,7 +134,7 @@ def bank_view(pool_id: int) -> BankView:
 
     Raises UnknownPool.
     """
-    books = _read(pool_id)
+    books = _read_pool(pool_id)
     pool, processes = books.pool, books.processes
     holders = [
         process for process in processes if any(process.allocation) and process.kept_until is None
@@ -157,7 +159,7 @@ def bank_view(pool_id: int) -> BankView:
     )
 
 
-def _read(
+def _read_pool(
     pool_id: int, wanted: Collection[int] | None = None, *, estimates: bool = True
 ) -> _PoolRows:
     """Read a pool. Raises UnknownPool.
@@ -228,7 +230,7 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     are left out.
     """
     wanted = set(process_ids)
-    books = [_read(pool, processes) for pool, processes in _asking(wanted).items()]
+    books = [_read_pool(pool, processes) for pool, processes in _asking(wanted).items()]
     return {
         wait.process: wait
         for one in books
@@ -242,7 +244,7 @@ def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
     """
     reasons: dict[int, str] = {}
     for pool, processes in _asking(set(process_ids)).items():
-        books = _read(pool, processes, estimates=False)
+        books = _read_pool(pool, processes, estimates=False)
         reasons |= books.reasons(_separate_idle_processes(books)[1], processes)
     return reasons
 

@@ -208,7 +208,7 @@ def _processor_seconds(server: Path | None) -> float:
     return 0.0
 
 
-def _memory(name: str) -> int:
+def _memory_figure(name: str) -> int:
     """The bytes of this process; 0 if the kernel does not report them."""
     with suppress(OSError):
         lines = Path("/proc/self/status").read_text().splitlines()
@@ -223,7 +223,7 @@ def _peak(taken: Taken) -> Iterator[None]:
     """
     is_outermost = not _within
     _within.append(taken)
-    had = _memory("VmRSS") if is_outermost else 0
+    had = _memory_figure("VmRSS") if is_outermost else 0
     if is_outermost:
         with suppress(OSError):  # only Linux can reset the peak
             Path("/proc/self/clear_refs").write_text("5")
@@ -231,7 +231,7 @@ def _peak(taken: Taken) -> Iterator[None]:
         yield
     finally:
         _within.pop()
-    taken.memory = max(0, _memory("VmHWM") - had) if is_outermost else 0
+    taken.memory = max(0, _memory_figure("VmHWM") - had) if is_outermost else 0
 
 
 @contextmanager

@@ -211,13 +211,13 @@ def restore(folder: Path) -> BackupManifest:
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
-    _check(manifest)
+    _check_installation(manifest)
     copied: list[str] = []
     try:
         for name in manifest.files:
             copied.append(copy_file(folder / "archive" / name, checked_name(name)))
         with transaction.atomic(durable=True):
-            _load(folder, manifest)
+            _load_tables(folder, manifest)
             own_restored(manifest.files)
             parts_restored()
             forget_jobs(JobEvent.RESTORED)
@@ -240,7 +240,7 @@ def restore(folder: Path) -> BackupManifest:
     return manifest
 
 
-def _check(manifest: BackupManifest) -> None:
+def _check_installation(manifest: BackupManifest) -> None:
     """Raise BackupTrouble unless this installation is empty, idle, of the same version, and has the
     same key.
     """
@@ -269,19 +269,19 @@ def _check(manifest: BackupManifest) -> None:
         ) from error
 
 
-def _load(folder: Path, manifest: BackupManifest) -> None:
+def _load_tables(folder: Path, manifest: BackupManifest) -> None:
     with connection.cursor() as cursor:
         # the rows of a new installation (roles, permissions, a pool, an administrator) are replaced
         cursor.execute(
             sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(map(sql.Identifier, manifest.tables)))
         )
         for table, facts in manifest.tables.items():
-            _fill(cursor, folder / table_file(table), table, facts["columns"])
+            _fill_table(cursor, folder / table_file(table), table, facts["columns"])
         for sequence, value in manifest.sequences.items():
             cursor.execute("SELECT setval(%s::regclass, %s)", [f'"{sequence}"', value])
 
 
-def _fill(cursor: Any, path: Path, table: str, columns: list[str]) -> None:
+def _fill_table(cursor: Any, path: Path, table: str, columns: list[str]) -> None:
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
     into = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
     with gzip.open(path, "rb") as file, cursor.copy(into) as copy:

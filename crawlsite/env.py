@@ -80,7 +80,7 @@ def read() -> Environment:
     not.
     """
     try:
-        return _read(Env())
+        return _read_environment(Env())
     except EnvError as error:
         raise BadSetting(f"{error} See docs/settings.md.") from error
     except OSError as error:
@@ -115,7 +115,7 @@ def adopt(environment: Mapping[str, str]) -> None:
 _POSITIVE = validate.Range(min=0, min_inclusive=False)
 
 
-def _read(env: Env) -> Environment:
+def _read_environment(env: Env) -> Environment:
     state_dir = Path(env.str("STATE_DIR", str(BASE_DIR / ".local"))).expanduser().resolve()
     return Environment(
         state_dir=state_dir,
@@ -135,10 +135,12 @@ def _read(env: Env) -> Environment:
 
 def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
     return {
-        "database_url": env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres"))
+        "database_url": env.str(
+            "DATABASE_URL", "", validate=_scheme_check("postgresql", "postgres")
+        )
         or service_addresses.database_url(state_dir),
         "redis_url": env.str(
-            "REDIS_URL", "", validate=[_url("redis", "rediss", "unix"), _port_is_number]
+            "REDIS_URL", "", validate=[_scheme_check("redis", "rediss", "unix"), _check_port_number]
         )
         or service_addresses.redis_url(state_dir),
         "dns_servers": tuple(_server(text) for text in env.list("DNS_SERVERS", [], subcast=str)),
@@ -149,9 +151,11 @@ def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
             "DNS_AHEAD_FIRST", "due", validate=validate.OneOf(["due", "linked"])
         ),
         "mail_url": env.str(
-            "MAIL_URL", "", validate=[_url("smtp", "smtp+tls", "smtps"), _has_host, _port_is_number]
+            "MAIL_URL",
+            "",
+            validate=[_scheme_check("smtp", "smtp+tls", "smtps"), _check_host, _check_port_number],
         ),
-        "mail_from": env.str("MAIL_FROM", "crawlsite@localhost", validate=_mailbox),
+        "mail_from": env.str("MAIL_FROM", "crawlsite@localhost", validate=_check_mailbox),
     }
 
 
@@ -160,7 +164,9 @@ def _web(env: Env) -> dict[str, Any]:
         "host": env.str("HOST", "127.0.0.1", validate=validate.Length(min=1)),
         "port": env.int("PORT", 8000, validate=validate.Range(1, 65535)),
         "public_url": env.str(
-            "PUBLIC_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]
+            "PUBLIC_URL",
+            "",
+            validate=[_scheme_check("https", "http"), _check_origin, _check_port_number],
         ).rstrip("/"),
         "web_processes": env.int("WEB_PROCESSES", 2, validate=validate.Range(1, 64)),
         "web_threads": env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
@@ -168,7 +174,12 @@ def _web(env: Env) -> dict[str, Any]:
         "replay_url": env.str(
             "REPLAY_URL",
             "",
-            validate=[_url("https", "http"), _origin, _port_is_number, _has_names_below],
+            validate=[
+                _scheme_check("https", "http"),
+                _check_origin,
+                _check_port_number,
+                _check_names_below,
+            ],
         ).rstrip("/"),
         "api_requests_a_minute": env.int(
             "API_REQUESTS_A_MINUTE", 600, validate=validate.Range(1, 1_000_000)
@@ -199,7 +210,7 @@ def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
     }
 
 
-def _url(*schemes: str) -> Callable[[str], None]:
+def _scheme_check(*schemes: str) -> Callable[[str], None]:
     def check(value: str) -> None:
         if value and _split(value).scheme not in schemes:
             raise ValidationError(
@@ -209,7 +220,7 @@ def _url(*schemes: str) -> Callable[[str], None]:
     return check
 
 
-def _origin(value: str) -> None:
+def _check_origin(value: str) -> None:
     parts = _split(value)
     if value and (
         not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment
@@ -219,19 +230,19 @@ def _origin(value: str) -> None:
         )
 
 
-def _has_host(value: str) -> None:
+def _check_host(value: str) -> None:
     if value and not _split(value).hostname:
         raise ValidationError(
             "It must name a server, like smtp://user:password@mail.example.org:587."
         )
 
 
-def _mailbox(value: str) -> None:
+def _check_mailbox(value: str) -> None:
     if "@" not in value or not value.isprintable():
         raise ValidationError("It must be a mailbox, like crawls@example.org.")
 
 
-def _has_names_below(value: str) -> None:
+def _check_names_below(value: str) -> None:
     name = (_split(value).hostname or "").rstrip(".")
     if value and ("." not in name or name.rpartition(".")[2].isdecimal()):
         raise ValidationError(
@@ -240,7 +251,7 @@ def _has_names_below(value: str) -> None:
         )
 
 
-def _port_is_number(value: str) -> None:
+def _check_port_number(value: str) -> None:
     try:
         _ = _split(value).port
     except ValueError as error:

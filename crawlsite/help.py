@@ -99,7 +99,7 @@ def document_of(name: str, address_of: Callable[[str], str]) -> HelpDocument:
         elif token.type == "paragraph_open" and name == GLOSSARY:
             token.attrSet("id", slugify(content.content.partition("** – ")[0]))
         elif token.type == "inline":
-            token.children = list(_served(token.children or [], address_of))
+            token.children = list(_tokens_with_served_links(token.children or [], address_of))
     return HelpDocument(
         title, MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}), tuple(sections)
     )
@@ -109,7 +109,9 @@ def _source(name: str) -> str:
     return (settings.BASE_DIR / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def _served(tokens: list[Token], address_of: Callable[[str], str]) -> Iterator[Token]:
+def _tokens_with_served_links(
+    tokens: list[Token], address_of: Callable[[str], str]
+) -> Iterator[Token]:
     """The tokens of a line, with links only to served documents and to other sites."""
     is_dropped = False
     for token in tokens:
@@ -135,10 +137,10 @@ def _target(address: str, address_of: Callable[[str], str]) -> str:
 def show(request: AuthenticatedRequest, document: str = "guide") -> HttpResponse:
     if document not in DOCUMENTS:
         raise Http404(f"There is no page of help named {document}.")
-    tabs = [(one, _address(one), words) for one, words in DOCUMENTS.items()]
-    here = {"name": document, "tabs": tabs, "document": document_of(document, _address)}
+    tabs = [(one, _address_of_document(one), words) for one, words in DOCUMENTS.items()]
+    here = {"name": document, "tabs": tabs, "document": document_of(document, _address_of_document)}
     return render(request, "help/document.html", here)
 
 
-def _address(name: str) -> str:
+def _address_of_document(name: str) -> str:
     return reverse("help-document", args=[name])

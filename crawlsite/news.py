@@ -135,10 +135,10 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
     user = _user_of(token)
     if user is None:
         return HttpResponse("This address opens no feed.", status=404, headers=HEADERS)
-    return HttpResponse(_atom(feed_address(user)), headers=HEADERS, content_type=TYPE)
+    return HttpResponse(_atom_feed(feed_address(user)), headers=HEADERS, content_type=TYPE)
 
 
-def _atom(address: str) -> str:
+def _atom_feed(address: str) -> str:
     site = settings.DASHBOARD_URL.rstrip("/")
     told = " ".join(f"{one.name}: {one.words}" for one in pending_now())
     feed = Atom1Feed(

@@ -44,7 +44,7 @@ def report(request: HttpRequest, token: str) -> HttpResponseBase:
     facts: dict[str, Any] = {"expires_at": link.expires_at}
     run = crawl.runs.filter(is_latest=True).first()
     if run and (file := shared_file(run, request.GET.dict())):
-        return _sent(file)
+        return _send_counted(file)
     if run and request.GET:
         if not PAGES.acquire(blocking=False):
             return busy()
@@ -57,7 +57,7 @@ def report(request: HttpRequest, token: str) -> HttpResponseBase:
     return visitor_page("shared/report.html", facts | {"report": shared_report(crawl)})
 
 
-def _sent(file: Download) -> HttpResponseBase:
+def _send_counted(file: Download) -> HttpResponseBase:
     if not FILES.acquire(blocking=False):
         return busy()
     answer = send(file)

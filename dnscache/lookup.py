@@ -254,12 +254,16 @@ def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedRes
                 _folding.add(server)
             if told:
                 return parse_response(told)
-        if match is not wire.PacketMatch.NONE and (heard := _read(packet, query, server, until)):
+        if match is not wire.PacketMatch.NONE and (
+            heard := _read_answer(packet, query, server, until)
+        ):
             return heard
     raise TimeoutError
 
 
-def _read(packet: bytes, query: bytes, server: Server, until: float) -> ParsedResponse | None:
+def _read_answer(
+    packet: bytes, query: bytes, server: Server, until: float
+) -> ParsedResponse | None:
     """Return the packet's answer, or that of TCP if the packet is truncated; None if the packet
     cannot be read.
     """

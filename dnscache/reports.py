@@ -135,7 +135,7 @@ class FailingName:
     error: Annotated[str, Column(of="entry.error")]
 
 
-def _failing(*, most: int, **wanted: Any) -> tuple[list[FailingName], str | None]:
+def _failing_names(*, most: int, **wanted: Any) -> tuple[list[FailingName], str | None]:
     rows = selectors.hard_names(**wanted, most=most + 1)
     return cut([row_of(FailingName, row) for row in rows], most, lambda row: row.name)
 
@@ -241,7 +241,7 @@ def list_failing_names(
         Query(description="order: by number, or by name"),
     ] = "weight",
 ) -> partial[Any]:
-    return partial(_failing, status=status, text=q, sort=sort)
+    return partial(_failing_names, status=status, text=q, sort=sort)
 
 
 @reports.get(

@@ -38,7 +38,7 @@ def flush(names: Collection[str]) -> int:
 
     Returns the number of names that were known.
     """
-    deleted = _flush(
+    deleted = _order_flush(
         [DnsFlush(scope=DnsFlush.Scope.NAME, value=name) for name in names],
         DnsEntry.objects.filter(name__in=names),
     )
@@ -108,12 +108,12 @@ def flush_scope(scope: str, value: str = "") -> int:
 
 
 def _flush_here_too(order: DnsFlush, entries: QuerySet[DnsEntry]) -> int:
-    deleted = _flush([order], entries)
+    deleted = _order_flush([order], entries)
     resolver.apply_flush(order)
     return deleted
 
 
-def _flush(orders: list[DnsFlush], entries: QuerySet[DnsEntry]) -> int:
+def _order_flush(orders: list[DnsFlush], entries: QuerySet[DnsEntry]) -> int:
     with transaction.atomic():
         DnsFlush.objects.filter(at__lt=Now() - FLUSHES_KEPT).delete()
         DnsFlush.objects.bulk_create(orders)

@@ -115,21 +115,21 @@ def _row(entry: CachedAnswer) -> dict[str, object]:
         "rcode": entry.rcode,
         "ttl": entry.ttl,
         "resolve_ms": entry.resolve_ms,
-        "resolved_at": _moment(entry.resolved_at),
-        "expires_at": _moment(entry.expires_at),
-        "retry_at": None if entry.retry_at is None else _moment(entry.retry_at),
+        "resolved_at": _iso_moment(entry.resolved_at),
+        "expires_at": _iso_moment(entry.expires_at),
+        "retry_at": None if entry.retry_at is None else _iso_moment(entry.retry_at),
         "fails": entry.fails,
         "region": entry.region,
         "cost_seconds": entry.cost_seconds,
         "hits": entry.hits,
-        "last_access": _moment(entry.last_access),
+        "last_access": _iso_moment(entry.last_access),
         "weight": entry.weight(entry.last_access),
         "upstream": entry.upstream[:64],
         "error": entry.error[:500],
     }
 
 
-def _moment(seconds: float) -> str:
+def _iso_moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 

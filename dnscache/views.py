@@ -109,7 +109,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "most_per_second": MOST_PER_SECOND,
     }
     if not wants_fragment(request):
-        context |= {"tree": _tree(request), "list": _list(request)}
+        context |= {"tree": _tree(request), "list": _conflict_area(request)}
     return render_live(request, "dnscache/overview.html", "dnscache/_overview.html", context)
 
 
@@ -127,7 +127,7 @@ def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
     return {**facts, "view": view, "domains": rows, "next": following}
 
 
-def _list(request: AuthenticatedRequest) -> dict[str, Any]:
+def _conflict_area(request: AuthenticatedRequest) -> dict[str, Any]:
     """The conflict area in the order of `?sort=`: names with `?status=` that contain `?q=`, after
     the name `?after=`; for the status EVICTED, answers that were evicted before they expired, the
     latest first.
@@ -226,7 +226,7 @@ def cache_file(kind: str) -> Download:
     """
     rows = DnsEntry.objects.order_by("name").values(*FIELDS).iterator(chunk_size=2000)
     if kind == "txt":
-        return text_file("dns-cache", (line for row in rows for line in _zone(row)))
+        return text_file("dns-cache", (line for row in rows for line in _zone_lines(row)))
     return row_file("dns-cache", kind, map(_with_plain_times, rows), FIELDS)
 
 
@@ -236,7 +236,7 @@ def minutes_file(minutes: Iterable[DnsMinute]) -> Download:
     return row_file("dns-last-hour", "csv", rows, ("minute", *SUMS))
 
 
-def _zone(row: dict[str, object]) -> Iterator[str]:
+def _zone_lines(row: dict[str, object]) -> Iterator[str]:
     name, addresses = row["name"], row["addresses"]
     assert isinstance(addresses, list)
     if not addresses:

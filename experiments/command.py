@@ -8,7 +8,7 @@ from crawling.jobs.cancel import cancel_job
 from experiments.models import Experiment
 
 
-def _cancel(number: int) -> str:
+def _cancel_experiment(number: int) -> str:
     experiment = Experiment.objects.filter(pk=number).first()
     if experiment is None:
         raise NotFound(f"There is no experiment {number}.")
@@ -17,5 +17,7 @@ def _cancel(number: int) -> str:
 
 
 COMMANDS = (
-    cancel_command("experiment", "end an experiment that waits or runs", "on Experiments", _cancel),
+    cancel_command(
+        "experiment", "end an experiment that waits or runs", "on Experiments", _cancel_experiment
+    ),
 )

@@ -18,7 +18,7 @@ def _work(job: RunningJob) -> JobResult:
     return run_experiment(job)
 
 
-def _clear(job: BackgroundJob) -> None:
+def _remove_crawls(job: BackgroundJob) -> None:
     """Remove the crawls of a job that was killed. Raises WrongState while one of them has not
     ended.
     """
@@ -45,6 +45,6 @@ EXPERIMENT = JobKind(
     ends_itself=True,
     about=_experiment,
     attempts=1,
-    clear=_clear,
+    clear=_remove_crawls,
 )
 KINDS = (EXPERIMENT,)

@@ -63,7 +63,7 @@ TRIED = (
 def experiments(request: AuthenticatedRequest) -> HttpResponse:
     if request.method == "POST":
         return _start(request)
-    return _list(request, ExperimentForm())
+    return _list_page(request, ExperimentForm())
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
@@ -94,7 +94,7 @@ def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def _start(request: AuthenticatedRequest) -> HttpResponse:
     form = ExperimentForm(request.POST)
     if not form.is_valid():
-        return _list(request, form, status=422)
+        return _list_page(request, form, status=422)
     with errors_told(request, CrawlError):
         return redirect(start_experiment(by=request.user, **form.cleaned_data))
     return redirect("experiments:experiments")
@@ -115,7 +115,7 @@ def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
     return send(cell_file(f"experiment-{pk}", TRIED, tries))
 
 
-def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> HttpResponse:
+def _list_page(request: HttpRequest, form: ExperimentForm, status: int = 200) -> HttpResponse:
     found = listed_experiments()
     context = {**latest_asked(request, found, A_PAGE), "form": form}
     context["views"] = experiment_views(context["rows"])

@@ -288,22 +288,22 @@ def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
         "finished_at": job.ended_at,
         "by": job.by.get_username() if job.by else None,
         **cancelled_facts(job),
-        "results": [_result(column, with_requests=with_requests) for column in view.columns],
+        "results": [_policy_json(column, with_requests=with_requests) for column in view.columns],
     }
 
 
-def _result(column: PolicyResult, *, with_requests: bool) -> dict[str, Any]:
+def _policy_json(column: PolicyResult, *, with_requests: bool) -> dict[str, Any]:
     numbers = vars(column) | {
         "policy": str(column.policy),
         "locked_percent": column.locked_percent,
     }
     del numbers["entries"], numbers["place"]
     return numbers | (
-        {"requests": [_request(entry) for entry in column.entries]} if with_requests else {}
+        {"requests": [_request_json(entry) for entry in column.entries]} if with_requests else {}
     )
 
 
-def _request(entry: RequestResult) -> dict[str, Any]:
+def _request_json(entry: RequestResult) -> dict[str, Any]:
     return vars(entry) | {
         "label": entry.label,
         "outcome": str(entry.outcome),

@@ -86,7 +86,7 @@ class ShiftPolicyRun:
         self._runs = {}
         with serve_sites(sites) as addresses:
             for address in addresses.values():
-                self._allow(urlsplit(address).port or 0)
+                self._allow_network(urlsplit(address).port or 0)
             to_do = deque(sites)
             while (going_on := self._going_on()) or to_do:
                 for _ in range(min(AT_A_TIME - going_on, len(to_do))):
@@ -98,7 +98,7 @@ class ShiftPolicyRun:
             result = replace(self._result(number, run, unsafe), round=round_)
             self._running.record(self._policy, result)
 
-    def _allow(self, port: int) -> None:
+    def _allow_network(self, port: int) -> None:
         note = note_of(self._experiment)
         network = AllowedNetwork(network=HOST, port_from=port, port_to=port, note=note)
         allow(network, by=self._experiment.job.by)
@@ -182,16 +182,16 @@ def clear_up(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
     AllowedNetwork.objects.filter(note=note_of(experiment)).delete()
     names = [experiment.pool_name(policy) for policy in experiment.policies]
     crawls, until = CrawlJob.objects.filter(pool__in=names), time.monotonic() + seconds
-    _remove(crawls.all())
+    _remove_crawls(crawls.all())
     while is_left := crawls.exists():
         if time.monotonic() > until:
             break
         time.sleep(LOOK_SECONDS)  # shifts end in other processes, and then their crawls are deleted
-        _remove(crawls.all())
+        _remove_crawls(crawls.all())
     return not is_left
 
 
-def _remove(crawls: Iterable[CrawlJob]) -> None:
+def _remove_crawls(crawls: Iterable[CrawlJob]) -> None:
     """Abort running crawls, and delete ended ones."""
     for crawl in crawls:
         run = crawl.runs.first()

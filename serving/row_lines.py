@@ -52,7 +52,7 @@ def lines_of(
     """
     if kind == "csv":
         return _table(rows, columns)
-    return _array(rows) if kind == "json" else (f"{_object(row)}\n" for row in rows)
+    return _array(rows) if kind == "json" else (f"{_json_object(row)}\n" for row in rows)
 
 
 def _table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
@@ -62,22 +62,22 @@ def _table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterato
         if first is None:
             return
         columns, rows = tuple(first), chain([first], rows)
-    yield from csv_lines(columns, (map(_cell, row.values()) for row in rows))
+    yield from csv_lines(columns, (map(_cell_value, row.values()) for row in rows))
 
 
 def _array(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     before = "["
     for row in rows:
-        yield f"{before}\n{_object(row)}"
+        yield f"{before}\n{_json_object(row)}"
         before = ","
     yield "[]\n" if before == "[" else "\n]\n"
 
 
-def _object(row: Mapping[str, Any]) -> str:
+def _json_object(row: Mapping[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False, default=datetime.isoformat)
 
 
-def _cell(value: Any) -> Any:
+def _cell_value(value: Any) -> Any:
     if isinstance(value, list):
         return " ".join(value)
     return value.isoformat() if isinstance(value, datetime) else value

@@ -144,7 +144,7 @@ def list_pool_events(
         pool_id, EventFilter(process or 0, kind.value if kind else ""), before=cursor, limit=limit
     )
     return {
-        "items": [_event(row, row.process.label if row.process else None) for row in rows],
+        "items": [_event_out(row, row.process.label if row.process else None) for row in rows],
         "next": following,
     }
 
@@ -165,7 +165,7 @@ def _past_pool(then: PastBank) -> PastPoolOut:
     return PastPoolOut(
         id=then.id,
         name=then.name,
-        event=_event(then.event, then.label or None),
+        event=_event_out(then.event, then.label or None),
         resources=[
             Resource(key=one.key, unit=one.unit, sentence=one.sentence) for one in then.resources
         ],
@@ -201,7 +201,7 @@ def _past_pool(then: PastBank) -> PastPoolOut:
     )
 
 
-def _event(event: Event, name: str | None) -> EventOut:
+def _event_out(event: Event, name: str | None) -> EventOut:
     return EventOut(
         version=event.version,
         kind=event.kind,

@@ -144,7 +144,9 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
         names=names,
         samples=samples,
         classes=tuple(
-            _lines(names, j, [s.reserved[j] for s in samples], [s.used[j] for s in samples])
+            _lines_of_class(
+                names, j, [s.reserved[j] for s in samples], [s.used[j] for s in samples]
+            )
             for j in range(len(names))
         ),
         waiting=_line([sample.waiting for sample in samples]),
@@ -204,7 +206,7 @@ def _padded_values(values: list[int], length: int) -> list[int]:
     return [*values, *[0] * (length - len(values))]
 
 
-def _lines(
+def _lines_of_class(
     names: Sequence[str], j: int, reserved: Sequence[int], used: Sequence[int | None]
 ) -> ResourceLines:
     is_measured = any(value is not None for value in used)

@@ -298,18 +298,18 @@ def _term(tenant: HoldingProcess) -> str:
     if tenant.is_ahead and tenant.term.usual is not None:
         return (
             f"{tenant.label}, next in line, starts and releases its units after its usual "
-            f"work session of {_span(tenant.term.usual)}"
+            f"work session of {_span_in_words(tenant.term.usual)}"
         )
     if tenant.term.usual is None:
         return f"the reservation of {tenant.label} ends as set"
     if tenant.term.left <= 0:
         return (
             f"{tenant.label} releases its units soon: it has held them for longer than its usual "
-            f"work session of {_span(tenant.term.usual)}"
+            f"work session of {_span_in_words(tenant.term.usual)}"
         )
     return (
         f"{tenant.label} releases its units after its usual work session of "
-        f"{_span(tenant.term.usual)}"
+        f"{_span_in_words(tenant.term.usual)}"
     )
 
 
@@ -342,10 +342,10 @@ def _unknown(
 
 
 def _time_in_words(seconds: float) -> str:
-    return "Any moment now" if seconds <= 0 else f"About {_span(seconds)}"
+    return "Any moment now" if seconds <= 0 else f"About {_span_in_words(seconds)}"
 
 
-def _span(seconds: float) -> str:
+def _span_in_words(seconds: float) -> str:
     """A span of time, deliberately coarse: tens of seconds, then minutes, then hours."""
     if seconds < 10:
         return f"{max(1, ceil(seconds))} s"

@@ -27,7 +27,7 @@ def missing_units(state: State) -> Vector:
     while left := stuck(
         more := State(banker.plus(state.available, missing), state.maximum, state.allocation)
     ):
-        missing = banker.plus(missing, min((_lack(more, i) for i in left), key=sum))
+        missing = banker.plus(missing, min((_lacking_units(more, i) for i in left), key=sum))
     return missing
 
 
@@ -40,13 +40,13 @@ def claims_too_high(state: State) -> dict[int, Vector]:
     lower: dict[int, Vector] = {}
     maximum = list(state.maximum)
     while left := stuck(less := State(state.available, tuple(maximum), state.allocation)):
-        i = min(left, key=lambda row: sum(_lack(less, row)))
-        lower[i] = _lack(less, i)
+        i = min(left, key=lambda row: sum(_lacking_units(less, row)))
+        lower[i] = _lacking_units(less, i)
         maximum[i] = banker.minus(maximum[i], lower[i])
     return lower
 
 
-def _lack(state: State, row: int) -> Vector:
+def _lacking_units(state: State, row: int) -> Vector:
     """The Need of a row beyond the units that are sure to be released."""
     work = banker.work_vectors(state, banker.finishable(state))[-1]
     return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))

@@ -163,7 +163,7 @@ class LedgerReplay:
             self.shares[entry.process] = entry.share
 
     def _granted(self, entry: LedgerEntry) -> None:
-        wait = self.waiting.pop(_request(entry), None)
+        wait = self.waiting.pop(_request_of_entry(entry), None)
         if wait and (wait.process, wait.amounts) != (entry.process, entry.amounts):
             raise Breach(
                 entry,
@@ -181,12 +181,12 @@ class LedgerReplay:
                 f"that it waits already since event {waits[0].version}",
             )
         self._units_held_by(entry)
-        self.waiting[_request(entry)] = LedgerWait(
+        self.waiting[_request_of_entry(entry)] = LedgerWait(
             entry.process, entry.amounts, entry.version, entry.verdict
         )
 
     def _withdrawn(self, entry: LedgerEntry) -> None:
-        wait = self.waiting.pop(_request(entry), None)
+        wait = self.waiting.pop(_request_of_entry(entry), None)
         if wait is None or wait.process != entry.process:
             raise Breach(entry, f"the end of a wait of process {entry.process}", "no such wait")
 
@@ -276,7 +276,7 @@ def _padded(vector: Vector, length: int) -> Vector:
     return vector + (0,) * (length - len(vector))
 
 
-def _request(entry: LedgerEntry) -> UUID:
+def _request_of_entry(entry: LedgerEntry) -> UUID:
     if entry.request is None:
         raise Breach(entry, "no request", "that there must be one")
     return entry.request

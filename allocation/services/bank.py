@@ -305,7 +305,7 @@ class Bank:
         follow.
         """
         if self.events:
-            self._put()
+            self._write_pool()
 
     def close(self) -> None:
         """Write everything that is left to write, and whether an unsafe state is safe again."""
@@ -313,9 +313,9 @@ class Bank:
             self.flush()
             return
         self.pool.is_safe = banker.find_safe_sequence(self.state()[0]) is not None
-        self._put()
+        self._write_pool()
 
-    def _put(self) -> None:
+    def _write_pool(self) -> None:
         """Write the pool and its events. This wakes listeners if a shift has begun."""
         put_pool(self.pool, self.available, channel=GRANTS_CHANNEL if self.has_begun else None)
         Event.objects.bulk_create(self.events)

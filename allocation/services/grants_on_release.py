@@ -101,17 +101,19 @@ def grantable_requests(bank: Bank) -> Iterator[tuple[WaitQueue, Request]]:
         lines = [WaitQueue(bank, tuple(amounts)) for (amounts,) in cursor.fetchall()]
     heads: list[tuple[object, int, int, Request]] = []
     for place, line in enumerate(lines):
-        _push(heads, place, line)
+        _push_next_request(heads, place, line)
     while heads:
         _, _, place, request = heappop(heads)
         line = lines[place]
         if not fits(line.amounts, bank.available):
             continue
         yield line, request
-        _push(heads, place, line)
+        _push_next_request(heads, place, line)
 
 
-def _push(heads: list[tuple[object, int, int, Request]], place: int, line: WaitQueue) -> None:
+def _push_next_request(
+    heads: list[tuple[object, int, int, Request]], place: int, line: WaitQueue
+) -> None:
     if request := line.next():
         heappush(heads, (request.turn, request.seq, place, request))
 

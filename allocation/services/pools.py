@@ -194,7 +194,7 @@ def add_class(*, pool: int, new: NewClass) -> Pool:
             )
     except IntegrityError as error:
         raise ClassKeyTaken(key=new.key) from error
-    _grow(row, new.capacity)
+    _append_class(row, new.capacity)
     with locked_bank(pool) as bank:
         bank.log(
             EventKind.CLASS_ADDED,
@@ -205,7 +205,7 @@ def add_class(*, pool: int, new: NewClass) -> Pool:
     return bank.pool
 
 
-def _grow(pool: Pool, capacity: int) -> None:
+def _append_class(pool: Pool, capacity: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{GROWING_SECONDS}s"])
         cursor.execute(

@@ -44,7 +44,7 @@ DRY = Override(by="preview", reason="to see who would be stuck")
 @bank_transaction
 def preview_limits(*, pool: int, limits: PoolLimits) -> LimitsPreview:
     """The effects that `change_limits` would have now. Nothing changes."""
-    return _tried(
+    return _try_change(
         pool, lambda: put_limits(pool, limits, DRY), CapacityWouldBeUnsafe, limits.capacity
     )
 
@@ -55,7 +55,7 @@ def preview_process(*, process: int, limits: ProcessLimits) -> LimitsPreview:
     pool = Process.objects.filter(pk=process).values_list("pool_id", flat=True).first()
     if pool is None:
         raise UnknownProcess(process=process)
-    return _tried(pool, lambda: put_process(process, limits, DRY), ClaimWouldBeUnsafe)
+    return _try_change(pool, lambda: put_process(process, limits, DRY), ClaimWouldBeUnsafe)
 
 
 @bank_transaction
@@ -64,7 +64,7 @@ def preview_share(*, share: int, limits: ShareLimits) -> LimitsPreview:
     pool = Share.objects.filter(pk=share).values_list("pool_id", flat=True).first()
     if pool is None:
         raise UnknownShare(share=share)
-    return _tried(pool, lambda: put_share(share, limits), CapacityWouldBeUnsafe)
+    return _try_change(pool, lambda: put_share(share, limits), CapacityWouldBeUnsafe)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class _PoolLimits:
         return banker.fits(beside, available) and (claim.holds or asker.is_within_share)
 
 
-def _tried(
+def _try_change(
     pool: int,
     change: Callable[[], ChangedLimits],
     refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],

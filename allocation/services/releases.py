@@ -38,17 +38,17 @@ def release_resources(
     quick = quick_release(
         process=process, epoch=epoch, release_id=release_id, amounts=amounts, reason=reason
     )
-    return quick or _release(process, epoch, release_id, amounts, reason)
+    return quick or _release_once(process, epoch, release_id, amounts, reason)
 
 
 @bank_transaction
-def _release(
+def _release_once(
     process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str
 ) -> Released:
     with locked_bank_of(process) as (bank, holder):
         given = tuple(holder.allocated) if amounts is None else bank.vector(amounts)
         if earlier := Release.objects.filter(pk=release_id).first():
-            return _repeated(bank, holder, earlier)
+            return _repeated_release(bank, holder, earlier)
         if is_over(holder, epoch):
             bank.log(EventKind.STALE, holder, reason=f"Epoch {epoch}: {reason}")
             return Released(release_id, ReleaseStatus.STALE, {})
@@ -125,7 +125,7 @@ def is_over(process: Process, epoch: int) -> bool:
     return epoch != process.epoch or (process.lease_until is None and process.kept_until is None)
 
 
-def _repeated(bank: Bank, holder: Process, earlier: Release) -> Released:
+def _repeated_release(bank: Bank, holder: Process, earlier: Release) -> Released:
     if earlier.process_id != holder.pk:
         raise ReleaseIdReused(release=earlier.pk)
     bank.log(EventKind.REPEATED, holder, reason=f"Release {earlier.pk} was sent again.")

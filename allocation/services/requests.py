@@ -70,14 +70,14 @@ def request_resources(
     )
     if quick:
         return quick
-    answer = _request(process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds)
+    answer = _request_once(process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds)
     if isinstance(answer, RequestExceedsNeed):
         raise answer
     return answer
 
 
 @bank_transaction
-def _request(
+def _request_once(
     process_id: int,
     amounts: Mapping[str, int],
     request_id: UUID,

@@ -90,7 +90,7 @@ def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
             )
         keys, units, has_waiters, shares = classes.fetchone()
         holders = {row[0]: UnitHolder(*row) for row in holding.fetchall()}
-        processes = {process.pk: process for process in _read(others, Process)}
+        processes = {process.pk: process for process in _read_rows(others, Process)}
     return PoolSurroundings(
         dict(zip(keys or [], units or [], strict=True)),
         has_waiters,
@@ -137,14 +137,14 @@ def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
 def _first_row(model: type[M], where: str, *values: Any) -> M | None:
     with planned_cursor() as cursor:
         _select(cursor, model, where, *values)
-        return next(_read(cursor, model), None)
+        return next(_read_rows(cursor, model), None)
 
 
 def _select(cursor: CursorWrapper, model: type[Model], where: str, *values: Any) -> None:
     cursor.execute(f"{_query_of_model(model)[1]} {where}", values)
 
 
-def _read(cursor: CursorWrapper, model: type[M]) -> Iterator[M]:
+def _read_rows(cursor: CursorWrapper, model: type[M]) -> Iterator[M]:
     names = _query_of_model(model)[0]
     return (model.from_db(connection.alias, names, row) for row in cursor.fetchall())
 

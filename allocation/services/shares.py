@@ -69,14 +69,14 @@ def put_share(share: int, limits: ShareLimits) -> ChangedLimits:
         old = bank.shares[share]
         new = ShareTerms(
             old.name,
-            _changed(bank, old.reserved, limits.reserved),
-            _changed(
+            _with_named_units(bank, old.reserved, limits.reserved),
+            _with_named_units(
                 bank,
                 old.limits,
                 {key: NO_LIMIT if n is None else n for key, n in limits.limits.items()},
             ),
         )
-        _check(bank, share, new)
+        _check_terms(bank, share, new)
         bank.shares[share] = new
         Share.objects.filter(pk=share).update(reserved=list(new.reserved), limits=list(new.limits))
         if new.reserved != old.reserved:
@@ -87,12 +87,12 @@ def put_share(share: int, limits: ShareLimits) -> ChangedLimits:
     return ChangedLimits(bank)
 
 
-def _changed(bank: Bank, old: Vector, named: Mapping[str, int]) -> Vector:
+def _with_named_units(bank: Bank, old: Vector, named: Mapping[str, int]) -> Vector:
     new = bank.vector(named)
     return tuple(new[j] if key in named else old[j] for j, key in enumerate(bank.keys))
 
 
-def _check(bank: Bank, share: int, new: ShareTerms) -> None:
+def _check_terms(bank: Bank, share: int, new: ShareTerms) -> None:
     for j in beyond(new.reserved, new.limits):
         raise ReserveExceedsLimit(
             resource=bank.keys[j], reserve=new.reserved[j], limit=new.limits[j]

@@ -42,7 +42,7 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
                 _set_limits()
                 return work(*args, **kwargs)
 
-        return _insist(attempt)
+        return _insist_on_bank(attempt)
 
     return in_transaction
 
@@ -61,7 +61,7 @@ def call_server(call: str, *arguments: Any) -> Sequence[Any]:
         with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
             return call_within(call, LIMITS["lock_timeout"], *arguments)
 
-    return _insist(attempt)
+    return _insist_on_bank(attempt)
 
 
 def call_within(call: str, *arguments: Any) -> Sequence[Any]:
@@ -98,7 +98,7 @@ def in_one_go() -> Iterator[None]:
         yield
 
 
-def _insist(attempt: Callable[[], T]) -> T:
+def _insist_on_bank(attempt: Callable[[], T]) -> T:
     try:
         return insist(attempt, attempts=ATTEMPTS)
     except OperationalError as error:

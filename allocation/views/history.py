@@ -72,7 +72,7 @@ def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
         "processes": processes_of(pool),
         "span": span,
         "chart": chart_of(pool, span),
-        "spans": [(name, _address(then.event.version, filters, name)) for name in SPANS],
+        "spans": [(name, _address_of_event(then.event.version, filters, name)) for name in SPANS],
     }
     return render(request, "allocation/history.html", context)
 
@@ -138,10 +138,10 @@ def _short_cuts(then: PastBank, filters: EventFilter, span: str) -> list[EventLi
 def _event_link(
     text: str, version: int | None, filters: EventFilter, span: str, rel: str = ""
 ) -> EventLink:
-    return EventLink(text, _address(version, filters, span) if version else "", rel)
+    return EventLink(text, _address_of_event(version, filters, span) if version else "", rel)
 
 
-def _address(version: int, filters: EventFilter, span: str) -> str:
+def _address_of_event(version: int, filters: EventFilter, span: str) -> str:
     chosen = {
         "event": version,
         "process": filters.process or "",

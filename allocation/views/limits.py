@@ -28,7 +28,7 @@ def edit_limits(request: AuthenticatedRequest, pool: int, page: str) -> HttpResp
     wanted = next((one for one in POOL_PAGES if one.name == page), None)
     if wanted is None:
         raise Http404(f"There is no page of limits named {page}.")
-    return _edited(request, row, wanted, row)
+    return _answer_to_edit(request, row, wanted, row)
 
 
 @authenticated(needs="allocation.change_pool", methods=("GET", "HEAD", "POST"))
@@ -37,10 +37,10 @@ def edit_share(request: AuthenticatedRequest, pool: int, share: int) -> HttpResp
     change once it is confirmed.
     """
     row = get_object_or_404(Share.objects.select_related("pool"), pk=share, pool=pool)
-    return _edited(request, row.pool, SHARE_PAGES[0], row)
+    return _answer_to_edit(request, row.pool, SHARE_PAGES[0], row)
 
 
-def _edited(
+def _answer_to_edit(
     request: AuthenticatedRequest, pool: Pool, page: LimitsPage[Row], row: Row
 ) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None

@@ -84,12 +84,12 @@ def shown(request: HttpRequest, page: WhatIfView) -> HttpResponse:
         context |= {
             "matrix": matrix(page.sandbox),
             "units": list(units),
-            "result": _result(page, page.sandbox),
+            "result": _check_of_page(page, page.sandbox),
         }
     return render(request, "allocation/what_if.html", context)
 
 
-def _result(page: WhatIfView, sandbox: Sandbox) -> CheckView:
+def _check_of_page(page: WhatIfView, sandbox: Sandbox) -> CheckView:
     return judge(sandbox, *read_request(page.draft, sandbox)) if page.asks else judge(sandbox)
 
 
@@ -135,10 +135,10 @@ def what_if(request: AuthenticatedRequest) -> HttpResponse:
     """Show an empty state, the state of a pool, or an example. On a POST, make the move of a button
     on the sent state.
     """
-    return _answer_move(request) if request.method == "POST" else _open(request)
+    return _answer_move(request) if request.method == "POST" else _open_page(request)
 
 
-def _open(request: HttpRequest) -> HttpResponse:
+def _open_page(request: HttpRequest) -> HttpResponse:
     if "pool" in request.GET:
         return _open_copy(request, request.GET["pool"])
     if example := EXAMPLES.get(request.GET.get("example", "")):
@@ -168,7 +168,10 @@ def _answer_move(request: HttpRequest) -> HttpResponse:
     verb, _, place = request.POST.get("do", "check").partition(":")
     try:
         move = make_move(
-            draft, verb, place=_number(place), count=_number(request.POST.get(f"{verb}-count", "1"))
+            draft,
+            verb,
+            place=_number_in_button(place),
+            count=_number_in_button(request.POST.get(f"{verb}-count", "1")),
         )
     except BadDraft as error:
         typed = error.draft or draft
@@ -193,7 +196,7 @@ def _page(move: WhatIfMove, *, by_total: bool = False, note: str = "") -> WhatIf
     return WhatIfView(draft, sandbox=move.sandbox, asks=move.asks, note=note, at=move.at)
 
 
-def _number(text: str) -> int:
+def _number_in_button(text: str) -> int:
     """The number in a button or next to it. Any other text counts as 1, and a larger number as the
     maximum.
     """

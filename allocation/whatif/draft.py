@@ -75,14 +75,18 @@ class Draft:
     def without_class(self, place: int) -> Draft:
         """Remove a class, with its number in every row that has one at this place."""
         rows = tuple(
-            replace(row, maximum=_drop(row.maximum, place), allocation=_drop(row.allocation, place))
+            replace(
+                row,
+                maximum=_without_token(row.maximum, place),
+                allocation=_without_token(row.allocation, place),
+            )
             for row in self.rows
         )
         return replace(
             self,
             classes=_without_one(self.classes, place),
             rows=rows,
-            request=_drop(self.request, place),
+            request=_without_token(self.request, place),
         )
 
     def without_process(self, place: int) -> Draft:
@@ -140,7 +144,7 @@ def row_text(vector: Iterable[int]) -> str:
     return " ".join(str(units) for units in vector)
 
 
-def _drop(text: str, place: int) -> str:
+def _without_token(text: str, place: int) -> str:
     return " ".join(token for j, token in enumerate(tokens(text)) if j != place)
 
 

@@ -96,7 +96,7 @@ def safe_orders(state: State) -> tuple[int, list[tuple[int, ...]]]:
     For states of at most FEW_PROCESSES.
     """
     count, shown = 0, []
-    for order in _orders(state, state.available, ()):
+    for order in _all_orders(state, state.available, ()):
         count += 1
         if count <= MOST_ORDERS:
             shown.append(order)
@@ -151,10 +151,10 @@ def _comparisons(state: State, rows: Sequence[int]) -> Iterator[SearchComparison
         unfinished = stuck
 
 
-def _orders(state: State, work: Vector, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def _all_orders(state: State, work: Vector, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     if len(order) == len(state.maximum):
         yield order
         return
     for i, need in enumerate(state.need):
         if i not in order and banker.fits(need, work):
-            yield from _orders(state, banker.plus(work, state.allocation[i]), (*order, i))
+            yield from _all_orders(state, banker.plus(work, state.allocation[i]), (*order, i))

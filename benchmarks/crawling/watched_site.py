@@ -152,7 +152,7 @@ class WatchedCrawl:
         self.judgement.told["events of watches"].judge(
             {(kind, self._path(url)) for kind, url in events}, changed
         )
-        self.judgement.told["notices by webhook"].judge(self._notices(), changed)
+        self.judgement.told["notices by webhook"].judge(self._new_notices(), changed)
         # a number that changes is no change to these watches, but one to a comparison of content
         both = {path for path in self._before_paths if self.site.counts_visitors(path)}
         counted = {("changed", path) for path in both if path in self._now_paths}
@@ -172,7 +172,7 @@ class WatchedCrawl:
     def _now_paths(self) -> Set[str]:
         return self.site.state().texts.keys()
 
-    def _notices(self) -> set[tuple[str, str]]:
+    def _new_notices(self) -> set[tuple[str, str]]:
         """The notices that the server has received since the last call."""
         at = len(self._hooks.log)
         with self.judgement.timed("notices"):

@@ -157,7 +157,7 @@ class KnownUrls:
         self._run = new_run("benchmark of seen")
         schedule_urls(self._run, [page("directory", 0)], numbers=[0])
         for start in range(1, self._urls, COPIED):
-            self._add(range(start, min(self._urls, start + COPIED)))
+            self._copy_known_urls(range(start, min(self._urls, start + COPIED)))
         tell("ANALYZE crawling_url")
         addresses = [candidate.address for candidate in self._known]
         self._seen.remember(addresses, 1)
@@ -177,7 +177,7 @@ class KnownUrls:
         yield "a Bloom filter, seen", known, lambda: self._filter(self._known)
         yield "a Bloom filter, new", LINKS, lambda: self._filter(self._new_links())
 
-    def _add(self, numbers: range) -> None:
+    def _copy_known_urls(self, numbers: range) -> None:
         """Copy known URLs in, and add them to the Bloom filter."""
         common = {
             **{"run_id": self._run.pk, "queue_id": self._run.queues.get().pk},

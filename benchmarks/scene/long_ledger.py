@@ -131,14 +131,16 @@ class LongLedger:
         for process, held in bank.held.items():
             Process.objects.filter(pk=process).update(allocated=list(held))
             if any(held):
-                request = self._request(process, held, state="granted")
+                request = self._create_request(process, held, state="granted")
                 amounts = {"amounts": list(held), "remaining": list(held)}
                 Grant.objects.create(request=request, process_id=process, epoch=0, **amounts)
         for key, wait in bank.waiting.items():
-            self._request(wait.process, wait.amounts, pk=key, state="waiting", verdict=wait.verdict)
+            self._create_request(
+                wait.process, wait.amounts, pk=key, state="waiting", verdict=wait.verdict
+            )
             Process.objects.filter(pk=wait.process).update(is_waiting=True)
 
-    def _request(self, process: int, amounts: Vector, **facts: object) -> Request:
+    def _create_request(self, process: int, amounts: Vector, **facts: object) -> Request:
         common = {"pool": self.pool, "kind": "start", "epoch": 0}
         return Request.objects.create(process_id=process, amounts=list(amounts), **common, **facts)
 

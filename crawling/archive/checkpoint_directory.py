@@ -117,7 +117,7 @@ def read_manifest(folder: Path) -> CheckpointManifest:
             f"{folder} is no checkpoint, or not a whole one: {error}."
         ) from error
     compare(folder, MANIFEST, sums)
-    manifest = _understood(folder, text)
+    manifest = _read_manifest_text(folder, text)
     for name in (
         *map(part_file, manifest.parts),
         *(f"{ARCHIVE}/{checked_name(name)}" for name in manifest.archive),
@@ -153,7 +153,7 @@ def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
         raise CheckpointTrouble(f"{folder} is damaged: {name} is damaged. Use another copy.")
 
 
-def _understood(folder: Path, text: str) -> CheckpointManifest:
+def _read_manifest_text(folder: Path, text: str) -> CheckpointManifest:
     try:
         said = json.loads(text)
         if said["format"] != FORMAT:

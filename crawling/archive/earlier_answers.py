@@ -74,13 +74,13 @@ def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, EarlierAnsw
     originals = stored.in_bulk(confirmed) if confirmed else {}
     held = originals_of([page for page in pages.values() if page.unchanged_since not in originals])
     return {
-        mine: _earlier(page, originals.get(page.unchanged_since or 0) or held[page.pk])
+        mine: _earlier_answer(page, originals.get(page.unchanged_since or 0) or held[page.pk])
         for mine, its in latest.items()
         if (page := pages.get(its))
     }
 
 
-def _earlier(page: Page, original: Page) -> EarlierAnswer:
+def _earlier_answer(page: Page, original: Page) -> EarlierAnswer:
     return EarlierAnswer(original, bytes(page.digest or b""), page.etag, page.last_modified)
 
 

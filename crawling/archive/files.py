@@ -249,10 +249,10 @@ def remove_abandoned() -> int:
         if not cursor.fetchone()[0]:
             return 0
     # read under the lock: before, a file that was being rewritten may have had a row
-    return sum(_removed(row) for row in abandoned.all())
+    return sum(_remove_file(row) for row in abandoned.all())
 
 
-def _removed(row: ArchiveFile) -> bool:
+def _remove_file(row: ArchiveFile) -> bool:
     try:
         folder = row.folder
         if row.machine != this_machine() and not storage().list(folder):

@@ -163,7 +163,7 @@ class Originals:
             is_far = row.run_id not in self._runs
             if is_far and not _has_payload(row.url_id, digest, wanted[digest][1]):
                 continue
-            if found := self._stored(row):
+            if found := self._payload_of_row(row):
                 self._known.setdefault(digest, found)
 
     def get(self, digest: bytes, size: int) -> StoredPayload | None:
@@ -194,9 +194,9 @@ class Originals:
         with connection.cursor() as cursor:
             cursor.execute(query, values)
             rows = read_rows(cursor, PayloadPage)
-        return self._stored(rows[0]) if rows else None
+        return self._payload_of_row(rows[0]) if rows else None
 
-    def _stored(self, row: PayloadPage) -> StoredPayload | None:
+    def _payload_of_row(self, row: PayloadPage) -> StoredPayload | None:
         """The record of a row. None if it belongs to another run and this machine cannot read
         it.
         """

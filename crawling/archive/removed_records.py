@@ -43,7 +43,7 @@ def filler(length: int, identity: str, at: datetime) -> Iterator[bytes]:
     size = left - len(header) - len(END)
     if size < 0:
         raise TooNarrow(f"{length} bytes have no room for a record")
-    return _member(_header(identity, at, size), size, blocks)
+    return _gzip_member(_header(identity, at, size), size, blocks)
 
 
 def _header(identity: str, at: datetime, size: int) -> bytes:
@@ -51,7 +51,7 @@ def _header(identity: str, at: datetime, size: int) -> bytes:
     return HEADER.format(identity=identity, date=date, length=size, digits=DIGITS).encode()
 
 
-def _member(header: bytes, zeros: int, blocks: int) -> Iterator[bytes]:
+def _gzip_member(header: bytes, zeros: int, blocks: int) -> Iterator[bytes]:
     """The gzip member of a filler. The first piece of the content includes the header, and the last
     piece the end. Each block has up to 65,535 bytes of the content.
     """
@@ -60,7 +60,7 @@ def _member(header: bytes, zeros: int, blocks: int) -> Iterator[bytes]:
     at = 0
     for number in range(1, blocks + 1):
         size = min(MOST_IN_BLOCK, total - at)
-        piece = _content(header, zeros, at, size)
+        piece = _content_between(header, zeros, at, size)
         crc = zlib.crc32(piece, crc)
         yield BLOCK.pack(number == blocks, size, size ^ 0xFFFF)
         yield piece
@@ -68,7 +68,7 @@ def _member(header: bytes, zeros: int, blocks: int) -> Iterator[bytes]:
     yield GZIP_TRAILER.pack(crc, total & 0xFFFFFFFF)
 
 
-def _content(header: bytes, zeros: int, at: int, size: int) -> bytes:
+def _content_between(header: bytes, zeros: int, at: int, size: int) -> bytes:
     tail_at = len(header) + zeros
     before = header[at : at + size]
     behind = END[max(0, at - tail_at) : max(0, at + size - tail_at)]

@@ -42,7 +42,7 @@ def edit_sheet(css: str, loads: StyleContent) -> str:
         return _without_markup(css)
     try:
         nodes = tinycss2.parse_component_value_list(css)
-        _edit(nodes, loads)
+        _replace_addresses(nodes, loads)
         return _without_markup(str(tinycss2.serialize(nodes)))
     except RecursionError:
         return ""
@@ -58,14 +58,14 @@ def names_something(css: str) -> bool:
     return any(mark in lower for mark in MARKS)
 
 
-def _edit(nodes: list[Node], loads: StyleContent) -> None:
+def _replace_addresses(nodes: list[Node], loads: StyleContent) -> None:
     rule = ""
     for at, node in enumerate(nodes):
         if isinstance(node, AtKeywordToken):
             rule = node.lower_value
         elif node == ";":
             rule = ""
-        elif (written := _address(node, is_string_one=rule == "import")) is not None:
+        elif (written := _address_in_token(node, is_string_one=rule == "import")) is not None:
             # the name of a namespace and a part of the page itself load nothing
             if rule != "namespace" and not written.startswith("#"):
                 told = loads.sheet(written) if rule == "import" else loads.file(written)
@@ -74,17 +74,17 @@ def _edit(nodes: list[Node], loads: StyleContent) -> None:
         elif isinstance(node, FunctionBlock) and node.lower_name in IMAGE_SETS:
             _edit_image_set(node.arguments, loads)
         else:
-            for inner in _contents(node):
-                _edit(inner, loads)
+            for inner in _lists_within(node):
+                _replace_addresses(inner, loads)
 
 
 def _edit_image_set(nodes: list[Node], loads: StyleContent) -> None:
     for at, node in enumerate(nodes):
-        if (written := _address(node, is_string_one=True)) is not None:
+        if (written := _address_in_token(node, is_string_one=True)) is not None:
             nodes[at] = _url(node, loads.file(written))
 
 
-def _address(node: Node, *, is_string_one: bool) -> str | None:
+def _address_in_token(node: Node, *, is_string_one: bool) -> str | None:
     if isinstance(node, URLToken) or (is_string_one and isinstance(node, StringToken)):
         return str(node.value)
     if isinstance(node, FunctionBlock) and node.lower_name == "url":
@@ -93,7 +93,7 @@ def _address(node: Node, *, is_string_one: bool) -> str | None:
     return None
 
 
-def _contents(node: Any) -> Sequence[list[Node]]:
+def _lists_within(node: Any) -> Sequence[list[Node]]:
     lists = (getattr(node, name, None) for name in ("content", "arguments"))
     return [one for one in lists if isinstance(one, list)]
 

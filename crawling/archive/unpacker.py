@@ -75,7 +75,7 @@ def open_record(packed: Iterable[bytes], most: int) -> OpenRecord:
         at = _read_until(start, parts, lambda: _end_of_head(start))
         at = min(len(start), length) if at < 0 else at
     head = bytes(start[:at]).decode("latin-1")
-    payload = _spooled(chain([bytes(start[at:])], parts), length - at)
+    payload = _spooled_document(chain([bytes(start[at:])], parts), length - at)
     return OpenRecord(header.decode(errors="replace"), head, payload)
 
 
@@ -101,7 +101,7 @@ def _inflated(packed: Iterable[bytes], most: int) -> Iterator[bytes]:
         raise ArchiveTrouble(f"The record cannot be unpacked: {error}.") from error
 
 
-def _spooled(parts: Iterable[bytes], length: int) -> DocumentStream:
+def _spooled_document(parts: Iterable[bytes], length: int) -> DocumentStream:
     spool, size = new_spool(), 0
     with ExitStack() as faulty:
         faulty.callback(spool.close)

@@ -77,7 +77,7 @@ class WarcVolume:
         payload = records.measure(exchange.head, exchange.payload.at_hand(), digest)
         file, capture = self._file, _capture(captured, answer)
         identity, offset = record_id(file.row.namespace, file.length), file.length
-        stored = self._stored(captured, answer, payload)
+        stored = self._earlier_payload(captured, answer, payload)
         record = _answer(identity, capture, captured, answer, payload, stored)
         length = self._append(record)
         if captured.exchange.request:
@@ -122,7 +122,7 @@ class WarcVolume:
             await_free_memory()
             return self._file.append(records.packed(record))
 
-    def _stored(
+    def _earlier_payload(
         self, captured: CapturedExchange, answer: ServerAnswer, payload: Payload
     ) -> StoredPayload | None:
         """The record that already has the payload, or that a server has confirmed."""

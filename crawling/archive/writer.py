@@ -98,7 +98,7 @@ class ArchiveWriter:
         with self._changed:
             while self._bytes and self._bytes + size > self._most_bytes:
                 self._changed.wait(LOOK_SECONDS)
-                self._check()
+                self._check_thread()
             self._bytes += size
 
     def begin(self) -> None:
@@ -107,7 +107,7 @@ class ArchiveWriter:
         The file is opened over the caller's connection to PostgreSQL: a separate connection would
         cost a small crawl as much as its pages.
         """
-        self._safely(self._open)
+        self._do_safely(self._open)
         if not self.trouble:
             self.set_mode(ArchiveMode.WRITE)
 
@@ -133,8 +133,8 @@ class ArchiveWriter:
         self._hurry.set()
         self._queue_item(request)
         while not request.done.wait(LOOK_SECONDS):
-            self._check()
-        self._check()
+            self._check_thread()
+        self._check_thread()
         return request.lengths, request.written
 
     def drop_waiting(self) -> None:
@@ -164,11 +164,11 @@ class ArchiveWriter:
             try:
                 self._queue.put(item, timeout=LOOK_SECONDS)
             except Full:
-                self._check()
+                self._check_thread()
             else:
                 return
 
-    def _check(self) -> None:
+    def _check_thread(self) -> None:
         if not self._thread.is_alive():
             raise RuntimeError(
                 "the thread that writes the archive has ended; the worker's log says why"
@@ -198,7 +198,9 @@ class ArchiveWriter:
         self._write(group)
         if isinstance(item, _Sync):
             self._hurry.clear()
-            self._safely(lambda: item.lengths.update(self._volume.sync() if self._volume else {}))
+            self._do_safely(
+                lambda: item.lengths.update(self._volume.sync() if self._volume else {})
+            )
             item.written, self._written = self._written, []
             item.done.set()
         return item is not None
@@ -211,7 +213,7 @@ class ArchiveWriter:
         if group and self._mode is ArchiveMode.WRITE:
             is_large = sum(answer.bytes for _, answer in group) > LARGE_BYTES * len(group)
             with on_any_core() if is_large else nullcontext():
-                self._safely(lambda: self._keep(group))
+                self._do_safely(lambda: self._keep(group))
         size = sum(captured.exchange.size for captured, _ in group)
         for captured, _ in group:
             captured.exchange.close()
@@ -224,7 +226,7 @@ class ArchiveWriter:
         self._volume.keep(group)
         self._written += [captured for captured, _ in group if captured.has_page]
 
-    def _safely(self, step: Callable[[], None]) -> None:
+    def _do_safely(self, step: Callable[[], None]) -> None:
         """Do a step. A full or unreachable disk is reported and ends the writing; nothing is
         committed then.
         """

@@ -25,13 +25,13 @@ class SealBroken(CrawlError):
 
 def seal(secrets: Any) -> str:
     """Seal data that JSON can represent as text that only this site's SECRET_KEY opens."""
-    return _box(_keys()).encrypt(json.dumps(secrets).encode()).decode()
+    return _cipher(_keys()).encrypt(json.dumps(secrets).encode()).decode()
 
 
 def unseal(text: str) -> Any:
     """The sealed data. Raises SealBroken."""
     try:
-        return json.loads(_box(_keys()).decrypt(text.encode()))
+        return json.loads(_cipher(_keys()).decrypt(text.encode()))
     except InvalidToken as error:
         raise SealBroken from error
 
@@ -42,11 +42,11 @@ def _keys() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)
-def _box(keys: tuple[str, ...]) -> MultiFernet:
-    return MultiFernet([Fernet(urlsafe_b64encode(_derived(key))) for key in keys])
+def _cipher(keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(urlsafe_b64encode(_derived_key(key))) for key in keys])
 
 
-def _derived(key: str) -> bytes:
+def _derived_key(key: str) -> bytes:
     """A key for this purpose only. It reveals nothing about SECRET_KEY, nor about other keys made
     from that.
     """

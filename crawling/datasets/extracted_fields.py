@@ -42,7 +42,7 @@ class FieldRules:
 
 def rules_of(run: Run) -> FieldRules:
     """The rules with which the extracted fields of a run were last made."""
-    job, edits = _latest_job(run), _edits(run)
+    job, edits = _latest_job(run), _edits_of_rules(run)
     ended = run.finished_at if run.state in ENDED_STATES else None
     later = [edit for edit in edits if ended and edit.at > ended]
     during = [edit.at for edit in edits if edit not in later and _has_begun(run, edit.at)]
@@ -64,7 +64,7 @@ def _latest_job(run: Run) -> BackgroundJob | None:
     return jobs.filter(changing).order_by("-pk").first()
 
 
-def _edits(run: Run) -> Sequence[OrderRevision]:
+def _edits_of_rules(run: Run) -> Sequence[OrderRevision]:
     if run.crawl.revision == 1:
         return ()
     found = OrderRevision.objects.filter(crawl=run.crawl_id, changes__has_any_keys=FIELDS)

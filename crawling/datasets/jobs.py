@@ -109,7 +109,7 @@ def _memory(job: BackgroundJob) -> int:
     return MEMORY_MIB + LIMITS.memory_bytes // 2**20
 
 
-def _unread() -> Iterator[DueJob]:
+def _due_for_unread_runs() -> Iterator[DueJob]:
     for run in sorted(unread_runs()):
         yield DueJob(f"run {run}", run)
 
@@ -132,7 +132,7 @@ SECOND_READING = JobKind(
     effects=OF_ROWS,
     queue=IDLE,
     memory=_memory,
-    due=_unread,
+    due=_due_for_unread_runs,
     kept=KEPT_HOUR,
 )
 KINDS = (LINKS, SECOND_READING)

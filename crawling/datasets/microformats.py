@@ -63,11 +63,11 @@ class MicroformatsReader(TaskSandbox):
                 told = "Items were not read: they took too much time or memory."
                 found.append(FoundItem(problem=told))
             else:
-                found += _read(answer)
+                found += _items_in_answer(answer)
         return found
 
 
-def _read(answer: bytes) -> list[FoundItem]:
+def _items_in_answer(answer: bytes) -> list[FoundItem]:
     told = json.loads(answer)
     items = [FoundItem(item["@type"], first_text(item, ("name",)), item) for item in told["items"]]
     return [*items, *([FoundItem(problem=told["problem"])] if told["problem"] else [])]

@@ -94,10 +94,10 @@ def lost_parts() -> QuerySet[LinksPart]:
 def forget_lost(run_id: int) -> None:
     """Take the pages of the run's lost parts out of these parts."""
     with transaction.atomic():
-        _forget(lost_parts().filter(run=run_id))
+        _forget_parts(lost_parts().filter(run=run_id))
 
 
-def _forget(parts: QuerySet[LinksPart]) -> None:
+def _forget_parts(parts: QuerySet[LinksPart]) -> None:
     """Take pages out of the parts, and let the files be removed."""
     ids = list(parts.select_for_update(of=("self",)).values_list("pk", flat=True))
     Page.objects.filter(run__links_parts__in=ids, links_part__in=ids).update(links_part=None)
@@ -110,7 +110,7 @@ def clear(run_id: int) -> None:
     """
     alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
     with transaction.atomic():
-        _forget(LinksPart.objects.filter(~Exists(alive), run=run_id))
+        _forget_parts(LinksPart.objects.filter(~Exists(alive), run=run_id))
     remove_abandoned_parts()
 
 

@@ -44,7 +44,7 @@ class LinkSearchTookTooLong(CrawlError):
 
 def parts_of(run: Run, part: LinksPart | None = None) -> list[str]:
     """The paths of the parts of a run, or of one part, that are on this machine."""
-    return _stored(_written_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
+    return _paths_here(_written_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
 
 
 def _written_parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
@@ -52,7 +52,7 @@ def _written_parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
     return found.filter(pk=part.pk) if part else found
 
 
-def _stored(names: Iterable[str]) -> list[str]:
+def _paths_here(names: Iterable[str]) -> list[str]:
     """The paths of those files that are on this machine."""
     place = storage().path
     return [str(path) for path in map(place, names) if path.exists()]
@@ -136,7 +136,7 @@ def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]
 
 
 def _findings_of(run: Run, part: LinksPart | None) -> list[str]:
-    return _stored(one.findings_name for one in _written_parts(run, part))
+    return _paths_here(one.findings_name for one in _written_parts(run, part))
 
 
 def rows_within_limit(

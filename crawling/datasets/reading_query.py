@@ -92,7 +92,7 @@ def reading_parquet(
 
 def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
     """The uncompressed size of these columns of a table in bytes, by the metadata of its files."""
-    paths = _paths(run)[table]
+    paths = _table_files(run)[table]
     if not paths:
         return 0
     query = "SELECT total_uncompressed_size, path_in_schema FROM parquet_metadata($paths)"
@@ -108,7 +108,7 @@ def _reading_of(
     """A connection with the tables, without rows of withdrawn pages. part: the id of the only part
     to read.
     """
-    paths = _paths(run, part)
+    paths = _table_files(run, part)
     with engine(
         reads=[path for found in paths.values() for path in found], writes=writes
     ) as opened:
@@ -119,7 +119,7 @@ def _reading_of(
         yield opened
 
 
-def _paths(run: Run, part: int | None = None) -> dict[str, list[str]]:
+def _table_files(run: Run, part: int | None = None) -> dict[str, list[str]]:
     """The files of each table that are on this machine."""
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False)
     if part is not None:

@@ -79,7 +79,7 @@ def seen_text(page: Page, selector: str = "") -> SeenText:
     text, _ = decode(payload, page.charset or None)
     if kind.endswith("json") and len(payload) <= MOST_JSON_BYTES:
         text = _json_lines(text)
-    return SeenText(_joined_lines(_lines(text)), unread)
+    return SeenText(_joined_lines(_each_line(text)), unread)
 
 
 def _joined_lines(lines: Iterable[str]) -> str:
@@ -93,7 +93,7 @@ def _joined_lines(lines: Iterable[str]) -> str:
     return text.getvalue()
 
 
-def _lines(text: str, end: re.Pattern[str] = LINE) -> Iterator[str]:
+def _each_line(text: str, end: re.Pattern[str] = LINE) -> Iterator[str]:
     return (line[0] for line in end.finditer(text))
 
 
@@ -113,7 +113,7 @@ def _html_lines(document: turbohtml.Document, selector: str) -> Iterator[str]:
     left = MOST_CHARACTERS
     for part in parts:
         text = part.text[:left]
-        yield from _lines(text, BROKEN_LINE)
+        yield from _each_line(text, BROKEN_LINE)
         left -= len(text)
 
 

@@ -30,7 +30,7 @@ from crawling.web.statuses import DOCUMENT_STATUSES
 @contextmanager
 def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
     """A page's document. Raises ArchiveTrouble."""
-    record = open_record_of(_stored(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
+    record = open_record_of(_page_with_record(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
     coding = read_head(record.head).get("content-encoding", "")
     body = decoded_stream(record.payload, coding, MOST_DOCUMENT_BYTES)
     rules = ReadingRules(run.crawl.obey_nofollow, run.crawl.requisites)
@@ -44,7 +44,7 @@ def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
 def stored_location(page: Page) -> str:
     """The target of a page's redirect, as written; "" if that is not in the archive."""
     try:
-        record = open_record_of(_stored(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
+        record = open_record_of(_page_with_record(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
     except ArchiveTrouble:
         return ""
     record.payload.close()
@@ -85,7 +85,7 @@ def extracted_from(
     return extract(document, rules, links.whole)
 
 
-def _stored(page: Page) -> Page:
+def _page_with_record(page: Page) -> Page:
     """The page whose record has the document."""
     if page.archive_file is None and page.reused_from:
         stored = Page.objects.select_related("url", "archive_file", "run")

@@ -113,7 +113,7 @@ def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
             if kind == "equal":
                 yield from (_unchanged(line) for line in old[old_from:old_to])
             else:
-                yield from _changed(old[old_from:old_to], new[new_from:new_to])
+                yield from _changed_lines(old[old_from:old_to], new[new_from:new_to])
         at = group[-1][2]
     if at and (rest := len(old) - at):
         yield DiffLine("skipped", _equal_of(rest))
@@ -127,7 +127,7 @@ def _unchanged(line: str) -> DiffLine:
     return DiffLine("unchanged", line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + CUT)
 
 
-def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+def _changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     """Lines that differ. Of long lines only the words that differ."""
     if " ".join(old) == " ".join(new):
         yield from (_unchanged(line) for line in new)

@@ -41,7 +41,7 @@ class SentRows(Generic[Row]):
     """
 
     def __init__(self, name: str, row: type[Row]) -> None:
-        kinds = {field: _type(hint) for field, hint in get_type_hints(row).items()}
+        kinds = {field: _postgres_type(hint) for field, hint in get_type_hints(row).items()}
         self._name, self._fields = name, tuple(kinds)
         arrays = (f"%({name}.{field})s::{kind}[]" for field, kind in kinds.items())
         self._arrays = f"unnest({', '.join(arrays)})"
@@ -68,7 +68,7 @@ class SentRows(Generic[Row]):
         return {**others, **arrays}
 
 
-def _type(hint: Any) -> str:
+def _postgres_type(hint: Any) -> str:
     """The PostgreSQL type of a type hint. `int | None` has the type of `int`."""
     kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
     (kind,) = kinds

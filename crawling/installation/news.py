@@ -168,15 +168,15 @@ def latest_news(
     after: such a key. An invalid key is ignored.
     """
     begin = since or timezone.now() - KEPT
-    place = _place(after) or ((until, "") if until else None)
+    place = _read_place(after) or ((until, "") if until else None)
     found = [
         item
         for source in offered("news", "NEWS")
         # for each kind, one more is read, which may have exactly the time of the key
         for item in source.find(begin, place and place[0], crawl, most + 1 + len(WORDS))
-        if place is None or _key(item) < place
+        if place is None or _sort_key(item) < place
     ]
-    found.sort(key=_key, reverse=True)
+    found.sort(key=_sort_key, reverse=True)
     if len(found) <= most:
         return found, None
     last = found[most - 1]
@@ -192,11 +192,11 @@ def news_times() -> list[datetime]:
 MOST_TIMES = 100
 
 
-def _key(item: NewsItem) -> tuple[datetime, str]:
+def _sort_key(item: NewsItem) -> tuple[datetime, str]:
     return item.at, str(item.kind)
 
 
-def _place(after: str) -> tuple[datetime, str] | None:
+def _read_place(after: str) -> tuple[datetime, str] | None:
     at, _, kind = after.partition(" ")
     try:
         until = datetime.fromisoformat(at)

@@ -30,7 +30,7 @@ def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
     runs: ids; None for all runs.
     """
     numbers = None if runs is None else list(runs)
-    for kind in _affected(event, JobEffect.FORGET):
+    for kind in _kinds_with_effect(event, JobEffect.FORGET):
         forget(BackgroundJob.objects.filter(_concerned_jobs(event, kind, numbers), kind=kind.name))
 
 
@@ -61,22 +61,22 @@ def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
     not be removed.
     """
     left: list[str] = []
-    for kind in _affected(event, JobEffect.CHECK):
+    for kind in _kinds_with_effect(event, JobEffect.CHECK):
         whose = Q(run__crawl=crawl_id)
         if kind.has_read:
             runs = Run.all_objects.filter(crawl=crawl_id).values_list("pk", flat=True)
             whose |= kind.has_read(list(runs))
         jobs = BackgroundJob.objects.filter(whose, kind=kind.name, trouble="")
         done = jobs.filter(is_forgotten=False, ended_at__isnull=False).select_related("run__crawl")
-        left += [job.name or str(job) for job in done if not _checked(kind, job)]
+        left += [job.name or str(job) for job in done if not _is_valid_or_removed(kind, job)]
     return left
 
 
-def _affected(event: JobEvent, effect: JobEffect) -> list[JobKind]:
+def _kinds_with_effect(event: JobEvent, effect: JobEffect) -> list[JobKind]:
     return [kind for kind in job_kinds().values() if kind.effects[event] is effect]
 
 
-def _checked(kind: JobKind, job: BackgroundJob) -> bool:
+def _is_valid_or_removed(kind: JobKind, job: BackgroundJob) -> bool:
     """Whether the job's result is valid, or removed from this machine."""
     try:
         if (job.name and not _own_files(job.name)) or kind.is_valid(job):

@@ -68,7 +68,7 @@ def run_job(job_id: int) -> str:
         if trouble := _begin(kind, job_id):
             return trouble
         stack.enter_context(_heartbeat(kind, job_id))
-        became = _result(kind, job_id, child, turn)
+        became = _work_and_wait(kind, job_id, child, turn)
         if kind.queue == IDLE and became != BROKEN_OFF:
             with suppress(RedisError):
                 if not kind.job.is_first(job_id):
@@ -138,7 +138,9 @@ def _begin(kind: JobKind, job_id: int) -> str:
     return ""
 
 
-def _result(kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTurn | None) -> str:
+def _work_and_wait(
+    kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTurn | None
+) -> str:
     if child is None:
         return _work(job_id, turn.goes_on if turn else lambda: True)
     assert turn is not None  # a kind whose work is interrupted for others holds something
@@ -146,7 +148,7 @@ def _result(kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTu
         became = child.result(turn.goes_on, turn.seconds_left)
     except KeyboardInterrupt:  # the worker ends, or a user has cancelled the job
         for job in open_jobs().filter(pk=job_id):
-            _pause(job, WORKER_ENDED)
+            _note_pause(job, WORKER_ENDED)
         raise
     return became if became is not None else _broken_off(kind, job_id)
 
@@ -162,12 +164,12 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
         result = kind.work(running)
     # any error of a kind is noted in the row, where users read it and may try again
     except Exception as error:
-        return _stopped(kind, job, error)
+        return _result_of_error(kind, job, error)
     except KeyboardInterrupt:  # the worker ends, or a user has cancelled the job
-        _pause(job, WORKER_ENDED)
+        _note_pause(job, WORKER_ENDED)
         raise
     if result is None:
-        _pause(job, OTHERS_WAIT)
+        _note_pause(job, OTHERS_WAIT)
         return BROKEN_OFF
     with transaction.atomic():
         is_wanted = running.is_finished or end_job(job, result)
@@ -180,7 +182,7 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
     return kind.done
 
 
-def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
+def _result_of_error(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
     """The result of a job whose work raised this error. A bug is raised again: RQ keeps its
     traceback, and the next attempt may succeed.
     """
@@ -188,7 +190,7 @@ def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
         case JobGone():
             return _end_without_work(kind, job)
         case JobWaits():
-            _pause(job, str(error))
+            _note_pause(job, str(error))
         case CrawlError():
             logger.warning("a job has no result", extra={"job": str(job), "why": str(error)})
             _give_up(kind, job, str(error))
@@ -199,7 +201,7 @@ def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
     return str(error)
 
 
-def _pause(job: BackgroundJob, why: str) -> None:
+def _note_pause(job: BackgroundJob, why: str) -> None:
     """Note the reason why no process works on the job. This does not count as an attempt."""
     wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=why)
 
@@ -222,7 +224,7 @@ def _broken_off(kind: JobKind, job_id: int) -> str:
 def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
     """Give up the job unless it has ended. A result that was stored meanwhile is kept."""
     if end_job(job, trouble=trouble):
-        _clear(kind, job)
+        _try_to_clear(kind, job)
 
 
 def _end_without_work(kind: JobKind, job: BackgroundJob) -> str:
@@ -230,11 +232,11 @@ def _end_without_work(kind: JobKind, job: BackgroundJob) -> str:
     it.
     """
     end_job(job, trouble=GONE)
-    _clear(kind, job)
+    _try_to_clear(kind, job)
     return GONE
 
 
-def _clear(kind: JobKind, job: BackgroundJob) -> None:
+def _try_to_clear(kind: JobKind, job: BackgroundJob) -> None:
     try:
         clear_job_files(kind, job)
     except LEAVING as error:  # the scheduler removes it later

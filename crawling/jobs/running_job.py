@@ -42,7 +42,7 @@ class RunningJob:
         """Store the place at which to continue, in the transaction that stores the work done so
         far. Raises JobGone, which must undo that transaction.
         """
-        self._note(progress, bookmark=bookmark, attempts=0, breaks=0)
+        self._store_progress(progress, bookmark=bookmark, attempts=0, breaks=0)
         self.row.bookmark = bookmark
 
     def finish(self, result: Mapping[str, Any], *, run: Run | None = None) -> None:
@@ -67,9 +67,9 @@ class RunningJob:
 
     def note(self, **progress: Any) -> None:
         """Store the job's progress without a place at which to continue. Raises JobGone."""
-        self._note(progress)
+        self._store_progress(progress)
 
-    def _note(self, progress: dict[str, Any], **columns: Any) -> None:
+    def _store_progress(self, progress: dict[str, Any], **columns: Any) -> None:
         self.progress |= progress
         noted = wanted(self.row).update(progress=self.progress, heartbeat_at=Now(), **columns)
         if not noted:

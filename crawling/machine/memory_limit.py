@@ -92,13 +92,13 @@ def prefer_oom_kill() -> None:
 def resident_bytes() -> int:
     """The size of this process in memory, in bytes; 0 if it is unknown on this system."""
     try:
-        return int(os.pread(_statm(os.getpid()), 200, 0).split()[1]) * PAGE_BYTES
+        return int(os.pread(_open_statm(os.getpid()), 200, 0).split()[1]) * PAGE_BYTES
     except OSError:
         return 0
 
 
 @lru_cache(maxsize=1)
-def _statm(process: int) -> int:
+def _open_statm(process: int) -> int:
     """The open /proc file with the memory use, since opening it for each page would take four times
     as long. A file that was open at a fork would still describe the parent.
     """

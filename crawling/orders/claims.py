@@ -105,7 +105,7 @@ def complete_claim(
     out get their usual claim.
     """
     limits = limits or {}
-    errors = {key: _mistake(key, units, capacity, limits) for key, units in wanted.items()}
+    errors = {key: _mistake_in_claim(key, units, capacity, limits) for key, units in wanted.items()}
     usual = {
         key: min(units, limits.get(key, units)) for key, units in usual_claim(capacity).items()
     }
@@ -114,7 +114,9 @@ def complete_claim(
     }
 
 
-def _mistake(key: str, units: int, capacity: Mapping[str, int], limits: Mapping[str, int]) -> str:
+def _mistake_in_claim(
+    key: str, units: int, capacity: Mapping[str, int], limits: Mapping[str, int]
+) -> str:
     if key not in capacity:
         return f"the pool has no such resource class; it has {', '.join(capacity)}"
     if units > capacity[key]:

@@ -27,7 +27,7 @@ def figures(order: CrawlOrder) -> list[Figure]:
 
 def _requests(order: CrawlOrder) -> Figure:
     minute, _ = (
-        _most_requests(span, order.delay_seconds, limit) for span, limit in _budgets(order)
+        _most_requests(span, order.delay_seconds, limit) for span, limit in _request_budgets(order)
     )
     if minute is None:
         return Figure("Requests per minute", "–", "no delay: as fast as a host answers")
@@ -51,12 +51,12 @@ def estimate(order: CrawlOrder) -> list[str]:
     the least time that this takes.
     """
     hosts = len({read_address(seed).host_key for seed in order.seeds})
-    return [_pace(order), _share(order, hosts)]
+    return [_pace_in_words(order), _share(order, hosts)]
 
 
-def _pace(order: CrawlOrder) -> str:
+def _pace_in_words(order: CrawlOrder) -> str:
     minute, day = (
-        _most_requests(span, order.delay_seconds, limit) for span, limit in _budgets(order)
+        _most_requests(span, order.delay_seconds, limit) for span, limit in _request_budgets(order)
     )
     if minute is None or day is None:
         return (
@@ -69,7 +69,7 @@ def _pace(order: CrawlOrder) -> str:
     )
 
 
-def _budgets(order: CrawlOrder) -> tuple[tuple[int, int | None], tuple[int, int | None]]:
+def _request_budgets(order: CrawlOrder) -> tuple[tuple[int, int | None], tuple[int, int | None]]:
     a_minute, a_day = order.host_requests_a_minute, order.host_requests_a_day
     by_minutes = None if a_minute is None else a_minute * DAY // MINUTE
     return (MINUTE, a_minute), (DAY, min(filter(None, (a_day, by_minutes)), default=None))

@@ -305,7 +305,7 @@ class CrawlOrder(
 
     @field_validator("seeds")
     @classmethod
-    def _canonical(cls, seeds: list[str]) -> list[str]:
+    def _canonical_seeds(cls, seeds: list[str]) -> list[str]:
         addresses, wrong = read_seeds(seeds)
         if wrong:
             raise ValueError(in_short(wrong))

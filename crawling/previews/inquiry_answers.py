@@ -53,7 +53,7 @@ def _text_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {"lines": [line._asdict() for line in lines]}
 
 
-def _robots(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _robots_answer(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     address, token = read_address(question["url"]), identity().product_token
     file = RobotsFile.objects.filter(origin=address.origin).first()
     if file is None:
@@ -72,7 +72,7 @@ def _run_changes(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 ANSWERS: Mapping[InquiryKind, Answer] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
-    InquiryKind.ROBOTS: _robots,
+    InquiryKind.ROBOTS: _robots_answer,
     InquiryKind.RUN_CHANGES: _run_changes,
     InquiryKind.SEED_NAMES: look_up_names,
 }

@@ -53,7 +53,7 @@ def question_kind(
         within=LONGEST,
         late=LATE,
         kept=KEPT,
-        clear=_clear,
+        clear=_release_grant,
         is_of_asker=True,
         is_run_again=False,
         asked_with=_asked_with,
@@ -74,7 +74,7 @@ def _asked_with(job: BackgroundJob) -> set[int]:
     return asked_together(job)
 
 
-def _clear(job: BackgroundJob) -> None:
+def _release_grant(job: BackgroundJob) -> None:
     """Release the grant of a job that was killed."""
     release_orphaned_grant(str(job.pk))
 

@@ -180,7 +180,7 @@ def compare_runs(old: Run, new: Run, wanted: ChangeFilter, *, by: User | None) -
     """
     if Page.objects.filter(run__in=[old, new])[: MOST_AT_ONCE + 1].count() > MOST_AT_ONCE:
         return _compared_by_a_job(old, new, wanted, by)
-    rows, following = cut(_differences(old.pk, new.pk, wanted), wanted.limit, _address)
+    rows, following = cut(_differences(old.pk, new.pk, wanted), wanted.limit, _address_of_row)
     return Comparison(_summary(old.pk, new.pk), rows, following, timezone.now())
 
 
@@ -199,9 +199,9 @@ def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None
         ask_once(InquiryKind.RUN_CHANGES, {**runs, "wanted": what}, by=by, run=new)
         for what in (None, asdict(wanted))
     )
-    summary = _read(counted, "summary", SUMMARY_OF_ANSWER)
-    found = _read(listed, "rows", ROWS_OF_ANSWER)
-    rows, following = (None, None) if found is None else cut(found, wanted.limit, _address)
+    summary = _read_part(counted, "summary", SUMMARY_OF_ANSWER)
+    found = _read_part(listed, "rows", ROWS_OF_ANSWER)
+    rows, following = (None, None) if found is None else cut(found, wanted.limit, _address_of_row)
     asked = (counted, listed)
     return Comparison(
         summary,
@@ -236,7 +236,7 @@ def _runs_asked_for(inquiry: BackgroundJob) -> dict[str, Any] | None:
         return None
 
 
-def _read(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | None:
+def _read_part(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | None:
     return None if inquiry.answer is None else adapter.validate_python(inquiry.answer[name])
 
 
@@ -249,7 +249,7 @@ def moment_of(run: Run) -> str:
     return str(timezone.now().timestamp() // AGAIN_SECONDS)
 
 
-def _address(row: PageDifference) -> str:
+def _address_of_row(row: PageDifference) -> str:
     return row.url
 
 

@@ -91,13 +91,13 @@ def enroll(run: Run) -> None:
         except BankBusy:
             return  # the scheduler enrols it later
         except AllocationError as error:
-            _fail(run, f"The resource limits were refused: {error}")
+            _fail_run(run, f"The resource limits were refused: {error}")
             return
         RunProcess.objects.filter(pk=process.pk).update(bank_process=row)
 
 
 @transaction.atomic
-def _fail(run: Run, reason: str) -> None:
+def _fail_run(run: Run, reason: str) -> None:
     if Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(
         state=RunState.FAILED, reason=reason
     ):

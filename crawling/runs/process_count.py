@@ -63,10 +63,12 @@ class ExtraProcesses:
         if run.state not in WORKING_STATES:
             return
         if limit is not None:
-            for number in set(range(limit)) - _numbers(run):
-                ask_for_shift(_add(run, number, is_extra=False))
+            for number in set(range(limit)) - _numbers_in_use(run):
+                ask_for_shift(_add_process(run, number, is_extra=False))
         while limit is None and run.pk not in self._paused and _has_room(run):
-            process = _add(run, min(set(range(MOST_PROCESSES)) - _numbers(run)), is_extra=True)
+            process = _add_process(
+                run, min(set(range(MOST_PROCESSES)) - _numbers_in_use(run)), is_extra=True
+            )
             request_start(process)
             if not _has_shift(process):
                 self._retire(run, process)
@@ -107,11 +109,11 @@ def _retire_process(run: Run, process: RunProcess) -> None:
         write(run.pk, f"Process {process.number} left; the others have its hosts ({moved}).")
 
 
-def _numbers(run: Run) -> set[int]:
+def _numbers_in_use(run: Run) -> set[int]:
     return set(run.processes.filter(is_retired=False).values_list("number", flat=True))
 
 
-def _add(run: Run, number: int, *, is_extra: bool) -> RunProcess:
+def _add_process(run: Run, number: int, *, is_extra: bool) -> RunProcess:
     """Add a process with this number, new or used before, to the run and to the pool. It gets hosts
     with its first shift.
     """
@@ -126,6 +128,6 @@ def _has_room(run: Run) -> bool:
     """Whether one more process would find a worker, units for which no process waits, and hosts."""
     if lack_of_idle_capacity(run.crawl):
         return False
-    enough = HOSTS_EACH * len(_numbers(run))
+    enough = HOSTS_EACH * len(_numbers_in_use(run))
     due = HostQueue.objects.filter(run=run, queued__gt=0, due_at__lte=timezone.now())
     return due[: enough + 1].count() > enough

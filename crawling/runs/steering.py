@@ -109,7 +109,7 @@ def consequence(crawl: CrawlJob, word: str) -> str:
     if word == "start":
         is_cut = run.state == RunState.STOPPED and counts.queued
         return told_before_start(number=run.number, queued=counts.queued) if is_cut else ""
-    _check(crawl, run, ACTIONS[word])
+    _check_action(crawl, run, ACTIONS[word])
     return told_before(word, queued=counts.queued, in_hand=counts.in_process)
 
 
@@ -130,7 +130,7 @@ def _change_state(
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
-        _check(crawl, run, action)
+        _check_action(crawl, run, action)
         if word == "resume" and run.state in ENDED_STATES:
             _check_rest(run)
         kept = {} if keep_seconds is None else {"keep_seconds": (None, keep_seconds)}
@@ -148,7 +148,7 @@ def _change_state(
     return run
 
 
-def _check(crawl: CrawlJob, run: Run, action: RunAction) -> None:
+def _check_action(crawl: CrawlJob, run: Run, action: RunAction) -> None:
     if run.state not in action.allowed_from:
         states = listed(sorted(action.allowed_from), last="or")
         raise WrongState(
@@ -195,14 +195,14 @@ def enforce_thresholds(run: Run, now: datetime) -> str:
     The disk is the one of the calling worker, which stores the run's answers.
     """
     part = run.crawl.order.thresholds
-    sentence = _errors(run, part, now) or _disk_trouble(part)
+    sentence = _error_threshold_reached(run, part, now) or _disk_trouble(part)
     if sentence:
         wind_down = stop_by_itself if part.at_threshold == "stop" else pause_by_itself
         wind_down(run.pk, sentence)
     return sentence
 
 
-def _errors(run: Run, part: ThresholdsPart, now: datetime) -> str:
+def _error_threshold_reached(run: Run, part: ThresholdsPart, now: datetime) -> str:
     if part.max_error_percent is None:
         return ""
     since = now - part.error_minutes * MINUTE

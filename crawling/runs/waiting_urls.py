@@ -189,7 +189,7 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
     total = 0
     for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):
         with locked_run(run.pk) as locked:
-            _check(locked)
+            _check_not_ended(locked)
             # logged with each batch, since the run or this process may end before the next
             if count := handle(locked, deed, some):
                 note(
@@ -230,7 +230,7 @@ def how_many(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
     return min(found, MOST), found > MOST
 
 
-def _check(run: Run) -> None:
+def _check_not_ended(run: Run) -> None:
     if run.state in ENDED_STATES:
         raise WrongState(
             f"{run.crawl.name} has {run.state}: nothing waits in it any more. Start it anew, or "

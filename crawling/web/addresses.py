@@ -120,7 +120,9 @@ def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENG
         raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; {_remedy(scheme)}")
     # each is read once, since reading these takes most of the time
     hostname, port, href = (
-        (url.hostname, url.port, url.href) if scheme in SPECIAL else _spelt(text, url, usual_port)
+        (url.hostname, url.port, url.href)
+        if scheme in SPECIAL
+        else _canonical_parts(text, url, usual_port)
     )
     if scheme == "file" and hostname:
         raise BadUrl(
@@ -148,7 +150,7 @@ def _remedy(scheme: str) -> str:
     return PROTOCOLS.fault_of(scheme) or f"use {known}"
 
 
-def _spelt(text: str, url: URL, usual_port: int) -> tuple[str, str, str]:
+def _canonical_parts(text: str, url: URL, usual_port: int) -> tuple[str, str, str]:
     """Name, port and URL for a scheme whose spelling the URL Standard does not define: spelt like
     https.
 

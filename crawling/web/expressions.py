@@ -103,7 +103,7 @@ def required_text(expression: str) -> str:
         return ""
     texts, text, at = [""], "", 0
     while at < len(expression):
-        piece, at = _piece(expression, at)
+        piece, at = _piece_at(expression, at)
         if piece is None:
             return ""
         behind = expression[at : at + 1]
@@ -117,7 +117,7 @@ def required_text(expression: str) -> str:
     return longest if len(longest) >= SHORTEST else ""
 
 
-def _piece(expression: str, at: int) -> tuple[str | None, int]:
+def _piece_at(expression: str, at: int) -> tuple[str | None, int]:
     """The character that the piece at this place denotes, and the place of the next piece. The
     character is empty if the piece stands for several characters or none, and None if the piece is
     too unusual.
@@ -180,7 +180,7 @@ def _has_choice(expression: str) -> bool:
     while at < len(expression):
         if expression[at] == "|":
             return True
-        piece, at = _piece(expression, at)
+        piece, at = _piece_at(expression, at)
         if piece is None:
             return True
     return False

@@ -88,10 +88,10 @@ class ExtensionPoint(Generic[Part]):
         parts: dict[str, Part] = {}
         for name, place in self._built_in.items():
             parts[name] = self._adopt(name, EntryPoint(name, place, self.group).load(), parts)
-        found = [self._add(parts, point) for point in entry_points(group=self.group)]
+        found = [self._add_part(parts, point) for point in entry_points(group=self.group)]
         return parts, sorted(found, key=lambda one: (one.name, one.package))
 
-    def _add(self, parts: dict[str, Part], point: EntryPoint) -> Extension:
+    def _add_part(self, parts: dict[str, Part], point: EntryPoint) -> Extension:
         """Add a part of a package. All errors of its code are caught here."""
         package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
         try:

@@ -31,19 +31,19 @@ def file_name(address: Address, content_type: str) -> str:
     type's suffix is appended.
     """
     path, _, query = address.target.partition("?")
-    last = PurePosixPath(_safe(unquote(path.rpartition("/")[2])) or INDEX)
+    last = PurePosixPath(_safe_characters(unquote(path.rpartition("/")[2])) or INDEX)
     suffix = _suffix(last.suffix, content_type)
     stem = last.stem if suffix == last.suffix else last.name
-    stem = f"{stem}-{_safe(unquote(query))}" if query else stem
+    stem = f"{stem}-{_safe_characters(unquote(query))}" if query else stem
     return _no_device(stem)[:LONGEST_STEM].rstrip(".-") + suffix[:LONGEST_SUFFIX]
 
 
 def folder_name(step: str) -> str:
     """A folder name for a segment of a path; empty if none of its characters is allowed."""
-    return _no_device(_safe(step))[:LONGEST_STEM].rstrip(".-")
+    return _no_device(_safe_characters(step))[:LONGEST_STEM].rstrip(".-")
 
 
-def _safe(text: str) -> str:
+def _safe_characters(text: str) -> str:
     return UNSAFE.sub("-", text).strip(".-")
 
 

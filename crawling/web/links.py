@@ -250,10 +250,10 @@ class _Directory:
         rest = text[3 * level :]
         if not PLAIN.fullmatch(rest) or (level and rest[0] == "/"):
             return _address_of(text, self._address.url)
-        start = self._origin if rest[0] == "/" else self._above(level)
+        start = self._origin if rest[0] == "/" else self._url_above(level)
         return self._address._replace(url=start + rest)
 
-    def _above(self, levels: int) -> str:
+    def _url_above(self, levels: int) -> str:
         """The URL of the directory `levels` levels above this one. The root's parent is the
         root.
         """

@@ -125,7 +125,7 @@ def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
             if has_rules:
                 groups.append((set(), []))
                 has_rules = False
-            groups[-1][0].add(_name(agent[1].strip(), token))
+            groups[-1][0].add(_known_agent(agent[1].strip(), token))
         elif SITEMAP_LINE.match(line):
             sitemaps.append(line)
         elif groups[-1][0]:
@@ -135,7 +135,7 @@ def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
     return sitemaps, [line for names, lines in groups if ours in names for line in lines]
 
 
-def _name(written: str, token: str) -> str:
+def _known_agent(written: str, token: str) -> str:
     """`*`, our token, or "" for any other name (section 2.2.1)."""
     if written == EVERYBODY:
         return EVERYBODY

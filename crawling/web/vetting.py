@@ -93,7 +93,7 @@ def _vet(
     permitted: list[str] = []
     refusals: list[str] = []
     for address in dict.fromkeys(dialled(raw) for raw in addresses):
-        refusal = _refusal(address, port, permissions, forbidden)
+        refusal = _reason_to_refuse(address, port, permissions, forbidden)
         if refusal:
             refusals.append(refusal)
         else:
@@ -103,7 +103,7 @@ def _vet(
     return Vetted((), "; ".join(refusals) if refusals else "the name has no address")
 
 
-def _refusal(
+def _reason_to_refuse(
     address: str,
     port: int,
     allowed: tuple[AllowedRange, ...],

@@ -131,7 +131,7 @@ def access(request: AuthenticatedRequest) -> HttpResponse:
         raise Http404
     bound = RULE_FORMS[asked][0](request.POST) if asked else None
     if bound is not None:
-        _need(request.user, "add", asked)
+        _require_permission(request.user, "add", asked)
         if bound.is_valid():
             allow(bound.instance, by=request.user)
             messages.success(request, f"{bound.instance} is allowed from the next fetch on.")
@@ -153,7 +153,7 @@ def access(request: AuthenticatedRequest) -> HttpResponse:
 def remove_access(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
     if kind not in RULE_FORMS:
         raise Http404
-    _need(request.user, "delete", kind)
+    _require_permission(request.user, "delete", kind)
     row = cast("AccessRule", get_object_or_404(ACCESS_RULES[kind], pk=pk))
     disallow(row, by=request.user)
     messages.success(request, f"{row} is no longer allowed.")
@@ -168,7 +168,7 @@ def about_this_crawler(request: HttpRequest) -> HttpResponse:
     return render(request, "administration/crawler.html", {"who": identity()})
 
 
-def _need(user: User, verb: str, kind: str) -> None:
+def _require_permission(user: User, verb: str, kind: str) -> None:
     require(user, f"crawling.{verb}_{ACCESS_RULES[kind]._meta.model_name}")
 
 

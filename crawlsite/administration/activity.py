@@ -83,7 +83,7 @@ def _query(request: HttpRequest) -> str:
 
 def as_activity(row: LogEntry) -> Activity:
     """A row in words, written by `crawling.base.audit` or the admin site."""
-    action, changes = _message(row)
+    action, changes = _act_and_changes(row)
     kind = str(row.content_type.name) if row.content_type else ""
     return Activity(
         row.action_time, row.user.get_username(), action, kind, row.object_repr, changes
@@ -94,7 +94,7 @@ def as_activity(row: LogEntry) -> Activity:
 ACTIVITIES = QueryList(Activity, read=partial(map, as_activity))
 
 
-def _message(row: LogEntry) -> tuple[str, list[str]]:
+def _act_and_changes(row: LogEntry) -> tuple[str, list[str]]:
     try:
         said = json.loads(row.change_message)
     except ValueError:
@@ -102,12 +102,12 @@ def _message(row: LogEntry) -> tuple[str, list[str]]:
     if isinstance(said, dict) and "action" in said:
         changes = said.get("changes") or {}
         pairs = changes.items() if isinstance(changes, dict) else ()
-        return str(said["action"]), [_change(field, pair) for field, pair in pairs]
+        return str(said["action"]), [_change_in_words(field, pair) for field, pair in pairs]
     verb = {ADDITION: "added", DELETION: "deleted"}.get(row.action_flag, "changed")
     return f"{verb} in the admin site", [row.get_change_message()]
 
 
-def _change(field: str, pair: Any) -> str:
+def _change_in_words(field: str, pair: Any) -> str:
     if isinstance(pair, list) and len(pair) == 2:
         return f"{field}: {_value(pair[0])} → {_value(pair[1])}"
     return f"{field}: {_value(pair)}"

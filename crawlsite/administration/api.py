@@ -143,7 +143,7 @@ def create_access_rule(
     kind: Kind,
     fields: Annotated[Annotated[dict[str, Any], WithJsonSchema(RULE)], Body()],
 ) -> Status:
-    model = _model(kind)
+    model = _rule_model(kind)
     require(request.user, f"crawling.add_{model._meta.model_name}")
     names = {field.name for field in model._meta.get_fields()} - {"id"}
     if unknown := fields.keys() - names:
@@ -162,7 +162,7 @@ def create_access_rule(
 @access.delete("/{kind}/{rule_id}", response={204: None}, summary="Delete an access rule")
 @may_see_access
 def delete_access_rule(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -> Status:
-    model = _model(kind)
+    model = _rule_model(kind)
     require(request.user, f"crawling.delete_{model._meta.model_name}")
     disallow(cast("AccessRule", get_object_or_404(model, pk=rule_id)), by=request.user)
     return Status(204, None)
@@ -279,7 +279,7 @@ def list_activities(
     return activities(q, user)
 
 
-def _model(kind: str) -> type[AccessRule]:
+def _rule_model(kind: str) -> type[AccessRule]:
     if kind not in ACCESS_RULES:
         raise Http404(f"There are no rules named {kind}; these are: {', '.join(ACCESS_RULES)}.")
     return ACCESS_RULES[kind]

@@ -77,13 +77,13 @@ def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             and "confirmed" not in request.POST
             and (shared := shared_by(user))
         ):
-            return _confirm(request, user, shared)
-        _change(request, user, action)
+            return _ask_to_confirm(request, user, shared)
+        _apply_action(request, user, action)
     except BadAccount as error:
         if action in ("email", "delete") and "user" not in error.errors:
             return _account(request, user, error.errors)
         if "hand_to" in error.errors:
-            return _confirm(request, user, shared_by(user), error.errors["hand_to"])
+            return _ask_to_confirm(request, user, shared_by(user), error.errors["hand_to"])
         messages.error(request, str(error))
     else:
         done = "deleted" if action == "delete" else "saved"
@@ -91,7 +91,7 @@ def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return redirect("administration:users")
 
 
-def _change(request: AuthenticatedRequest, user: User, action: str) -> None:
+def _apply_action(request: AuthenticatedRequest, user: User, action: str) -> None:
     """Apply the change of a button. Raises BadAccount or PermissionDenied."""
     hand_to = request.POST.get("hand_to", "").strip()
     if action == "deactivate":
@@ -142,7 +142,7 @@ def _may_change(by: User, user: User) -> bool:
     return user != by and (by.is_superuser or not user.is_superuser)
 
 
-def _confirm(
+def _ask_to_confirm(
     request: AuthenticatedRequest, user: User, shared: SharedByUser, error: str = ""
 ) -> HttpResponse:
     """Show the things that stop with the account, and ask who takes them over."""

@@ -53,13 +53,15 @@ class AdmissionMiddleware:
         if not request.path.startswith(PROGRAM_PATHS):
             return self.get_response(request)
         if has_spent(request):
-            return _refusal(
+            return _refusing_answer(
                 request, HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left()
             )
         if self._turn.locked():
             self._admission.crowded_at = monotonic()
         if not self._admission.admit():
-            return _refusal(request, HTTPStatus.SERVICE_UNAVAILABLE, NO_PLACE, AGAIN_SECONDS)
+            return _refusing_answer(
+                request, HTTPStatus.SERVICE_UNAVAILABLE, NO_PLACE, AGAIN_SECONDS
+            )
         try:
             with self._turn:
                 return self._delayed_response(request)
@@ -122,6 +124,8 @@ def too_many(seconds: float) -> str:
     )
 
 
-def _refusal(request: HttpRequest, status: HTTPStatus, sentence: str, seconds: int) -> HttpResponse:
+def _refusing_answer(
+    request: HttpRequest, status: HTTPStatus, sentence: str, seconds: int
+) -> HttpResponse:
     request.is_refused = True  # type: ignore[attr-defined]  # for the log, which leaves it out
     return JsonResponse({"detail": sentence}, status=status, headers={"Retry-After": str(seconds)})

@@ -171,7 +171,7 @@ def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpRe
     return response
 
 
-def _problem(path: str, response: HttpResponse) -> dict[str, str]:
+def _problem_json(path: str, response: HttpResponse) -> dict[str, str]:
     detail = f"{HTTPStatus(response.status_code).description or response.reason_phrase}."
     if not path.startswith(API_ROOT):
         detail = f"{detail} The endpoints are under {API_ROOT}; {API_ROOT}docs lists them."
@@ -198,7 +198,7 @@ class JsonErrorMiddleware:
             request.path.startswith(API_PREFIX) and response.status_code >= HTTPStatus.BAD_REQUEST
         )
         if is_error and not response.get("Content-Type", "").startswith("application/json"):
-            response.content = json.dumps(_problem(request.path, response))
+            response.content = json.dumps(_problem_json(request.path, response))
             response["Content-Type"] = "application/json; charset=utf-8"
             # the length was that of Django's page
             response["Content-Length"] = str(len(response.content))

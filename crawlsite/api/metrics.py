@@ -39,20 +39,20 @@ def metrics(request: HttpRequest) -> HttpResponse:
     try:
         Token()(request)
     except AuthenticationError:
-        return _refused(401)
+        return _refusing_answer(401)
     except Throttled as error:
         return _told_to_wait(error)
     if not request.user.is_authenticated:
-        return _refused(401)
+        return _refusing_answer(401)
     if not request.user.has_perm("allocation.view_pool"):
-        return _refused(403)
+        return _refusing_answer(403)
     registry = CollectorRegistry()
     registry.register(BankCollector())
     registry.register(RunCollector())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
-def _refused(status: int) -> HttpResponse:
+def _refusing_answer(status: int) -> HttpResponse:
     sentence = "Send the token of a user who may view pools: Authorization: Bearer TOKEN\n"
     answer = HttpResponse(sentence, status=status, content_type="text/plain")
     if status == 401:

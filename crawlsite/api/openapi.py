@@ -122,7 +122,7 @@ class DescribedAPI(NinjaAPI):
             del parts["schemas"][name]
         for methods in schema["paths"].values():
             for method, operation in methods.items():
-                for status in _errors(method, operation):
+                for status in _possible_errors(method, operation):
                     operation["responses"].setdefault(
                         status, {"$ref": f"#/components/responses/{status}"}
                     )
@@ -141,7 +141,7 @@ def _said_once(part: Any, found: dict[str, Any]) -> Any:
     return {name: _said_once(one, found) for name, one in part.items()}
 
 
-def _errors(method: str, operation: dict[str, Any]) -> dict[int, str]:
+def _possible_errors(method: str, operation: dict[str, Any]) -> dict[int, str]:
     errors = dict(ALWAYS)
     places = {parameter["in"] for parameter in operation["parameters"]}
     if places or "requestBody" in operation:

@@ -114,7 +114,7 @@ def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     """Refuse unknown parameters of an endpoint: an ignored parameter, such as a misspelt filter,
     would give rows that were not asked for.
     """
-    known = {_name(one) for one in list(signature(endpoint).parameters.values())[1:]}
+    known = {_parameter_name(one) for one in list(signature(endpoint).parameters.values())[1:]}
 
     @wraps(endpoint)
     def checked(request: HttpRequest, *args: Any, **values: Any) -> Any:
@@ -126,7 +126,7 @@ def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def _name(parameter: Parameter) -> str:
+def _parameter_name(parameter: Parameter) -> str:
     """The name of a parameter as a program writes it: the alias, if it has one."""
     told = getattr(parameter.annotation, "__metadata__", ())
     aliases = (alias for one in told if (alias := getattr(one, "alias", None)))

@@ -85,7 +85,7 @@ def _queue_row(queue: Queue) -> QueueRow:
     return QueueRow(
         queue.name,
         queue.count,
-        _utc(first.enqueued_at) if first else None,
+        _with_zone(first.enqueued_at) if first else None,
         queue.failed_job_registry.count,
     )
 
@@ -98,8 +98,8 @@ def _row(worker: BaseWorker, task: CurrentTask | None) -> WorkerRow:
         pid=worker.pid,
         state=str(worker.get_state()),
         task=task,
-        beat=_utc(worker.last_heartbeat),
-        began=_utc(worker.birth_date),
+        beat=_with_zone(worker.last_heartbeat),
+        began=_with_zone(worker.birth_date),
         done=worker.successful_job_count,
         failed=worker.failed_job_count,
         memory=_memory(worker.pid) if worker.hostname == gethostname() and worker.pid else None,
@@ -132,7 +132,9 @@ def _task(job: Job, crawls: dict[int, tuple[int, str]]) -> CurrentTask:
         crawls.get(job.args[0], (None, None)) if job.func_name == RUN_SHIFT else (None, None)
     )
     return CurrentTask(
-        name or str(job.func_name).rpartition(".")[2].replace("_", " "), crawl, _utc(job.started_at)
+        name or str(job.func_name).rpartition(".")[2].replace("_", " "),
+        crawl,
+        _with_zone(job.started_at),
     )
 
 
@@ -144,6 +146,6 @@ def _memory(pid: int) -> int | None:
         return None  # the shift has just ended, or belongs to another user
 
 
-def _utc(time: datetime | None) -> datetime | None:
+def _with_zone(time: datetime | None) -> datetime | None:
     """The time with its zone. RQ gives some times without their zone, which is UTC."""
     return time.replace(tzinfo=UTC) if time and time.tzinfo is None else time

@@ -309,32 +309,34 @@ class RequestBufferMiddleware:
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
             # RFC 9112, 3.2
-            return _refused(start_response, HTTPStatus.BAD_REQUEST, "it has no Host")
+            return _refusing_answer(start_response, HTTPStatus.BAD_REQUEST, "it has no Host")
         most = most_bytes(
             "HTTP_AUTHORIZATION" in environ or "sessionid=" in environ.get("HTTP_COOKIE", "")
         )
         coding = environ.pop("HTTP_TRANSFER_ENCODING", "")
         is_chunked = coding.lower() == "chunked"
         if coding and not is_chunked:
-            return _refused(start_response, HTTPStatus.NOT_IMPLEMENTED)
+            return _refusing_answer(start_response, HTTPStatus.NOT_IMPLEMENTED)
         length = most + 1 if is_chunked else int(environ.get("CONTENT_LENGTH") or 0)
         if length > most and not is_chunked:
-            return _refused(start_response, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return _refusing_answer(start_response, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         try:
             body = environ["wsgi.input"].read(length)
         except (OSError, ParseException) as error:
-            return _refused(start_response, HTTPStatus.BAD_REQUEST, str(error))
+            return _refusing_answer(start_response, HTTPStatus.BAD_REQUEST, str(error))
         if len(body) > most:
-            return _refused(start_response, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return _refusing_answer(start_response, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if is_chunked:
             environ["CONTENT_LENGTH"] = str(len(body))
         elif len(body) < length:
-            return _refused(start_response, HTTPStatus.BAD_REQUEST, "a part of the body is missing")
+            return _refusing_answer(
+                start_response, HTTPStatus.BAD_REQUEST, "a part of the body is missing"
+            )
         environ["wsgi.input"] = io.BytesIO(body)
         return self.application(environ, start_response)
 
 
-def _refused(
+def _refusing_answer(
     start_response: StartResponse, status: HTTPStatus, reason: str = ""
 ) -> Iterable[bytes]:
     start_response(f"{status.value} {status.phrase}", [("Content-Type", "text/plain")])

@@ -93,13 +93,13 @@ class SharedRefreshMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.method == "GET" and _is_refresh(request) and request.user.is_authenticated:
             with suppress(RedisError):  # without Redis each request is rendered separately
-                return self._shared(request)
+                return self._shared_answer(request)
         response = self.get_response(request)
         if request.method not in SAFE_METHODS and response.status_code < HTTPStatus.BAD_REQUEST:
             _forget_all()
         return response
 
-    def _shared(self, request: HttpRequest) -> HttpResponse:
+    def _shared_answer(self, request: HttpRequest) -> HttpResponse:
         key = f"refreshes/{_digest(request)}"
         until = time.monotonic() + PATIENCE_SECONDS
         while True:

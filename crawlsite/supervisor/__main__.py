@@ -32,11 +32,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         environment = env.read()
     except BadSetting as error:
-        return _complain(error, 2)
+        return _print_problem(error, 2)
     environment.state_dir.mkdir(parents=True, exist_ok=True)
     lock = LockFile(environment.state_dir / "supervisor.lock")
     if not lock.acquire(f"at {dashboard_url(environment)} (process {os.getpid()})"):
-        return _complain(
+        return _print_problem(
             f"already running {lock.note()}. Stop that one first with Ctrl-C, or give this one "
             "another STATE_DIR and PORT.",
             1,
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check_free(environment)
     except StartError as error:
-        return _complain(error, 1)
+        return _print_problem(error, 1)
     print_line(f"Dashboard: {dashboard_url(environment)}")
     if warning := warning_for(os.geteuid()):
         print(f"crawlsite: {warning}", file=sys.stderr, flush=True)
@@ -69,20 +69,20 @@ def _run(environment: Environment, procfile: Path) -> int:
         try:
             stack = Stack(environment, procfile, signals)
         except StartError as error:
-            return _complain(error, 1)
+            return _print_problem(error, 1)
         try:
             stack.run()
         except StopRequested:
             print_line("stopping")
         except StartError as error:
-            return _complain(error, 1)
+            return _print_problem(error, 1)
         finally:
             stack.stop()
     print_line("stopped")
     return 0
 
 
-def _complain(problem: object, status: int) -> int:
+def _print_problem(problem: object, status: int) -> int:
     print(f"crawlsite: {problem}", file=sys.stderr, flush=True)
     return status
 

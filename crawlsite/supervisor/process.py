@@ -102,7 +102,7 @@ def prepare(
 
     Raises StartError if the command fails, and any exception that `pause` raises.
     """
-    process = _started(command, env, work)
+    process = _start_process(command, env, work)
     try:
         while process.poll() is None:
             pause(0.02)
@@ -116,7 +116,7 @@ def prepare(
         )
 
 
-def _started(
+def _start_process(
     command: list[str], env: Mapping[str, str], work: Callable[[], None] | None
 ) -> subprocess.Popen[bytes] | ForkedProcess:
     before = die_with_parent(signal.SIGTERM)

@@ -42,15 +42,15 @@ def check_free(environment: Environment) -> None:
         raise StartError(
             f"PORT and DEMO_PORT are both {environment.port}: give one of them another value"
         )
-    _check(environment.host.strip("[]"), environment.port, "PORT")
+    _check_port(environment.host.strip("[]"), environment.port, "PORT")
     if PLAYER.is_installed(environment.state_dir):
         if environment.replay_port in (environment.port, environment.demo_port):
             raise StartError(
                 f"REPLAY_PORT {environment.replay_port} is another server's: give it another value"
             )
-        _check(environment.host.strip("[]"), environment.replay_port, "REPLAY_PORT")
+        _check_port(environment.host.strip("[]"), environment.replay_port, "REPLAY_PORT")
     if environment.demo:
-        _check("127.0.0.1", environment.demo_port, "DEMO_PORT")
+        _check_port("127.0.0.1", environment.demo_port, "DEMO_PORT")
 
 
 def has_replay_port(environment: Environment) -> bool:
@@ -61,13 +61,13 @@ def has_replay_port(environment: Environment) -> bool:
     if PLAYER.is_installed(environment.state_dir):
         return True
     try:
-        _check(environment.host.strip("[]"), environment.replay_port, "REPLAY_PORT")
+        _check_port(environment.host.strip("[]"), environment.replay_port, "REPLAY_PORT")
     except StartError:
         return False
     return environment.replay_port not in (environment.port, environment.demo_port)
 
 
-def _check(host: str, port: int, variable: str) -> None:
+def _check_port(host: str, port: int, variable: str) -> None:
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:

@@ -36,13 +36,13 @@ class Lane:
         """Set the number of threads; those at work finish their jobs."""
         with self._change:
             self._size = size
-            self._hire()
+            self._start_thread_if_needed()
             self._change.notify_all()
 
     def put(self, job: LookupJob) -> None:
         with self._change:
             heapq.heappush(self._jobs, job)
-            self._hire()
+            self._start_thread_if_needed()
             self._change.notify()
 
     @property
@@ -70,7 +70,7 @@ class Lane:
             thread.join(seconds / len(self._threads))
         return left
 
-    def _hire(self) -> None:
+    def _start_thread_if_needed(self) -> None:
         if len(self._threads) < min(self._size, self._busy + len(self._jobs)) and not self._closing:
             thread = threading.Thread(
                 target=self._serve, name=f"dns-{self._label}-{len(self._threads)}", daemon=True
@@ -95,5 +95,5 @@ class Lane:
                 return None
             job = heapq.heappop(self._jobs)
             self._busy += 1
-            self._hire()
+            self._start_thread_if_needed()
             return job

@@ -205,7 +205,7 @@ class PreResolver:
         try:
             reply = self._replies.get(timeout=wait)
             while True:
-                if entry := self._land(*reply):
+                if entry := self._store_reply(*reply):
                     entries.append(entry)
                 reply = self._replies.get_nowait()
         except Empty:
@@ -222,7 +222,9 @@ class PreResolver:
             for host, one in self._agenda.under_all_spellings(resolved).items()
         }
 
-    def _land(self, job: LookupJob, reply: Reply | None, is_final: bool) -> CachedAnswer | None:
+    def _store_reply(
+        self, job: LookupJob, reply: Reply | None, is_final: bool
+    ) -> CachedAnswer | None:
         """Store the answer, or pass the name on to the slow lane."""
         if reply is None:
             self._queued.discard(job.name)

@@ -115,7 +115,7 @@ def _ipv4(text: str, parts: list[str]) -> str:
     the last fills the remaining bytes.
     """
     try:
-        numbers = [_number(part) for part in parts]
+        numbers = [_part_of_ipv4(part) for part in parts]
         *leading, last = numbers
         if len(numbers) > 4 or any(number > 255 for number in leading):
             raise ValueError("numbers out of range")
@@ -129,7 +129,7 @@ def _ipv4(text: str, parts: list[str]) -> str:
     return str(ipaddress.IPv4Address(value))
 
 
-def _number(part: str) -> int:
+def _part_of_ipv4(part: str) -> int:
     if not _NUMBER.fullmatch(part):
         raise ValueError(f"{part!r} is not a number")
     if part.startswith("0x"):

@@ -145,7 +145,7 @@ def read(packet: bytes, asked: bytes) -> ParsedResponse | None:
     if flags & _KIND not in (_ANSWER, _NO_SUCH_NAME) or counts[0] != 1:
         return None
     try:
-        name, _ = _name(packet, 12)
+        name, _ = _read_name(packet, 12)
         name = name.lower()
         sections = _sections(packet, name, question_end, counts[1:])
         (rdtype,) = struct.unpack_from("!H", packet, question_end - 4)
@@ -170,7 +170,7 @@ def _response_from(
     while not (ours := [record for record in found if record[0] == name]) and name in aliases:
         ttl, begin = aliases[name]
         ttls.append(ttl)
-        name = _name(packet, begin)[0].lower()
+        name = _read_name(packet, begin)[0].lower()
         if len(ttls) > MOST_ALIASES:
             raise _UnusualPacket
     soa = None if ours else _soa_of(packet, name, authority)
@@ -208,11 +208,11 @@ def _sections(
     for count in counts:
         sections.append([])
         for _ in range(count):
-            owner, at = (asked, at + 2) if packet[at : at + 2] == _ASKED else _name(packet, at)
+            owner, at = (asked, at + 2) if packet[at : at + 2] == _ASKED else _read_name(packet, at)
             rdtype, rdclass, ttl, size = _RECORD.unpack_from(packet, at)
             begin, at = at + _RECORD.size, at + _RECORD.size + size
             if rdtype != OPT:
-                _check(packet, rdtype, rdclass, ttl, begin, at)
+                _check_record(packet, rdtype, rdclass, ttl, begin, at)
             elif len(sections) < 3 or owner or size or ttl >> 24:
                 raise _UnusualPacket
             sections[-1].append((owner.lower(), rdtype, ttl, begin, at))
@@ -222,22 +222,22 @@ def _sections(
     return answers, authority
 
 
-def _check(packet: bytes, rdtype: int, rdclass: int, ttl: int, begin: int, end: int) -> None:
+def _check_record(packet: bytes, rdtype: int, rdclass: int, ttl: int, begin: int, end: int) -> None:
     """Accept records of addresses, aliases and zones that have a valid TTL and data of the right
     length. Raises _UnusualPacket.
     """
     if rdtype == CNAME:
-        _, size = _name(packet, begin)
+        _, size = _read_name(packet, begin)
     elif rdtype == SOA:
-        _, size = _name(packet, begin)
-        size = _name(packet, size)[1] + 20
+        _, size = _read_name(packet, begin)
+        size = _read_name(packet, size)[1] + 20
     else:
         size = begin + _SIZES.get(rdtype, -1)
     if rdclass != 1 or ttl >> 31 or size != end or end > len(packet):
         raise _UnusualPacket
 
 
-def _name(packet: bytes, at: int) -> tuple[str, int]:
+def _read_name(packet: bytes, at: int) -> tuple[str, int]:
     """Return the name at this place, as sent, and the place after it."""
     labels: list[bytes] = []
     end, before, pointers = 0, at, 0

@@ -67,10 +67,10 @@ def row_of(row: type[Row], record: object) -> Row:
     has a text, otherwise None.
     """
     columns = columns_of(row)  # type: ignore[arg-type]  # a class is hashable
-    return row(**{name: _read(record, one) for name, one in columns.items()})
+    return row(**{name: _read_value(record, one) for name, one in columns.items()})
 
 
-def _read(record: object, column: ListColumn) -> Any:
+def _read_value(record: object, column: ListColumn) -> Any:
     for name in (column.told.of or column.name).split("."):
         if record is None:
             return "" if column.kind is str else None

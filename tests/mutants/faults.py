@@ -57,8 +57,8 @@ SERVICES = {
         "allocation.services.grants_on_release:_serve_in_turn", "continue", "break"
     ),
     "makes a release as often as it is sent": Fault(
-        "allocation.services.releases:_release",
-        "return _repeated(bank, holder, earlier)",
+        "allocation.services.releases:_release_once",
+        "return _repeated_release(bank, holder, earlier)",
         "earlier.delete()",
     ),
     "lets a claim exceed capacity": Fault(

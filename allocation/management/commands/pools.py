@@ -46,7 +46,7 @@ class Command(BaseCommand):
         except AllocationError as error:
             raise CommandError(str(error)) from error
 
-    def _list(self, options: dict[str, Any]) -> None:
+    def _print_pools(self, options: dict[str, Any]) -> None:
         pools = Pool.objects.filter(is_experiment=False).order_by("pk")
         views = [selectors.bank_view(pk) for pk in pools.values_list("pk", flat=True)]
         if options["json"]:

@@ -31,10 +31,10 @@ def read(package: StoredPackage, begin: int, end: int) -> Iterator[bytes]:
     """
     segments = package.layout.segments
     files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})
-    return _read(package, files, segments, begin, end)
+    return _read_range(package, files, segments, begin, end)
 
 
-def _read(
+def _read_range(
     package: StoredPackage,
     files: Mapping[int, ArchiveFile],
     segments: Iterable[Sequence[int]],
@@ -48,11 +48,11 @@ def _read(
             whole = filled(files[-source], offset, length, package.asked_at)
             yield from _range_of(whole, first, last)
         elif first < last:
-            yield from _stored(package, files.get(source), offset + first, last - first)
+            yield from _stored_pieces(package, files.get(source), offset + first, last - first)
         at += length
 
 
-def _stored(
+def _stored_pieces(
     package: StoredPackage, file: ArchiveFile | None, offset: int, length: int
 ) -> Iterator[bytes]:
     source = opened(file, offset) if file else storage().open(package.name, offset)

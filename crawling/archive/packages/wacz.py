@@ -107,14 +107,14 @@ class WaczPackage:
 
     def _write_pieces(self) -> Iterator[bytes]:
         files = [file for run in self.runs for file in files_here(run)]
-        foreign, singles = foreign_payloads(*self.runs), self._singles()
+        foreign, singles = foreign_payloads(*self.runs), self._pages_to_copy()
         self._lay_out(files, foreign, singles)
         lists = _Lists()
         archive = ZipFile(cast(IO[bytes], self._out), "w")
         with closing(lists):
             for file in files:
                 content, size = _content_of_file(file, self.at), file.committed_length
-                yield from self._add(archive, f"archive/{file.name}", content, size)
+                yield from self._add_file(archive, f"archive/{file.name}", content, size)
                 self._index(file, lists)
                 _index_further(file, lists.index)
             payloads = ((page, False) for page in foreign.iterator())
@@ -143,7 +143,7 @@ class WaczPackage:
         self.layout.lengths = {str(row.pk): row.committed_length for row in files}
         self.layout.withdrawals = pending_withdrawals(concerned)
 
-    def _singles(self) -> list[Copied]:
+    def _pages_to_copy(self) -> list[Copied]:
         """The single pages, each after the page whose record has its payload, unless that page
         belongs to a deleted run.
         """
@@ -164,7 +164,7 @@ class WaczPackage:
             found.append((wanted[pk], True))
         return found
 
-    def _add(
+    def _add_file(
         self,
         archive: ZipFile,
         path: str,
@@ -221,7 +221,7 @@ class WaczPackage:
         first = next(copies, None)
         if first:
             content = self._write_copies(name, about, chain([first], copies), lists)
-            yield from self._add(archive, f"archive/{name}", content)
+            yield from self._add_file(archive, f"archive/{name}", content)
 
     def _write_copies(
         self, name: str, about: str, copies: Iterable[Copied], lists: _Lists
@@ -253,8 +253,8 @@ class WaczPackage:
                 listed.append(line)
                 yield None, block
 
-        yield from self._add(archive, f"indexes/{INDEX_NAME}", content())
-        yield from self._add(archive, "indexes/index.idx", [(None, b"".join(listed))])
+        yield from self._add_file(archive, f"indexes/{INDEX_NAME}", content())
+        yield from self._add_file(archive, "indexes/index.idx", [(None, b"".join(listed))])
 
     def _add_pages(self, archive: ZipFile, lists: _Lists) -> Iterator[bytes]:
         """Add the lists of pages. A replay program reads the first at once, and the second when a
@@ -264,7 +264,7 @@ class WaczPackage:
         for path, name, lines in both:
             start = {"format": "json-pages-1.0", "id": name, "title": "Pages"}
             first = [(None, f"{json.dumps(start)}\n".encode())]
-            yield from self._add(archive, path, chain(first, ((None, line) for line in lines)))
+            yield from self._add_file(archive, path, chain(first, ((None, line) for line in lines)))
 
     def _add_description(self, archive: ZipFile) -> Iterator[bytes]:
         said = {
@@ -282,9 +282,9 @@ class WaczPackage:
             "hash": f"sha256:{sha256(description).hexdigest()}",
         }
         self._resources = []
-        yield from self._add(archive, "datapackage.json", [(None, description)])
+        yield from self._add_file(archive, "datapackage.json", [(None, description)])
         digest = json.dumps(hashed, indent=2).encode()
-        yield from self._add(archive, "datapackage-digest.json", [(None, digest)])
+        yield from self._add_file(archive, "datapackage-digest.json", [(None, digest)])
 
 
 @dataclass(frozen=True)

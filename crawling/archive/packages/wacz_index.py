@@ -37,9 +37,9 @@ def header_at(file: BinaryIO, offset: int, length: int) -> Mapping[str, str]:
     """The fields of the header of the record at a place of a file. Raises ArchiveTrouble."""
     file.seek(offset)
     start = file.read(min(length, HEAD_BYTES))
-    fields = _fields(start)
+    fields = _fields_of_record(start)
     if fields is None:
-        fields = _fields(start + file.read(min(length, MOST_HEADER) - len(start)))
+        fields = _fields_of_record(start + file.read(min(length, MOST_HEADER) - len(start)))
     return _required_fields(fields)
 
 
@@ -47,7 +47,7 @@ def header_of(packed: bytes) -> Mapping[str, str]:
     """The fields of a record's header, by their names in lower case, read from the beginning of its
     gzip member. Raises ArchiveTrouble.
     """
-    return _required_fields(_fields(packed))
+    return _required_fields(_fields_of_record(packed))
 
 
 def _required_fields(fields: Mapping[str, str] | None) -> Mapping[str, str]:
@@ -56,7 +56,7 @@ def _required_fields(fields: Mapping[str, str] | None) -> Mapping[str, str]:
     return fields
 
 
-def _fields(packed: bytes) -> Mapping[str, str] | None:
+def _fields_of_record(packed: bytes) -> Mapping[str, str] | None:
     try:
         start = zlib.decompressobj(31).decompress(packed, MOST_HEADER)
     except zlib.error as error:

@@ -107,7 +107,10 @@ def deleted_rows(user: User | None) -> list[DeletedRow]:
     None means the command line, which sees no saved views, since each belongs to a user.
     """
     rows = chain(
-        _crawls(), _runs(), _items(user), *(_seen(kind, user) for kind in of_uses().values())
+        _crawls(),
+        _runs(),
+        _items(user),
+        *(_visible_rows(kind, user) for kind in of_uses().values()),
     )
     return sorted(rows, key=attrgetter("deleted_at", "kind", "id"), reverse=True)
 
@@ -147,7 +150,9 @@ def _items(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
         yield row
 
 
-def _seen(kind: RestorableKind, user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+def _visible_rows(
+    kind: RestorableKind, user: User | None, **wanted: object
+) -> Iterator[DeletedRow]:
     if user is None or not kind.needs or user.has_perm(kind.needs):
         yield from islice(kind.rows(user, **wanted), SHOWN)
 
@@ -187,7 +192,7 @@ def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
     if kind in RESTORE_BY_ID:
         found = (_crawls if kind == DeletedKind.CRAWL else _runs)(pk=item_id)
     elif of_use := of_uses().get(kind):
-        found = _seen(of_use, user, pk=item_id)
+        found = _visible_rows(of_use, user, pk=item_id)
     else:
         found = _items(user, kind=kind, pk=item_id)
     row = next(found, None)

@@ -24,7 +24,7 @@ class TimeRange:
         """The range in an address, in ISO 8601, in the user's time zone unless another is given.
         Invalid values are ignored.
         """
-        return cls(*(_moment(query.get(name, "")) for name in ("since", "until")))
+        return cls(*(_read_moment(query.get(name, "")) for name in ("since", "until")))
 
     def __bool__(self) -> bool:
         return bool(self.since or self.until)
@@ -37,7 +37,7 @@ class TimeRange:
 ALWAYS = TimeRange()
 
 
-def _moment(text: str) -> datetime | None:
+def _read_moment(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text.strip())
         aware = moment if moment.tzinfo else timezone.make_aware(moment)

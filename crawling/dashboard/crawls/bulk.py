@@ -64,14 +64,14 @@ class BulkResult:
         return len(self.done)
 
 
-def _steer(crawl: CrawlJob, act: BulkAction, by: User | None) -> None:
+def _apply_verb(crawl: CrawlJob, act: BulkAction, by: User | None) -> None:
     VERBS[act.action].do(crawl, by=by)
 
 
 #: for each action, the function that applies it to a crawl
 EACH: Mapping[str, Callable[[CrawlJob, BulkAction, User | None], object]] = {
-    "start": _steer,
-    **dict.fromkeys(RUN_ACTIONS, _steer),
+    "start": _apply_verb,
+    **dict.fromkeys(RUN_ACTIONS, _apply_verb),
     "unschedule": lambda crawl, act, by: remove_schedule(crawl, by=by),
     "delete": lambda crawl, act, by: delete_crawl(crawl, by=by),
     "restore": lambda crawl, act, by: restore_crawl(crawl.pk, by=by),
@@ -96,7 +96,7 @@ def chosen(
     if wanted is not None:
         found = found_crawls(wanted, waiting_runs()).filter(within_reach(by))
         if action in RUN_ACTIONS:
-            found = found.filter(last__state__in=_steered(action, wanted))
+            found = found.filter(last__state__in=_selected_states(action, wanted))
         elif action in AT_REST_ONLY:
             found = found.filter(Q(last=None) | Q(last__state__in=ENDED_STATES))
     crawls = list(found.select_related("created_by").order_by("-pk")[: MOST + 1])
@@ -109,7 +109,7 @@ def chosen(
     return crawls
 
 
-def _steered(action: str, wanted: CrawlFilter) -> frozenset[str]:
+def _selected_states(action: str, wanted: CrawlFilter) -> frozenset[str]:
     """The states from which a filter selects crawls. Ended crawls are selected only if the filter
     names their state.
     """
@@ -131,7 +131,7 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
     if act.action == "schedule":
         set_schedules(mine, act.schedule, over_minutes=act.over_minutes, by=by)
         ids = [crawl.pk for crawl in mine]
-        return BulkResult(ids, refused, _undo(before, ids))
+        return BulkResult(ids, refused, _acts_that_undo(before, ids))
     done = []
     for crawl in mine:
         try:
@@ -139,7 +139,7 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
             done.append(crawl.pk)
         except CrawlError as error:
             refused[crawl.pk] = str(error)
-    return BulkResult(done, refused, _undo(before, done))
+    return BulkResult(done, refused, _acts_that_undo(before, done))
 
 
 def _change_tags(
@@ -190,7 +190,7 @@ UNDONE_BY = {
 }
 
 
-def _undo(before: Mapping[int, BulkAction], done: Sequence[int]) -> list[BulkAction]:
+def _acts_that_undo(before: Mapping[int, BulkAction], done: Sequence[int]) -> list[BulkAction]:
     """Join equal acts into one act for all their crawls."""
     alike: dict[str, tuple[BulkAction, list[int]]] = {}
     for pk in done:

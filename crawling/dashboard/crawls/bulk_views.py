@@ -146,7 +146,7 @@ def undo(request: AuthenticatedRequest) -> HttpResponse:
                 act, chosen(act.action, ids=act.crawls, by=request.user), by=request.user
             )
             if result.done:
-                messages.success(request, _undone(act, result.changed))
+                messages.success(request, _undone_in_words(act, result.changed))
             if result.refused:
                 why = beginning([*result.refused.values()], MOST_TOLD, between=" ")
                 again = [act.of([*result.refused]).as_dict()]
@@ -154,7 +154,7 @@ def undo(request: AuthenticatedRequest) -> HttpResponse:
     return back(request)
 
 
-def _undone(act: BulkAction, count: int) -> str:
+def _undone_in_words(act: BulkAction, count: int) -> str:
     crawls = f"{count:,} crawl{'s' * (count != 1)}"
     if act.action in TAGGING:
         return f"Undone: {crawls} {'has' if count == 1 else 'have'} the tags of before."
@@ -167,7 +167,7 @@ def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
     asked = request.POST if request.method == "POST" else request.GET
     ids = asked_ids(request, "crawl")
     if "unscheduled" in asked:
-        ids = [crawl.pk for crawl in _unscheduled(request)[:MOST]]
+        ids = [crawl.pk for crawl in _crawls_without_schedule(request)[:MOST]]
     with errors_told(request, CrawlError):
         crawls = chosen("schedule", ids=ids, by=request.user) if ids else []
         form = ManyForm(asked if request.method == "POST" else None, initial=USUAL)
@@ -177,7 +177,7 @@ def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
     return redirect("crawling:schedules")
 
 
-def _unscheduled(request: AuthenticatedRequest) -> QuerySet[CrawlJob]:
+def _crawls_without_schedule(request: AuthenticatedRequest) -> QuerySet[CrawlJob]:
     return CrawlJob.objects.filter(within_reach(request.user), schedule=None).order_by("-pk")
 
 
@@ -201,14 +201,14 @@ def _schedules(request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: 
 def _ask_schedule(
     request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyForm
 ) -> HttpResponse:
-    offered = crawls or list(_unscheduled(request)[:OFFERED])
+    offered = crawls or list(_crawls_without_schedule(request)[:OFFERED])
     texts = schedule_texts([crawl.pk for crawl in offered])
     facts = {
         "form": form,
         "foreseen": foreseen(form),
         "rows": [(crawl, texts.get(crawl.pk, "")) for crawl in offered],
         "is_chosen": bool(crawls),
-        "unscheduled": 0 if crawls else min(_unscheduled(request).count(), MOST),
+        "unscheduled": 0 if crawls else min(_crawls_without_schedule(request).count(), MOST),
         "next": next_page(request),
     }
     return render(request, "crawling/schedule_many.html", facts)

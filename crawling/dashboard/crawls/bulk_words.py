@@ -146,7 +146,9 @@ def outlook(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkPreview:
         else:
             able.append((crawl, view))
     unable = [BulkRefusal(count, why) for why, count in reasons.most_common()]
-    return BulkPreview([crawl for crawl, _ in able], unable, _effect(action, able) if able else "")
+    return BulkPreview(
+        [crawl for crawl, _ in able], unable, _effect_in_words(action, able) if able else ""
+    )
 
 
 def _why_not(action: str, view: CrawlView) -> str:
@@ -159,7 +161,7 @@ def _why_not(action: str, view: CrawlView) -> str:
     return "" if fits else f"{view.state}; {BULK_VERBS[action].fits}"
 
 
-def _effect(action: str, able: Sequence[tuple[CrawlJob, CrawlView]]) -> str:
+def _effect_in_words(action: str, able: Sequence[tuple[CrawlJob, CrawlView]]) -> str:
     queued = sum(view.counts.queued for _, view in able)
     if action in ENDING:
         in_hand = sum(view.counts.in_process for _, view in able)

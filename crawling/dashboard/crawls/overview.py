@@ -101,7 +101,7 @@ def crawls_now() -> CrawlsOverview:
     runs = Run.objects.select_related("crawl").in_bulk([*fastest, *first])
     busy = [runs[pk] for pk in fastest if pk in runs]
     idle = [runs[pk] for pk in first if pk in runs]
-    idle += _resting({*waiting, *working}, SOME - len(idle))
+    idle += _first_resting_runs({*waiting, *working}, SOME - len(idle))
     views = crawl_views([run.crawl for run in busy], latest=busy)
     reasons = wait_reasons(idle)
     worries = crawl_problems()
@@ -133,7 +133,7 @@ def _last_ended_crawls() -> Sequence[CrawlView]:
     return crawl_views([run.crawl for run in runs], latest=runs)
 
 
-def _resting(others: Collection[int], most: int) -> list[Run]:
+def _first_resting_runs(others: Collection[int], most: int) -> list[Run]:
     """The first runs that have no shift and do not wait. others: all runs that have one or wait."""
     if not most:
         return []

@@ -129,7 +129,7 @@ def list_hosts(request: AuthenticatedRequest, q: Text = "", state: State = "") -
 @hosts.get("/{host_id}", response=HostDetailOut, summary="Get a host with its crawls")
 @may_view
 def get_host(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
-    return _detail(_host(host_id))
+    return _host_json(_host(host_id))
 
 
 @hosts.put(
@@ -142,7 +142,7 @@ def set_host_block(
     request: AuthenticatedRequest, host_id: HostId, asked: Annotated[BlockReasonIn, Body()]
 ) -> dict[str, Any]:
     block_host(_host(host_id), asked.reason, by=request.user)
-    return _detail(_host(host_id))
+    return _host_json(_host(host_id))
 
 
 @hosts.delete("/{host_id}/block", response={204: None}, summary="Unblock a host")
@@ -168,7 +168,7 @@ def _host(host_id: int) -> Host:
     return get_object_or_404(Host.objects.select_related("shift__process__run__crawl"), pk=host_id)
 
 
-def _detail(host: Host) -> dict[str, Any]:
+def _host_json(host: Host) -> dict[str, Any]:
     visitors = [row_of(VisitorRow, one) for one in visitors_of(host)]
     return {**host_row(summarize_hosts([host])[0]), "visitors": visitors}
 

@@ -112,7 +112,7 @@ def _summary_of(
     return HostSummary(
         host=host,
         addresses=list(entry.addresses) if entry else [],
-        robots=_robots(robots),
+        robots=_robots_in_words(robots),
         trouble="; ".join(filter(None, troubles)),
         crawls=work.get("runs", 0),
         queued=work.get("waiting", 0),
@@ -122,7 +122,7 @@ def _summary_of(
     )
 
 
-def _robots(file: RobotsFile | None) -> str:
+def _robots_in_words(file: RobotsFile | None) -> str:
     if file is None:
         return "not asked for"
     return (

@@ -97,11 +97,11 @@ def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[UrlDecis
     """
     address = read_address(text)
     crawls = [crawl] if crawl else list(CrawlJob.objects.all()[:MOST_CRAWLS])
-    common = _common(address, crawls)
+    common = _common_facts(address, crawls)
     return address.url, [_answer(job, address, common) for job in crawls]
 
 
-def _common(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFacts:
+def _common_facts(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFacts:
     runs = {
         run.crawl_id: run
         for run in Run.objects.filter(crawl__in=crawls, is_latest=True).select_related("crawl")

@@ -55,7 +55,7 @@ def act_on_many(options: dict[str, Any]) -> str:
     action = options["action"]
     crawls = _chosen_crawls(action, options)
     if action == EXPORT:
-        return _export(crawls, options)
+        return _export_crawls(crawls, options)
     if action == "start":
         require_worker()
     if action in (*ENDING, "start", "delete"):
@@ -98,7 +98,7 @@ def _ids(action: str, typed: Sequence[str]) -> list[int]:
     return [by_word[one] for one in typed]
 
 
-def _export(crawls: Sequence[CrawlJob], options: dict[str, Any]) -> str:
+def _export_crawls(crawls: Sequence[CrawlJob], options: dict[str, Any]) -> str:
     if options["output"] is None:
         raise CommandError("`crawl bulk export` needs --output, the ZIP file to write.")
     with options["output"].open("wb") as target:

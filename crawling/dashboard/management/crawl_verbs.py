@@ -29,7 +29,7 @@ from crawling.runs.waiting_urls import retry_failed
 Options = dict[str, Any]
 
 
-def _steer(crawl: CrawlJob, options: Options) -> None:
+def _apply_verb(crawl: CrawlJob, options: Options) -> None:
     word, minutes = options["verb"], options.get("keep")
     verb = VERBS[word]
     if word == "start":
@@ -51,7 +51,7 @@ def confirm(consequence: str, question: str, options: Options) -> None:
         raise CommandError("Nothing was changed.")
 
 
-def _retry(crawl: CrawlJob, options: Options) -> None:
+def _retry_failed(crawl: CrawlJob, options: Options) -> None:
     retry_failed(crawl, status=options["status"])
 
 
@@ -63,8 +63,8 @@ def _set_tags(crawl: CrawlJob, options: Options) -> None:
 #: afterwards
 COMMANDS: dict[str, tuple[str, Callable[[CrawlJob, Options], object]]] = {
     "show": ("print the state of a crawl", lambda crawl, options: None),
-    **{word: (verb.help, _steer) for word, verb in VERBS.items()},
-    "retry": ("fetch failed URLs again", _retry),
+    **{word: (verb.help, _apply_verb) for word, verb in VERBS.items()},
+    "retry": ("fetch failed URLs again", _retry_failed),
     "tag": ("replace the tags of a crawl", _set_tags),
     "hand-over": (
         "give a crawl to another user, or to another team too",

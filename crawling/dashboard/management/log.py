@@ -66,7 +66,7 @@ def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]
         raise CommandError("--last must be 1 or more")
     run = get_run(find_crawl(crawl).pk, options["run"])
     wanted = LogFilter(
-        Level[options["level"].upper()], options["text"].replace("\0", ""), _span(options)
+        Level[options["level"].upper()], options["text"].replace("\0", ""), _read_span(options)
     )
 
     def show(lines: Iterable[LogLine]) -> None:
@@ -81,7 +81,7 @@ def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]
         )
 
 
-def _span(options: dict[str, Any]) -> TimeRange:
+def _read_span(options: dict[str, Any]) -> TimeRange:
     span = TimeRange.read(options)
     for name in ("since", "until"):
         if options[name] and getattr(span, name) is None:

@@ -44,11 +44,11 @@ def tables_of(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
     """
     run = run_of(options)
     if options["compute"]:
-        _compute(run, of)
+        _make_tables(run, of)
     return of.wanted(run)
 
 
-def _compute(run: Run, of: TablesOfRun) -> None:
+def _make_tables(run: Run, of: TablesOfRun) -> None:
     job = open_job(of.kind, run, by=None)
     try:
         work_here(job)

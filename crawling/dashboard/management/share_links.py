@@ -38,7 +38,7 @@ def share(crawl: CrawlJob, options: dict[str, Any]) -> str:
     if options["revoke"] is not None:
         return _revoke(crawl, options)
     if options["list"]:
-        return _list(crawl, options)
+        return _printed_links(crawl, options)
     link, token = create_share_link(crawl, days=options["days"], by=None)
     url = page_of("shared-report", token)
     if options["json"]:
@@ -57,7 +57,7 @@ def _revoke(crawl: CrawlJob, options: dict[str, Any]) -> str:
     )
 
 
-def _list(crawl: CrawlJob, options: dict[str, Any]) -> str:
+def _printed_links(crawl: CrawlJob, options: dict[str, Any]) -> str:
     links = share_links_of(crawl)
     if options["json"]:
         return json.dumps([_link_facts(link) for link in links], indent=2)

@@ -33,7 +33,7 @@ KINDS = (
 def blocklist(request: AuthenticatedRequest) -> HttpResponse:
     errors: dict[str, str] = {}
     if request.method == "POST":
-        errors = _add(request)
+        errors = _add_entry(request)
         if not errors:
             return redirect("crawling:blocklist")
     found = BlocklistEntry.objects.select_related("by").filter(removed_at=None)
@@ -49,7 +49,7 @@ def blocklist(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @needs("crawling.add_blocklistentry")
-def _add(request: AuthenticatedRequest) -> dict[str, str]:
+def _add_entry(request: AuthenticatedRequest) -> dict[str, str]:
     """Add the entry in the form. Return its mistakes by field."""
     asked = [request.POST.get(name, "") for name in ("kind", "text", "reason")]
     errors: dict[str, str] = {}

@@ -102,7 +102,7 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
         closed = closed_addresses(seeds)
         mistakes = {"seeds": _not_allowed(closed)} if is_to_start and closed else {}
         schedule = ScheduleForm(request.POST)
-        made = _make(form, schedule, request.user, key, mistakes)
+        made = _create_from_form(form, schedule, request.user, key, mistakes)
         made = made or _made_before(request.user, key)
         if made is None:
             return form_page(request, form, schedule=schedule, closed=closed)
@@ -326,7 +326,7 @@ def _made_before(by: User, key: str) -> CrawlJob | None:
     return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
 
 
-def _make(
+def _create_from_form(
     form: CrawlForm, schedule: ScheduleForm, by: User, key: str, known: Mapping[str, str]
 ) -> CrawlJob | None:
     """Create the crawl. If the form is invalid, return None, with the errors in the form. With

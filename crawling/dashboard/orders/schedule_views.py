@@ -28,14 +28,14 @@ def schedule(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     plan = plan_of(crawl)
     form = ScheduleForm(request.POST or None, initial=schedule_answers(plan.timing) if plan else {})
     is_check = "check" in request.POST
-    if request.method == "POST" and not is_check and _change(request, crawl, form):
+    if request.method == "POST" and not is_check and _set_schedule(request, crawl, form):
         return redirect("crawling:schedule", pk=pk)
     facts = {"crawl": crawl, "plan": plan, "form": form, "foreseen": foreseen(form)}
     return render(request, "crawling/schedule.html", facts)
 
 
 @needs("crawling.change_crawljob")
-def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) -> bool:
+def _set_schedule(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) -> bool:
     """Set the schedule. Return whether it succeeded; otherwise the form says why it did not."""
     if not form.is_valid():
         return False

@@ -53,7 +53,7 @@ def scope(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if "test" in request.POST:
         return _test_scope(request, crawl, form)
     if "preview" in request.POST:
-        return _preview(request, crawl, form)
+        return _preview_page(request, crawl, form)
     return _save(request, crawl, form)
 
 
@@ -71,7 +71,7 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> Htt
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        saved = f"Revision {edited.revision} is saved.{_effect(crawl)}"
+        saved = f"Revision {edited.revision} is saved.{_effect_in_words(crawl)}"
         messages.success(
             request, saved if edited.revision != crawl.revision else "Nothing was changed."
         )
@@ -79,7 +79,7 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> Htt
     return _page(request, crawl, form)
 
 
-def _effect(crawl: CrawlJob) -> str:
+def _effect_in_words(crawl: CrawlJob) -> str:
     """The effect of an edit on the latest run, as a sentence."""
     view = crawl_view(crawl)
     if view.run is None:
@@ -127,7 +127,7 @@ def _test_scope(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpRe
     return _page(request, crawl, form, tested=tested, mistakes=mistakes)
 
 
-def _preview(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
+def _preview_page(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
     here: dict[str, Any] = {"is_previewed": True}
     try:
         here["preview"], here["mistakes"] = preview_changes(crawl, form.as_changes())

@@ -149,14 +149,14 @@ def list_run_changes(
         return open_inquiry(response, told.inquiry, request.get_full_path())
     page = {
         "summary": told.summary,
-        "items": [_change(crawl_id, row) for row in told.rows],
+        "items": [_change_row(crawl_id, row) for row in told.rows],
         "next": told.following,
         "as_of": told.as_of,
     }
     return Status(200, page)
 
 
-def _change(crawl_id: int, row: PageDifference) -> ChangeOut:
+def _change_row(crawl_id: int, row: PageDifference) -> ChangeOut:
     is_in_both = row.old_id is not None and row.new_id is not None
     address = f"/api/v1/crawls/{crawl_id}/changes/{row.old_id}/{row.new_id}"
     return ChangeOut(**asdict(row), diff=address if is_in_both else None)

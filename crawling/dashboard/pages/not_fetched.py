@@ -126,7 +126,7 @@ def not_fetched_urls(
     """A page of the addresses with one reason, in the order of finding, and the id after which to
     continue.
     """
-    rows, following = cut(_read(run, key, after, most + 1), most, lambda row: row.id)
+    rows, following = cut(_read_rows(run, key, after, most + 1), most, lambda row: row.id)
     urls = dict(
         Url.objects.filter(pk__in={row.via for row in rows if row.via is not None}).values_list(
             "pk", "url"
@@ -150,7 +150,7 @@ def each_not_fetched_url(run: Run, reasons: Sequence[NotFetchedReason]) -> Itera
             )
 
 
-def _read(run: Run, key: str, after: int, limit: int) -> list[_Row]:
+def _read_rows(run: Run, key: str, after: int, limit: int) -> list[_Row]:
     read = _kept_out if key.startswith("rule-") else READERS.get(key, _ended_rows)
     return list(read(run, key, after, limit))
 

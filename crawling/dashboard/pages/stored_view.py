@@ -67,7 +67,7 @@ def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 
     ?viewer= is the name of the frame.
     """
-    token = ViewToken(request.user.pk, pk, _viewer(request))
+    token = ViewToken(request.user.pk, pk, _requested_viewer(request))
     try:
         return _answer(wanted_page(pk, url), token)
     except ArchiveTrouble as trouble:
@@ -95,7 +95,7 @@ def stored(request: HttpRequest, token: str, number: int) -> HttpResponse:
 def shown(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """The lines about the page that the frame `?viewer=` shows now."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    token = ViewToken(request.user.pk, pk, _viewer(request))
+    token = ViewToken(request.user.pk, pk, _requested_viewer(request))
     seen = cache.get(token.key)
     if seen is None:
         return HttpResponse(status=204)  # the page is still being put together
@@ -103,7 +103,7 @@ def shown(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/_shown.html", here)
 
 
-def _viewer(request: HttpRequest) -> str:
+def _requested_viewer(request: HttpRequest) -> str:
     named = request.GET.get("viewer", "")
     return named if VIEWER.fullmatch(named) else ""
 
@@ -134,15 +134,17 @@ def framed_page(page: Page, address_of: Callable[[Page], str]) -> tuple[HttpResp
         kind = "text/html; charset=utf-8"
     else:
         snapshot.document = document_of(content_of(page))
-    return _safe(HttpResponse(snapshot.document, content_type=kind)), snapshot
+    return _with_safe_headers(HttpResponse(snapshot.document, content_type=kind)), snapshot
 
 
 def framed_sentence(text: str) -> HttpResponse:
     """The answer for a frame, without the header that keeps our own pages out of frames."""
-    return _safe(HttpResponse(text, content_type="text/plain; charset=utf-8", status=404))
+    return _with_safe_headers(
+        HttpResponse(text, content_type="text/plain; charset=utf-8", status=404)
+    )
 
 
-def _safe(answer: HttpResponse) -> HttpResponse:
+def _with_safe_headers(answer: HttpResponse) -> HttpResponse:
     answer["Content-Security-Policy"] = SAFE
     answer["X-Content-Type-Options"] = "nosniff"
     answer["X-DNS-Prefetch-Control"] = "off"

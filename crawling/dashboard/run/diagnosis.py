@@ -46,7 +46,7 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
     now = timezone.now()
     return RunFacts(
         state=run.state,
-        paused=_paused(run) if run.state == RunState.PAUSED else "",
+        paused=_pause_in_words(run) if run.state == RunState.PAUSED else "",
         wait=wait.reason if wait else "",
         wait_ends=wait.what_ends_it if wait else "",
         granted_seconds=_since_grant(unclaimed) if unclaimed else None,
@@ -109,7 +109,7 @@ def _next_host(hosts: Iterable[NextHostQueue]) -> NextHost | None:
     return None
 
 
-def _paused(run: Run) -> str:
+def _pause_in_words(run: Run) -> str:
     """A sentence with the user who paused the run and the time, or with the reason for an automatic
     pause.
     """

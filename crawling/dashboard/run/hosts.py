@@ -196,7 +196,7 @@ def host_rows(
         _row(
             run,
             queue,
-            robots=_robots(*(vars(queue)[name] for name in ROBOTS)),
+            robots=_robots_in_words(*(vars(queue)[name] for name in ROBOTS)),
             is_at_gate=queue.host_id in held,
             is_resting=is_resting,
         )
@@ -244,7 +244,7 @@ def _free_at(queue: HostQueue) -> datetime:
     )
 
 
-def _robots(status: int | None, expires_at: datetime | None) -> str:
+def _robots_in_words(status: int | None, expires_at: datetime | None) -> str:
     if status is None or expires_at is None:
         return "not asked for yet"
     if expires_at < timezone.now():

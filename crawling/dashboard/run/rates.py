@@ -109,7 +109,7 @@ def rates_of(run: Run, *, is_live: bool, fetched: int) -> FetchRates:
     if is_live and run.started_at:
         since = last - MINUTE
         pages = sum(pages for at, pages in counts if at >= since)
-        rate = _rate(pages, max(run.started_at, since), until)
+        rate = _pages_a_second(pages, max(run.started_at, since), until)
     if found:
         return replace(found, now=rate)
     if run.finished_at:
@@ -176,14 +176,14 @@ def rates_now(run_ids: Collection[int]) -> dict[int, float]:
     )
     pages = {row["run"]: max(0, row["pages"]) for row in rows}
     rates = {
-        run: _rate(pages.get(run, 0), max(begun, since), now)
+        run: _pages_a_second(pages.get(run, 0), max(begun, since), now)
         for run, begun in started.items()
         if begun
     }
     return {run: rate for run, rate in rates.items() if rate is not None}
 
 
-def _rate(pages: int, since: datetime, now: datetime) -> float | None:
+def _pages_a_second(pages: int, since: datetime, now: datetime) -> float | None:
     """Pages a second; None within the first second."""
     seconds = (now - since).total_seconds()
     return round(pages / seconds, 1) if seconds >= 1 else None

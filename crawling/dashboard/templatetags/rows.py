@@ -81,12 +81,14 @@ def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
     is_new = counts.bytes or not counts.succeeded
     size = filesizeformat(counts.bytes) if is_new else UNCHANGED
     columns = {
-        "known": _number(counts.discovered),
-        "queued": _number(counts.queued),
-        "failed": _number(counts.failed, " failed bad" if counts.failed else " failed"),
-        "excluded": _number(counts.excluded),
+        "known": _number_cell(counts.discovered),
+        "queued": _number_cell(counts.queued),
+        "failed": _number_cell(counts.failed, " failed bad" if counts.failed else " failed"),
+        "excluded": _number_cell(counts.excluded),
         "size": f'<td class="number">{size}</td>',
-        "rate": f'<td class="number" title="{NOW if row.is_now else AVERAGE}">{_rate(row)}</td>',
+        "rate": (
+            f'<td class="number" title="{NOW if row.is_now else AVERAGE}">{_rate_text(row)}</td>'
+        ),
     }
     cells = "\n".join(cell for key, cell in columns.items() if key in shown)
     return mark_safe(  # noqa: S308
@@ -100,11 +102,11 @@ UNCHANGED = '<small class="of">unchanged</small>'
 NOW, AVERAGE = "over the last minute or two", "on average over its run"
 
 
-def _number(number: int, kinds: str = "") -> str:
+def _number_cell(number: int, kinds: str = "") -> str:
     return f'<td class="number{kinds}">{number:,}</td>'
 
 
-def _rate(row: CrawlListRow) -> str:
+def _rate_text(row: CrawlListRow) -> str:
     if row.rate is None:
         return "–"
     return f"{row.rate:.1f}" if row.is_now else f'<small class="of">avg</small> {row.rate:.1f}'

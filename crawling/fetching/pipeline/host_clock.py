@@ -195,7 +195,7 @@ class HostAvailability:
         """Let all URLs of a host that does not answer wait for as long as its outage says, or give
         up the host.
         """
-        self._note_outage(fetched, _pause(self.outage))
+        self._note_outage(fetched, _pause_seconds(self.outage))
         if self.outage and not self.given_up:
             left = (self.outage.retry_at - datetime.now(UTC)).total_seconds()
             self.clock.closed_until = time.monotonic() + left
@@ -281,7 +281,7 @@ class HostAvailability:
             fetched.status,
             f"{origin}: {fetched.error or explain(fetched.status)}",
             now=datetime.now(UTC),
-            pause_seconds=_pause(before),
+            pause_seconds=_pause_seconds(before),
             patience_seconds=patience(
                 self.clock.politeness.host_patience_seconds, has_answered=False
             ),
@@ -348,7 +348,7 @@ def _rest_reason(status: int, rest: float, asked: float | None) -> str:
     return f"Its latest answer was: {explain(status).rstrip('.')}{wish}."
 
 
-def _pause(before: Outage | None) -> float:
+def _pause_seconds(before: Outage | None) -> float:
     """Seconds of the pause after another failed try."""
     tries = before.tries + 1 if before else 1
     return pause_after(tries, random.random())  # noqa: S311  # no secret

@@ -50,7 +50,7 @@ def links_of(
     """
     is_map = claimed.nesting > 0
     gate = _Gate(claimed, judge)
-    written = _allowed(document.links, claimed.url.partition(":")[0])
+    written = _links_allowed_in(document.links, claimed.url.partition(":")[0])
     if is_map and document.written and not judge.filters.judge(address, depth=claimed.depth).admits:
         written = []
     depth = claimed.depth if is_map and not document.written else claimed.depth + 1
@@ -76,7 +76,7 @@ def links_of(
     return links, gate.refusals
 
 
-def _allowed(links: Sequence[Address], scheme: str) -> Sequence[Address]:
+def _links_allowed_in(links: Sequence[Address], scheme: str) -> Sequence[Address]:
     """The links that a document of this scheme may have, which are nearly always all of its
     links.
     """

@@ -96,7 +96,7 @@ def _answer_of_hop(
         if number and not refusal:
             context.pace.pause(visit.clock.host_free_at - time.monotonic())
             wait_for_turn(visit, dial, context)
-        answer = refusal or _fetch(hop, dial, context)
+        answer = refusal or _fetch_once(hop, dial, context)
         visit.rest(answer)
     if answer:
         visit.robots.hops[hop.url] = answer
@@ -129,7 +129,7 @@ def _ask_other_host(visit: Visit, hop: Address, context: FetchContext) -> Fetche
             return None
         if context.pace.ending.is_set():
             return None
-        answer = _fetch(hop, dial, context)
+        answer = _fetch_once(hop, dial, context)
         rest = max(rest, backoff_after(answer.status, asked=None, in_a_row=0, chance=0.0))
         return answer
     finally:
@@ -154,7 +154,7 @@ def _borrowed(hop: Address, context: FetchContext) -> BorrowedHost | None:
     return found[hop.host_key] if found else None
 
 
-def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
+def _fetch_once(hop: Address, dial: str, context: FetchContext) -> Fetched:
     """Fetch once. The exchange goes to the archive like a document's, but no page's row refers to
     it.
     """

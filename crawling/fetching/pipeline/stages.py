@@ -67,7 +67,7 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     is_outside = not filters.scope.has_host_of(address)
     visit.availability.is_foreign = is_outside and filters.wants_head_only(claimed.hops)
     dial, refusal = route_to(address, visit.route.resolution, context)
-    if outcome := _unasked(visit, claimed, address, context):
+    if outcome := _outcome_without_request(visit, claimed, address, context):
         visit.urls.popleft()
         return outcome
     if refusal and refusal.status in OUTAGES:
@@ -80,13 +80,13 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
         refusal = refusal or refusal_by_robots(robots, address)
     if refusal:
         visit.urls.popleft()
-        return _refused(visit, claimed, address, dial, refusal, context)
+        return _outcome_of_refusal(visit, claimed, address, dial, refusal, context)
     if must_log_in(address, context):
         if acquire_turn(visit, dial, context):
             log_in(visit, address, dial, context)
             keep_session(visit, address, context)
         return None
-    fetched = _fetched(visit, claimed, address, dial, context)
+    fetched = _earlier_or_new_answer(visit, claimed, address, dial, context)
     if not fetched:
         return None
     if visit.availability.given_up:
@@ -96,7 +96,7 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     return UnreadAnswer(claimed, address, dial, fetched, maps, ahead)
 
 
-def _unasked(
+def _outcome_without_request(
     visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext
 ) -> UrlOutcome | None:
     """The outcome of a URL that needs no request: the rules exclude it, its host is given up, or
@@ -107,7 +107,7 @@ def _unasked(
     if visit.availability.given_up:
         return _given_up(claimed, visit.availability.given_up)
     if wait := visit.availability.seconds_to_wait(address.origin):
-        return _waits(claimed, visit.availability.origins[address.origin], wait)
+        return _waiting_outcome(claimed, visit.availability.origins[address.origin], wait)
     return None
 
 
@@ -115,7 +115,7 @@ def _given_up(claimed: ClaimedUrl, why: Fetched) -> UrlOutcome:
     return UrlOutcome(claimed.id, UrlState.FAILED, why.status, why.error)
 
 
-def _refused(
+def _outcome_of_refusal(
     visit: Visit,
     claimed: ClaimedUrl,
     address: Address,
@@ -135,11 +135,11 @@ def _refused(
     del visit.robots.by_origin[origin]  # requested again at the next try
     outage = availability.origins[origin]
     if wait := availability.seconds_to_wait(origin):
-        return _waits(claimed, outage, wait)
+        return _waiting_outcome(claimed, outage, wait)
     return UrlOutcome(claimed.id, UrlState.FAILED, outage.status, outage.last_words)
 
 
-def _waits(claimed: ClaimedUrl, outage: Outage, seconds: float) -> UrlOutcome:
+def _waiting_outcome(claimed: ClaimedUrl, outage: Outage, seconds: float) -> UrlOutcome:
     return UrlOutcome(
         claimed.id,
         UrlState.QUEUED,
@@ -189,7 +189,7 @@ def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcom
         answer.fetched.close()
 
 
-def _fetched(
+def _earlier_or_new_answer(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
     """The earlier answer for the URL, or the host's answer in the visit's turn. None if the URL is

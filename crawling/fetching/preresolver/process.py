@@ -79,7 +79,7 @@ class PreResolverProcess:
         try:
             while not ending.is_set():
                 try:
-                    self._turn(ending)
+                    self._do_turn(ending)
                 except PASSING as error:
                     logger.warning("pre-resolution waits", extra={"error": str(error)})
                     connections.close_all()
@@ -89,7 +89,7 @@ class PreResolverProcess:
             self._writer.close()
             self._hand_everything_in()
 
-    def _turn(self, ending: StopEvent) -> None:
+    def _do_turn(self, ending: StopEvent) -> None:
         now = time.monotonic()
         if now >= self._look_at:
             self._renew(now)
@@ -123,11 +123,11 @@ class PreResolverProcess:
         self._is_wanted = Run.objects.filter(state__in=WORKING_STATES).exists()
         self._slots.look(wanted=self._is_wanted)
         if self._slots.held:
-            self._beat(now)
+            self._write_heartbeat(now)
         elif held:
             end_heartbeat(self._machine)
 
-    def _beat(self, now: float) -> None:
+    def _write_heartbeat(self, now: float) -> None:
         space = self._resolver.memory.space
         if now >= self._weigh_at:
             self._weigh_at, self._saved = (

@@ -26,7 +26,7 @@ def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
     parts.recorder.progress.show()
     edit = _follow_edits(parts, run.crawl)
     if has_work:
-        _grow(parts, run.crawl)
+        _use_more_threads(parts, run.crawl)
     parts.grants.reread()
     fit_threads(parts, run)
     parts.context.client.bandwidth.set_rate(
@@ -58,7 +58,7 @@ def _follow_edits(parts: ShiftParts, crawl: CrawlJob) -> str:
     return "how it asks was edited" if crawl.fetching != begun_with.fetching else ""
 
 
-def _grow(parts: ShiftParts, crawl: CrawlJob) -> None:
+def _use_more_threads(parts: ShiftParts, crawl: CrawlJob) -> None:
     parts.grants.look()
     names = parts.hosts.names.waiting()
     parts.grants.grow(

@@ -119,7 +119,7 @@ class FetchThreadPool:
         held = time.monotonic() - began_at - self._read_aside[number]
         visit.penalise(held, threads=self._size)
         if isinstance(made, UnreadAnswer):
-            reading = partial(self._conclude, made, visit, number)
+            reading = partial(self._finish_answer, made, visit, number)
             if _is_short(made):
                 defer(reading, made.is_read)
                 return visit
@@ -131,7 +131,7 @@ class FetchThreadPool:
         del self._in_hand[number, claimed.id]
         return visit
 
-    def _conclude(self, answer: UnreadAnswer, visit: Visit, number: int) -> None:
+    def _finish_answer(self, answer: UnreadAnswer, visit: Visit, number: int) -> None:
         claimed, began_at = answer.claimed, time.monotonic()
         with VITALS.in_hand(number, claimed.id), self.board.aside(number, claimed.url):
             self._hand_in(self._read(answer, visit), claimed)

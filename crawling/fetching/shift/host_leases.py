@@ -107,13 +107,13 @@ class HostLeases:
             [
                 visit
                 for visit in (*drained, *low)
-                if visit.host.host_id not in over and not _rests(visit)
+                if visit.host.host_id not in over and not _rests_long(visit)
             ]
         )
         leaving = [
             visit
             for visit in drained
-            if not visit.urls or _rests(visit) or visit.host.host_id in self._turns.moved
+            if not visit.urls or _rests_long(visit) or visit.host.host_id in self._turns.moved
         ]
         self._give_back_urls([visit for visit in leaving if visit.urls])
         # Release before filling: once a visit is on the workbench, a fetch thread may empty it
@@ -159,7 +159,7 @@ class HostLeases:
             is_exact=pace.is_exact,
         )
         self._turns.is_full = len(hosts) == room
-        if not self._open([self._visit(host) for host in hosts]):
+        if not self._open_visits([self._visit(host) for host in hosts]):
             self._lease_again_at = now + LEASE_PAUSE_SECONDS
 
     def _visit(self, host: LeasedHost) -> Visit:
@@ -171,7 +171,7 @@ class HostLeases:
             penalty_until=self._turns.penalty_of(host.host_id),
         )
 
-    def _open(self, visits: Sequence[Visit]) -> bool:
+    def _open_visits(self, visits: Sequence[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt files. Return whether any visit has
         work.
         """
@@ -199,5 +199,5 @@ class HostLeases:
         self._let_go(list(self._visits.values()), longer=still_fetching)
 
 
-def _rests(visit: Visit) -> bool:
+def _rests_long(visit: Visit) -> bool:
     return visit.clock.free_at - time.monotonic() >= LONG_REST_SECONDS

@@ -110,7 +110,7 @@ class HostTurns:
 def count_all_requests(shift: Shift, visits: Iterable[Visit]) -> None:
     """Count the visits' requests that are not counted yet."""
     now = time.monotonic()
-    if asked := [one for visit in visits if (one := _uncounted(visit, now))]:
+    if asked := [one for visit in visits if (one := _asked_host(visit, now))]:
         count_requests(shift, asked)
 
 
@@ -130,14 +130,14 @@ def returned(visit: Visit, *, longer: bool) -> ReturnedVisit:
     return ReturnedVisit(
         visit.host.queue_id,
         host,
-        asked=_uncounted(visit, now),
+        asked=_asked_host(visit, now),
         own_rest=clock.free_at - now if clock.rests_alone else None,
         outage=_outage_change(visit),
         certificate_ends_at=visit.route.certificate_ends_at,
     )
 
 
-def _uncounted(visit: Visit, now: float) -> AskedHost | None:
+def _asked_host(visit: Visit, now: float) -> AskedHost | None:
     clock = visit.clock
     if clock.budget.is_counted:
         return None

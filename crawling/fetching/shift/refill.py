@@ -36,9 +36,9 @@ class HostRefill:
             self._shift, {visit.host.queue_id: count for visit, count in wanted.items()}
         )
         every = [url for of_host in claimed.values() for url in of_host]
-        self._offer(every)
+        self._find_known_answers(every)
         self._take_for_seeds(every)
-        earlier = self._recall(every)
+        earlier = self._earlier_answers(every)
         for queue, urls in claimed.items():
             visits[queue].earlier.update(
                 {url.id: earlier[url.id] for url in urls if url.id in earlier}
@@ -53,7 +53,7 @@ class HostRefill:
                 [canonical_address(url.url) for url in first if url.redirects],
             )
 
-    def _offer(self, claimed: list[ClaimedUrl]) -> None:
+    def _find_known_answers(self, claimed: list[ClaimedUrl]) -> None:
         """Find URLs that need not be fetched, because they are probably unchanged or another crawl
         has them.
         """
@@ -70,7 +70,7 @@ class HostRefill:
             self._context.offers.make(find_fresh(run, left, seconds=seconds))
         self._context.offers.make(steady, of_others=False)
 
-    def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
+    def _earlier_answers(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
         """The earlier answers of URLs, by their ids, with which fetch threads ask whether a page
         has changed.
         """

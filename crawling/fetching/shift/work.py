@@ -88,7 +88,7 @@ class ShiftWork:
                 rank_seeds(self._shift.process.run)
             self._lease_hosts()
             while not self._ending:
-                self._turn()
+                self._do_turn()
         except (MemoryError, DatabaseError) as error:
             if not lacked_memory(error):
                 raise
@@ -98,9 +98,9 @@ class ShiftWork:
             self._ending = wind_down(self._parts, self._ending)
         return self._ending
 
-    def _turn(self) -> None:
+    def _do_turn(self) -> None:
         self._parts.hosts.notice_drained()
-        self._collect()
+        self._await_outcomes()
         if self._write_if_due():
             self._parts.hosts.refill()
         self._tend_memory()
@@ -116,7 +116,7 @@ class ShiftWork:
         self._parts.memory.tend()
         self._parts.memory.set_limit()
 
-    def _collect(self) -> None:
+    def _await_outcomes(self) -> None:
         """Wait a little, or until the fetch threads have nothing to do. Then take the outcomes that
         have come in.
         """
@@ -209,7 +209,7 @@ class ShiftWork:
         """
         self._parts.bench.close()
         while is_awaited() and time.monotonic() < until and not self._ending:
-            self._collect()
+            self._await_outcomes()
             self._write_if_due()
             self._tend_memory()
             self._parts.reading.tend()

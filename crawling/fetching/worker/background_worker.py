@@ -71,12 +71,12 @@ class _EndsCancelledJobs(Worker):
         if not self._told_at:
             return
         try:
-            self._clear(job)
+            self._clear_job(job)
             remove(job)
         except (DatabaseError, RedisError) as error:  # the scheduler will do it
             self.log.warning("job %s: what it left is not removed yet: %s", job.id, error)
 
-    def _clear(self, job: Job) -> None:
+    def _clear_job(self, job: Job) -> None:
         """Remove what a cancelled job has left. The session of a killed process, and so its lock,
         ends a moment later.
         """

@@ -140,7 +140,7 @@ class ShiftWorker(ReusedProcessWorker):
         try:
             super().handle_job_failure(job, queue, *args, **kwargs)
         finally:
-            self._report(job, ending, blame)
+            self._close_shift(job, ending, blame)
 
     def _explanation(self, error: BaseException | None) -> tuple[str, PoisonSuspects]:
         """The reason why the shift was lost, for its log, and the pages that may be the cause."""
@@ -163,7 +163,7 @@ class ShiftWorker(ReusedProcessWorker):
             NOBODY if found.is_explained else PoisonSuspects(hands),
         )
 
-    def _report(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
+    def _close_shift(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
         """Close the shift.
 
         PostgreSQL may have failed, so it gets some time to come back. After that time the lease

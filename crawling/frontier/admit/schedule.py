@@ -224,7 +224,7 @@ class _Scheduler:
         known: list[Rediscovery] = []
         left = candidates
         while left:
-            left, met = self._add(left)
+            left, met = self._insert_candidates(left)
             known += met
         self.receivers |= update_known_urls(
             self.cursor, self.run_id, self.ranking, known, self.gains
@@ -240,7 +240,7 @@ class _Scheduler:
         unspent = {url: gain for url, gain in self.gains.items() if url not in self.receivers}
         return Scheduled(self.added.total(), self.known, unspent)
 
-    def _add(
+    def _insert_candidates(
         self, candidates: list[tuple[int, Candidate]]
     ) -> tuple[list[tuple[int, Candidate]], list[Rediscovery]]:
         """Insert the candidates whose fingerprint is free. Return the candidates that must try the

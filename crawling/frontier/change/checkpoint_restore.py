@@ -77,7 +77,7 @@ def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collect
             stage(cursor, lines(part.name))
             if part.renewed:
                 renew_ids(cursor, part.renewed, part.model._meta.db_table)
-            _fill(cursor, part, run_id, columns(part.name))
+            _copy_rows(cursor, part, run_id, columns(part.name))
         sum_up(cursor, run_id)
 
 
@@ -104,7 +104,7 @@ def renew_ids(cursor: CursorWrapper, word: str, table: str) -> None:
     cursor.execute(f"ANALYZE new_{word}")
 
 
-def _fill(
+def _copy_rows(
     cursor: CursorWrapper, part: CheckpointTable, run_id: int, columns: Collection[str]
 ) -> None:
     table = part.model._meta.db_table

@@ -87,7 +87,7 @@ def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOut
     for status in set(astray.values()):
         ids = [url for url, found in astray.items() if found == status]
         cursor.execute(LED_HERE, [ids])
-        _fail(cursor, shift, [url_id for (url_id,) in cursor.fetchall()], status)
+        _fail_redirects(cursor, shift, [url_id for (url_id,) in cursor.fetchall()], status)
 
 
 def _follow_redirects(
@@ -138,7 +138,7 @@ def _opened_again(cursor: CursorWrapper, shift: Shift, loops: Collection[Loop]) 
             entry = cursor.fetchone()
             if entry is None:
                 continue
-            _fail(cursor, shift, [entry[0]], FetchStatus.REDIRECT_LOOP)
+            _fail_redirects(cursor, shift, [entry[0]], FetchStatus.REDIRECT_LOOP)
             requeue_failed(run_id, url_id=entry[0], keeps_tries=True)
         waiting |= set(way)
     return waiting
@@ -154,7 +154,9 @@ def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[st
     return {row.url: row for row in read_rows(cursor, RedirectRow)}
 
 
-def _fail(cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStatus) -> None:
+def _fail_redirects(
+    cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStatus
+) -> None:
     values: dict[str, Any] = {
         "ids": ids,
         "run": shift.process.run_id,

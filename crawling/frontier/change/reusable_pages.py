@@ -117,7 +117,7 @@ def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, P
     checks, documents = _latest_checks(run, url_ids, most=MOST_CHECKS)
     now, most = timezone.now(), timedelta(days=days)
     steady = [url_id for url_id, some in checks.items() if due_again(some, most) > now]
-    return _stored({url_id: documents[url_id] for url_id in steady})
+    return _stored_pages({url_id: documents[url_id] for url_id in steady})
 
 
 def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
@@ -136,7 +136,7 @@ def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
             is_later = latest.at > row.visited_at + SAME_VISIT
             if (latest.at + timedelta(days=row.wait_days) if is_later else row.next_at) > now:
                 waiting.append(row.id)
-    return _stored({url_id: documents[url_id] for url_id in waiting})
+    return _stored_pages({url_id: documents[url_id] for url_id in waiting})
 
 
 def _latest_checks(
@@ -160,7 +160,7 @@ def _latest_checks(
     return checks, documents
 
 
-def _stored(wanted: Mapping[int, int]) -> dict[int, Page]:
+def _stored_pages(wanted: Mapping[int, int]) -> dict[int, Page]:
     pages = Page.objects.select_related("url", "archive_file", "run").in_bulk(wanted.values())
     return {url_id: pages[page] for url_id, page in wanted.items() if page in pages}
 

@@ -50,7 +50,7 @@ class Scope:
         seeds = list(seeds)
         names = self.names | {seed.hostname for seed in seeds}
         if self.reach is not Reach.PATH:
-            roots = self.roots | {_root(self.reach, seed) for seed in seeds}
+            roots = self.roots | {_root_of_scope(self.reach, seed) for seed in seeds}
             files = self.files
         else:
             places = {_host_and_path(seed) for seed in seeds}
@@ -84,7 +84,7 @@ class Scope:
     def is_on_site(self, address: Address) -> bool:
         """Whether the address is in the range of the seeds. Links that leave it are counted."""
         if self.reach is not Reach.PATH:
-            return _root(self.reach, address) in self.roots
+            return _root_of_scope(self.reach, address) in self.roots
         directory = _directory(address)
         directories = self.directories
         while directory:
@@ -125,13 +125,13 @@ class Scope:
 
     def why_off_site(self, address: Address) -> str:
         """A part of a sentence about an address that is on no domain of a seed."""
-        return f"{_root(Reach.DOMAIN, address)} is no domain of a start URL"
+        return f"{_root_of_scope(Reach.DOMAIN, address)} is no domain of a start URL"
 
     def why_not_so_deep(self) -> str:
         return f"the depth is limited to {DEEPEST if self.max_depth is None else self.max_depth}"
 
 
-def _root(reach: Reach, address: Address) -> str:
+def _root_of_scope(reach: Reach, address: Address) -> str:
     if reach is Reach.HOST:
         return address.host_key
     if reach is Reach.PATH:

@@ -181,7 +181,11 @@ def pattern_of(address: Address) -> Pattern | None:
     up.
     """
     target = address.target
-    return _pattern(address, _folded(target)) if "=" in target or DIGITS.search(target) else None
+    return (
+        _pattern(address, _folded_target(target))
+        if "=" in target or DIGITS.search(target)
+        else None
+    )
 
 
 def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | None:
@@ -234,7 +238,7 @@ def suspicion(address: Address, *, year: int) -> Pattern | None:
     if target.count("=") >= min(MOST_REPEATS, MOST_PARAMETERS):
         return _suspicious_query(address)
     if _is_far_off(target, year) and CALENDAR.search(target):
-        return _pattern(address, _folded(target), "calendar")
+        return _pattern(address, _folded_target(target), "calendar")
     return None
 
 
@@ -255,9 +259,9 @@ def _suspicious_query(address: Address) -> Pattern | None:
     query = address.target.partition("?")[2]
     names = Counter(part.partition("=")[0] for part in PARAMETERS.split(query) if "=" in part)
     if max(names.values(), default=0) >= MOST_REPEATS:
-        return _pattern(address, _folded(address.target), "repeats")
+        return _pattern(address, _folded_target(address.target), "repeats")
     if len(names) >= MOST_PARAMETERS:
-        return _pattern(address, _folded(address.target), "parameters")
+        return _pattern(address, _folded_target(address.target), "parameters")
     return None
 
 
@@ -267,7 +271,7 @@ def _is_far_off(target: str, year: int) -> bool:
     )
 
 
-def _folded(target: str) -> str:
+def _folded_target(target: str) -> str:
     """The path and query in which numbers, hexadecimal words and values are replaced by `#`,
     everything below a directory that is an id by `…`, and a query by the names of its parameters.
     """

@@ -250,7 +250,7 @@ class FetchingPart(BaseModel):
             if ":" not in secret:
                 raise ValueError(f"{host[:100]}: write user:password")
         return {
-            _canonical(f"https://{host}/", lambda url: read_address(url).host_key): secret
+            _canonical_url(f"https://{host}/", lambda url: read_address(url).host_key): secret
             for host, secret in credentials.items()
         }
 
@@ -266,14 +266,14 @@ class FetchingPart(BaseModel):
     @classmethod
     def _addresses(cls, posts: dict[str, str]) -> dict[str, str]:
         return {
-            _canonical(url, lambda text: read_address(text).url): body
+            _canonical_url(url, lambda text: read_address(text).url): body
             for url, body in posts.items()
         }
 
     @field_validator("login_url")
     @classmethod
     def _login(cls, url: str | None) -> str | None:
-        return _canonical(url, lambda text: read_address(text).url) if url else None
+        return _canonical_url(url, lambda text: read_address(text).url) if url else None
 
     @field_validator("login_fields")
     @classmethod
@@ -372,7 +372,7 @@ def with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[s
     return {**order, **given, **tables}
 
 
-def _canonical(url: str, read: Callable[[str], str]) -> str:
+def _canonical_url(url: str, read: Callable[[str], str]) -> str:
     try:
         return read(url)
     except BadUrl as error:

@@ -87,7 +87,7 @@ def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
     ):
         return ""
     return (
-        f"{_done(part)} by its threshold: {failed:,} of the {ended:,} URLs of the last "
+        f"{_effect_in_words(part)} by its threshold: {failed:,} of the {ended:,} URLs of the last "
         f"{part.error_minutes:,} minutes failed, "
         f"{100 * failed / ended:.0f} %; the threshold is {part.max_error_percent} %. Check "
         f"the errors, or raise the threshold; {_next_step(part)}."
@@ -99,13 +99,13 @@ def too_little_room(part: ThresholdsPart, *, free: int, where: str) -> str:
     if part.min_free_bytes is None or free >= part.min_free_bytes:
         return ""
     return (
-        f"{_done(part)} by its threshold: {where} has {free // MIB:,} MiB free, the "
+        f"{_effect_in_words(part)} by its threshold: {where} has {free // MIB:,} MiB free, the "
         f"threshold is {part.min_free_bytes // MIB:,} MiB. "
         f"Free disk space, or lower the threshold; {_next_step(part)}."
     )
 
 
-def _done(part: ThresholdsPart) -> str:
+def _effect_in_words(part: ThresholdsPart) -> str:
     return "Paused" if part.at_threshold == "pause" else "Stopped"
 
 

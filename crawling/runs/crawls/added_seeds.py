@@ -75,22 +75,22 @@ def add_to_seeds(
     with transaction.atomic():
         crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
         run = crawl.runs.first()
-        new = _checked(crawl, run, addresses, mistakes, widen=widen)
+        new = _new_addresses(crawl, run, addresses, mistakes, widen=widen)
         known = {address.url: "a start URL already" for address in addresses if address not in new}
         if run is None or run.state == RunState.STOPPING:
-            return _record(crawl, None, new, known, None, by)
+            return _store_seeds(crawl, None, new, known, None, by)
         with locked_run(run.pk) as locked:
             has_ended = locked.state in ENDED_STATES
             if has_ended and not (resume and new and not limit_reached(locked)):
-                return _record(crawl, None, new, known, None, by)
+                return _store_seeds(crawl, None, new, known, None, by)
             met = known_urls(locked, new)
             known |= {url: _describe_state(state.label) for url, state in met.items()}
             queued = add_seeds(locked, new, numbers=serving_numbers(locked.pk)) if new else 0
             if has_ended and not queued:
-                return _record(crawl, None, new, known, None, by)
+                return _store_seeds(crawl, None, new, known, None, by)
             if has_ended:
                 reopen(locked, "Waiting for a worker, to fetch added start URLs.")
-            added = _record(crawl, locked, new, known, queued, by)
+            added = _store_seeds(crawl, locked, new, known, queued, by)
     if locked.state in WORKING_STATES:
         if has_ended:
             enroll(locked)
@@ -98,7 +98,7 @@ def add_to_seeds(
     return added
 
 
-def _checked(
+def _new_addresses(
     crawl: CrawlJob,
     run: Run | None,
     addresses: Sequence[Address],
@@ -134,7 +134,7 @@ def _describe_state(state: str) -> str:
     return f"met by this run already: {state}"
 
 
-def _record(
+def _store_seeds(
     crawl: CrawlJob,
     run: Run | None,
     new: Sequence[Address],

@@ -29,7 +29,7 @@ def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
     stored = fields.masked()
     if secrets:
         stored[SEALED] = seal(secrets)
-    if recipients := _stored(given_for):
+    if recipients := _secrets_in_column(given_for):
         stored[RECIPIENTS] = recipients
     return stored
 
@@ -55,7 +55,7 @@ def granted(crawl: CrawlJob) -> dict[Secret, frozenset[str]]:
     }
 
 
-def _stored(given_for: Granted) -> list[dict[str, Any]]:
+def _secrets_in_column(given_for: Granted) -> list[dict[str, Any]]:
     """The secrets as the column stores them. Secrets that were given together share a list of
     origins.
     """

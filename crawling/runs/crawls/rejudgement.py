@@ -55,7 +55,7 @@ class Rejudger:
         """Continue with the runs whose rules have changed, if any were edited since. Return whether
         all are done.
         """
-        now, edits = time.monotonic(), _fetched(EDITS)
+        now, edits = time.monotonic(), _rows_of_query(EDITS)
         if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
             return True
         are_done = rejudge_live_runs(self._blocklist)
@@ -72,10 +72,10 @@ def rejudge_live_runs(blocklist: KeptBlocklist | None = None) -> bool:
     blocklist: the list, if an earlier call has read it.
     """
     until, blocklist = time.monotonic() + BUDGET_SECONDS, blocklist or KeptBlocklist()
-    return all(_caught_up(run_id, blocklist, until=until) for (run_id,) in _fetched(BEHIND))
+    return all(_caught_up(run_id, blocklist, until=until) for (run_id,) in _rows_of_query(BEHIND))
 
 
-def _fetched(query: str) -> list[tuple[int, ...]]:
+def _rows_of_query(query: str) -> list[tuple[int, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(query)
         return list(cursor.fetchall())

@@ -50,8 +50,8 @@ def except_host(
         )
         _log_exception(
             crawl,
-            f"robots.txt of {row.host} does not bind this crawl {until}, says {_actor(by)}: "
-            f"{row.reason}",
+            f"robots.txt of {row.host} does not bind this crawl {until}, says "
+            f"{_actor_in_words(by)}: {row.reason}",
         )
     return row
 
@@ -69,7 +69,7 @@ def end_exception(crawl: CrawlJob, number: int, *, by: User | None = None) -> Ro
     row.expires_at = timezone.now()
     row.save(update_fields=["expires_at"])
     note(by, crawl, "ended an exception from robots.txt", {row.host: ("not obeyed", "obeyed")})
-    _log_exception(crawl, f"robots.txt of {row.host} holds again, says {_actor(by)}.")
+    _log_exception(crawl, f"robots.txt of {row.host} holds again, says {_actor_in_words(by)}.")
     return row
 
 
@@ -78,5 +78,5 @@ def _log_exception(crawl: CrawlJob, sentence: str) -> None:
         write(latest.pk, sentence, level=Level.WARNING)
 
 
-def _actor(by: User | None) -> str:
+def _actor_in_words(by: User | None) -> str:
     return str(by or "the command line")

@@ -57,7 +57,7 @@ def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None 
 
     An interval begins now, unless it is unchanged.
     """
-    return _set(crawl, _checked(fields), NO_TIME, by)
+    return _set(crawl, _checked_timing(fields), NO_TIME, by)
 
 
 def set_schedules(
@@ -75,7 +75,7 @@ def set_schedules(
     if not 0 <= over_minutes <= LONGEST_SPREAD:
         raise BadOrder({"over_minutes": f"must be 0 to {LONGEST_SPREAD}"})
     try:
-        timings = spread(_checked(fields), len(crawls), over_minutes)
+        timings = spread(_checked_timing(fields), len(crawls), over_minutes)
     except ValueError as error:
         raise BadOrder({"over_minutes": str(error)}) from error
     with transaction.atomic():
@@ -88,7 +88,7 @@ def _first_pk(pair: tuple[CrawlJob, object]) -> int:
     return pair[0].pk
 
 
-def _checked(fields: Mapping[str, Any]) -> ScheduleTiming:
+def _checked_timing(fields: Mapping[str, Any]) -> ScheduleTiming:
     timing, errors = read_timing(fields)
     if timing is None:
         raise BadOrder(errors)

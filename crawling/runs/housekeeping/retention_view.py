@@ -113,10 +113,12 @@ def rules_of(crawl: CrawlJob) -> Retention:
 
 def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
     """The fates of the crawl's runs by its own rules, or by `rules`. The latest run comes first."""
-    return _fates(crawl, now, rules or rules_of(crawl), _runs_with_own_archives(_sizes(crawl)))
+    return _fates_of_runs(
+        crawl, now, rules or rules_of(crawl), _runs_with_own_archives(_sizes(crawl))
+    )
 
 
-def _fates(
+def _fates_of_runs(
     crawl: CrawlJob, now: datetime, rules: Retention, kept: Sequence[RetainedRun]
 ) -> Sequence[RunFate]:
     told = fates(rules, kept, now)
@@ -161,7 +163,9 @@ def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFa
     """The crawl's runs, the latest first, with the fate of each."""
     runs = _sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
-    told = _fates(crawl, timezone.now(), rules or rules_of(crawl), _runs_with_own_archives(runs))
+    told = _fates_of_runs(
+        crawl, timezone.now(), rules or rules_of(crawl), _runs_with_own_archives(runs)
+    )
     return [
         RunWithFate(run, pages.get(run.pk, 0), size, fate)
         for (run, size), fate in zip(runs, told, strict=True)

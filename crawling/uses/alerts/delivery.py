@@ -156,7 +156,7 @@ def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
                 if is_mailbox(delivery.listener.address)
                 else post(session, delivery, line)
             )
-            _note(delivery, outcome, arrived=arrived)
+            _store_outcome(delivery, outcome, arrived=arrived)
             if not arrived:
                 troubled.add(delivery.listener_id)
     return count
@@ -187,7 +187,7 @@ def _reserve_next(troubled: Collection[int]) -> Delivery | None:
     return delivery
 
 
-def _note(delivery: Delivery, outcome: str, *, arrived: bool) -> None:
+def _store_outcome(delivery: Delivery, outcome: str, *, arrived: bool) -> None:
     now = timezone.now()
     next_try_at = None if arrived else try_again_at(delivery.attempts, now)
     end = "" if arrived or next_try_at else " Given up."

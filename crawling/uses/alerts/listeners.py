@@ -113,7 +113,7 @@ def remove_listener_now(number: int, *, by: User | None) -> None:
     if row is None:
         raise NotFound(f"There is no removed alert {number}.")
     with transaction.atomic():
-        _drop(row, by)
+        _delete_listener(row, by)
 
 
 def forget_removed() -> None:
@@ -121,7 +121,7 @@ def forget_removed() -> None:
     Listener.all_objects.filter(removal_asked_at__lte=timezone.now() - RESTORABLE).delete()
 
 
-def _drop(row: Listener, by: User | None) -> None:
+def _delete_listener(row: Listener, by: User | None) -> None:
     note(by, row, "deleted", {"url": (row.address, None)})
     row.delete()
 
@@ -150,7 +150,7 @@ def drop_summary(user: User, *, by: User) -> None:
     """End a user's weekly summary. If there is none, nothing happens."""
     if row := Listener.objects.filter(user=user).first():
         with transaction.atomic():
-            _drop(row, by)
+            _delete_listener(row, by)
 
 
 def mailboxes_of(user: User) -> list[Listener]:
@@ -179,7 +179,7 @@ def forget_account(user: User, by: User) -> None:
     """
     theirs = Q(user=user) | Q(user=None, url__iexact=f"{MAILTO}{user.email or user.pk}")
     for row in Listener.all_objects.filter(theirs):
-        _drop(row, by)
+        _delete_listener(row, by)
 
 
 def send_again(delivery: Delivery, *, by: User) -> None:

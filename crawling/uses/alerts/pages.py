@@ -146,7 +146,7 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     accounts = ("crawl", "user__preference", "created_by__preference")
     row = get_object_or_404(Listener.objects.select_related(*accounts), pk=pk)
     if "remove" in request.POST:
-        return _remove(request, row)
+        return _remove_listener(request, row)
     form = ListenerForm(
         request.POST or None,
         initial={
@@ -169,7 +169,7 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @needs("alerts.delete_listener")
-def _remove(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
+def _remove_listener(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
     if row.user:
         drop_summary(row.user, by=request.user)
         messages.success(request, f"{row} ends.")
@@ -293,7 +293,7 @@ SHARED = (
 )
 
 
-def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
     for row in removed_listeners().filter(**wanted):
         assert row.removal_asked_at is not None
         yield kept_row("alert", row.pk, row.name, row.removal_asked_at)
@@ -303,7 +303,7 @@ RESTORABLE = (
     RestorableKind(
         "alert",
         "alerts.delete_listener",
-        _deleted,
+        _deleted_rows,
         restore_listener,
         remove_listener_now,
         needs="alerts.view_listener",

@@ -118,7 +118,7 @@ def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, An
         sentence += f"no watched page changed, and no link broke or was fixed, in {crawls}."
     if others:
         sentence += f" {others:,} with fewer changes are not listed."
-    lines = [line for one in found for line in _lines(one)]
+    lines = [line for one in found for line in _lines_of_crawl(one)]
     lines += [{"text": ""}, _line(CHOICE, CHOICE_PAGE)] if listener.user else []
     return {"name": name, "sentence": sentence, "lines": lines}
 
@@ -131,7 +131,7 @@ def _crawls_of(listener: Listener) -> Collection[int] | None:
     return None if listener.crawl is None else {listener.crawl.pk}
 
 
-def _lines(week: CrawlWeek) -> list[dict[str, str]]:
+def _lines_of_crawl(week: CrawlWeek) -> list[dict[str, str]]:
     first = _line(f"{week.name}: {week.words}", CRAWL_PAGE.format(week.crawl))
     changes = [_line(f"– {one.words}", one.address) for one in week.changes]
     return [first, *changes, *({"text": f"– {sentence}"} for sentence in week.unchecked)]

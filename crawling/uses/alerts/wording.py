@@ -168,7 +168,7 @@ class ListenerOrder(BaseModel):
 
     @field_validator("url")
     @classmethod
-    def _canonical(cls, url: str) -> str:
+    def _canonical_address(cls, url: str) -> str:
         if MAILBOX.fullmatch(url):
             url = f"{MAILTO}{url}"
         if is_mailbox(url):

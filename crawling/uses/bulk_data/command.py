@@ -45,7 +45,7 @@ def download(options: dict[str, Any], out: OutputWrapper) -> None:
     if name is None or place is None:
         if place:
             raise CommandError(f"--export: say which data: {', '.join(BY_NAME)}")
-        _list([offer_of(run, BY_NAME[name])] if name else offers_of(run), options, out)
+        _print_offers([offer_of(run, BY_NAME[name])] if name else offers_of(run), options, out)
         return
     table, ending = BY_NAME[name], place.suffix.removeprefix(".")
     endings = (*ENDINGS, *table.other_endings)
@@ -67,7 +67,7 @@ def _warn(run: Run, table: BulkTable, out: OutputWrapper) -> None:
         out.write(f"not complete: up to {offer.behind:,} pages are not in it yet")
 
 
-def _list(offers: list[BulkData], options: dict[str, Any], out: OutputWrapper) -> None:
+def _print_offers(offers: list[BulkData], options: dict[str, Any], out: OutputWrapper) -> None:
     for offer in offers:
         facts = {
             "name": offer.table.name,

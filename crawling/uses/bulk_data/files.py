@@ -95,18 +95,18 @@ def _column_expression(column: BulkColumn) -> str:
 
 def _table(table: BulkTable, found: BulkRows) -> tuple[Sequence[str], Iterator[Cells]]:
     if table is CELLS:
-        return OF_A_CELL, _cells(found.rows)
-    return [one.name for one in found.columns], (tuple(map(_cell, row)) for row in found.rows)
+        return OF_A_CELL, _cell_rows(found.rows)
+    return [one.name for one in found.columns], (tuple(map(_cell_value, row)) for row in found.rows)
 
 
-def _cells(rows: Iterator[Cells]) -> Iterator[Cells]:
+def _cell_rows(rows: Iterator[Cells]) -> Iterator[Cells]:
     """A row for each cell of a table."""
     for page, url, table, caption, row, cells, _ in rows:
         for column, text in enumerate(cells, 1):
             yield page, url, table, caption, row, column, text
 
 
-def _cell(value: Any) -> Any:
+def _cell_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value

@@ -102,13 +102,13 @@ def offers_of(run: Run) -> list[BulkData]:
 
 
 def offer_of(run: Run, table: BulkTable) -> BulkData:
-    made, needs_job = _usable(run, table), table.needs_job(run)
+    made, needs_job = _usable_file(run, table), table.needs_job(run)
     rows = made.counts["rows"] if made else None if needs_job else table.count(run)
     return BulkData(
         run,
         table,
         rows,
-        None if needs_job else _guess(table, run, rows or 0),
+        None if needs_job else _guessed_bytes(table, run, rows or 0),
         behind_of(run, table),
         needs_job,
         jobs_of(table.made.kind, run).first(),
@@ -133,7 +133,7 @@ def facts_of(run: Run, table: BulkTable) -> dict[str, object]:
     return {"complete": str(is_over and not behind).lower(), "behind": behind, "run": run.number}
 
 
-def _guess(table: BulkTable, run: Run, rows: int) -> int:
+def _guessed_bytes(table: BulkTable, run: Run, rows: int) -> int:
     key = f"bytes-of-{table.name}-{run.pk}"
     mean: float | None = cache.get(key)
     if mean is None:
@@ -163,7 +163,7 @@ def state_of_data(run: Run, table: BulkTable) -> str:
     return json.dumps(told, default=datetime.isoformat, sort_keys=True)
 
 
-def _usable(run: Run, table: BulkTable) -> JobTables | None:
+def _usable_file(run: Run, table: BulkTable) -> JobTables | None:
     """The latest file, unless the run has ended and the file has older data."""
     made = table.made.latest(run)
     return made if made and (run.state not in ENDED_STATES or _is_current(made)) else None
@@ -177,7 +177,7 @@ def _is_current(made: JobTables) -> bool:
 
 def made_of(run: Run, table: BulkTable) -> JobTables:
     """Raises NotFound."""
-    found = _usable(run, table)
+    found = _usable_file(run, table)
     if found is None:
         raise NotFound(
             f"The file of {table.label.lower()} of run {run.number} has not been made. POST "

@@ -39,7 +39,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     begins to load each once it is there.
     """
     if request.method == "POST":
-        return _order(request, run)
+        return _request_files(request, run)
     offers = offers_of(run)
     ordered = ordered_files(request, run, offers)
     left = [one for one in ordered if one.outcome != DownloadOutcome.SENT]
@@ -59,7 +59,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return render_live(request, page, fragment, here, depends_on_user=True)
 
 
-def _order(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def _request_files(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Names of files: `file` of the form is made in any case; `file` of the address, and the kinds
     of data `data` as `format`, if they are not sent at once or have other data by now.
     """

@@ -163,7 +163,7 @@ def text_sizes(run: Run) -> list[int]:
 
 def count_texts(run: Run) -> int:
     counted = f"SELECT count(*) FROM texts WHERE {HAS_TEXT}"  # noqa: S608
-    return _number(query_reading(run, counted, {}))
+    return _single_number(query_reading(run, counted, {}))
 
 
 def link_rows(run: Run, place: BulkPlace) -> BulkRows:
@@ -182,13 +182,13 @@ def _targets(run: Run, part: LinksPart) -> dict[str, np.ndarray]:
     marks = [mark for (mark,) in each_row(run, TARGETS, part=part)]
     starts = range(0, len(marks), TARGETS_AT_A_TIME)
     told = np.fromiter(
-        (url for at in starts for url in _tried(run, marks[at : at + TARGETS_AT_A_TIME])),
+        (url for at in starts for url in _outcomes_of(run, marks[at : at + TARGETS_AT_A_TIME])),
         dtype=np.dtype([("fingerprint", np.int64), ("status", np.int64), ("withdrawn", np.bool_)]),
     )
     return {name: np.ascontiguousarray(told[name]) for name in told.dtype.names or ()}
 
 
-def _tried(run: Run, fingerprints: Sequence[int]) -> Iterator[tuple[int, int, bool]]:
+def _outcomes_of(run: Run, fingerprints: Sequence[int]) -> Iterator[tuple[int, int, bool]]:
     urls = Url.objects.filter(run=run, fingerprint__in=fingerprints)
     withdrawn = Exists(WithdrawnPage.objects.filter(run=run, url=OuterRef("pk")))
     for mark, status, is_gone in urls.values_list("fingerprint", "status", withdrawn):
@@ -201,8 +201,8 @@ def data_rows(run: Run, place: BulkPlace) -> BulkRows:
 
 
 def count_data(run: Run) -> int:
-    return _number(query_reading(run, "SELECT count(*) FROM structured", {}))
+    return _single_number(query_reading(run, "SELECT count(*) FROM structured", {}))
 
 
-def _number(rows: list[tuple[Any, ...]]) -> int:
+def _single_number(rows: list[tuple[Any, ...]]) -> int:
     return int(rows[0][0])

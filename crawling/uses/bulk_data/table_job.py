@@ -29,7 +29,7 @@ LEAST_SECONDS = 4.0
 OWN = frozenset({"rows", "slices", "done", "of", "seconds"})
 
 
-def _turn(job: RunningJob) -> Callable[[], bool]:
+def _continues(job: RunningJob) -> Callable[[], bool]:
     """Return a function that says whether the job continues; to be called after each step."""
     until = time.monotonic() + LEAST_SECONDS
     return lambda: time.monotonic() < until or job.goes_on()
@@ -81,7 +81,7 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
         file = JobFile(table, job, table.rows(job.run, START).columns)
         known = {"rows": 0, "of": table.count(job.run)} | job.progress
         place = BulkPlace(file.place, {name: known[name] for name in known.keys() - OWN})
-        found, rows, turn = table.rows(job.run, place), known["rows"], _turn(job)
+        found, rows, turn = table.rows(job.run, place), known["rows"], _continues(job)
         writer = file.writer
         for some in found.steps:
             for row in some.rows:
@@ -109,7 +109,7 @@ def read_cells(job: RunningJob) -> JobResult:
     """
     counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0}
     try:
-        file, turn = JobFile(CELLS, job, CELL_COLUMNS), _turn(job)
+        file, turn = JobFile(CELLS, job, CELL_COLUMNS), _continues(job)
         counts |= {"of": html_pages(job.run).count()} | job.progress
         writer = file.writer
         for page in pages_behind_key(job.run, file.place or 0):

@@ -113,11 +113,11 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
 def _write_part(
     writer: CheckpointWriter, run: Run, name: str, query: str, model: Any
 ) -> dict[str, Any]:
-    rows = writer.write_lines(name, _lines(query, run.pk))
+    rows = writer.write_lines(name, _lines_of_query(query, run.pk))
     return {"rows": rows, "columns": [column.column for column in model._meta.concrete_fields]}
 
 
-def _lines(query: str, run_id: int) -> Iterator[str]:
+def _lines_of_query(query: str, run_id: int) -> Iterator[str]:
     with (
         connection.cursor() as cursor,
         cursor.copy(f"COPY ({query}) TO STDOUT", {"run": run_id}) as copy,

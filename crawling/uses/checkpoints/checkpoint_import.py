@@ -158,8 +158,8 @@ def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> 
         number=1,
         state=facts["state"] if ended else state,
         reason=facts["reason"] if ended else reason,
-        started_at=_moment(facts["started_at"], late),
-        finished_at=_moment(facts["finished_at"], late) if ended else None,
+        started_at=_shifted_moment(facts["started_at"], late),
+        finished_at=_shifted_moment(facts["finished_at"], late) if ended else None,
     )
     RunProcess.objects.bulk_create(
         RunProcess(run=run, number=number) for number in range(crawl.process_limit or 1)
@@ -167,7 +167,7 @@ def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> 
     return run
 
 
-def _moment(text: str | None, late: Any) -> datetime | None:
+def _shifted_moment(text: str | None, late: Any) -> datetime | None:
     return datetime.fromisoformat(text) + late if text else None
 
 

@@ -50,7 +50,7 @@ def _work(job: RunningJob) -> JobResult:
     return take(job)
 
 
-def _clear(job: BackgroundJob) -> None:
+def _clear_checkpoint(job: BackgroundJob) -> None:
     from crawling.uses.checkpoints.checkpoint_export import clear
 
     clear(job)
@@ -61,7 +61,7 @@ CHECKPOINT = JobKind(
     label="checkpoint",
     done="taken",
     work=_work,
-    clear=_clear,
+    clear=_clear_checkpoint,
     # a job that lacks memory would fail again and again
     attempts=1,
     effects={

@@ -54,8 +54,8 @@ urlpatterns = [
 ]
 
 
-def _address(run: Run | None, crawl: int) -> str:
+def _address_of_checkpoints(run: Run | None, crawl: int) -> str:
     return reverse("crawling:checkpoints", args=[crawl]) if run else ""
 
 
-LINKS = (Link(Place.SETTINGS, "Checkpoints", _address),)
+LINKS = (Link(Place.SETTINGS, "Checkpoints", _address_of_checkpoints),)

@@ -77,7 +77,7 @@ def find_collection(name_or_number: str) -> Collection:
 
 def create_collection(fields: CollectionFields, *, by: User | None) -> Collection:
     """Raises BadOrder."""
-    checked = _checked(fields, by)
+    checked = _checked_fields(fields, by)
     try:
         with transaction.atomic():
             made = Collection.objects.create(created_by=by, **checked._asdict())
@@ -92,7 +92,7 @@ def edit_collection(
 ) -> Collection:
     """Change a collection. Raises BadOrder or PermissionDenied."""
     require_change(by, collection)
-    checked = _checked(fields, by, before=collection.team)
+    checked = _checked_fields(fields, by, before=collection.team)
     before = {name: getattr(collection, name) for name in checked._fields}
     changes = {
         name: (before[name], value)
@@ -141,11 +141,11 @@ def add_members(
         for page in found
         if page.run.crawl_id in own
     ]
-    added = _add(collection, rows, by)
+    added = _add_rows(collection, rows, by)
     return MembersAdded(added, len(rows) - len(added), refused)
 
 
-def _add(
+def _add_rows(
     collection: Collection, rows: Sequence[CollectionMember], by: User | None
 ) -> list[CollectionMember]:
     with transaction.atomic():
@@ -188,7 +188,9 @@ def subject_of(collection: Collection) -> str:
     return f"collection {collection.pk}"
 
 
-def _checked(fields: CollectionFields, by: User | None, before: str = "") -> CollectionFields:
+def _checked_fields(
+    fields: CollectionFields, by: User | None, before: str = ""
+) -> CollectionFields:
     """The fields in the form in which they are stored. before: the current team, which may stay.
     Raises BadOrder.
     """

@@ -81,16 +81,16 @@ def add_collection_arguments(parser: ArgumentParser) -> None:
 def show_collections(options: Options, out: OutputWrapper) -> None:
     """List or change collections. Raises CommandError or CrawlError."""
     if not options["collection"]:
-        out.write(_list(as_json=options["json"]))
+        out.write(_printed_collections(as_json=options["json"]))
         return
     try:
-        collection = _changed(options)
-        out.write(_done(collection, options))
+        collection = _changed_collection(options)
+        out.write(_do_last_action(collection, options))
     except BadOrder as error:
         raise refused("nothing was done:", error) from error
 
 
-def _list(*, as_json: bool) -> str:
+def _printed_collections(*, as_json: bool) -> str:
     rows = [collection_row(one) for one in listed_collections()[:SHOWN]]
     if as_json:
         return json.dumps(rows, indent=2, default=str)
@@ -101,7 +101,7 @@ def _list(*, as_json: bool) -> str:
     return "\n".join(lines) or "There are no collections."
 
 
-def _changed(options: Options) -> Collection:
+def _changed_collection(options: Options) -> Collection:
     """The collection, with the additions and changes in the options applied."""
     name, about = options["collection"], options["description"]
     if options["restore"]:
@@ -121,7 +121,7 @@ def _changed(options: Options) -> Collection:
     return collection
 
 
-def _done(collection: Collection, options: Options) -> str:
+def _do_last_action(collection: Collection, options: Options) -> str:
     """Perform the last action in the options, and return the text to print."""
     if options["delete"]:
         told = {"deleted": collection.pk}

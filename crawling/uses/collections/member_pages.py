@@ -46,7 +46,7 @@ def add(request: AuthenticatedRequest) -> HttpResponse:
     if request.method == "POST":
         # a new collection is kept only if something is added to it
         with mistakes_kept(errors, CrawlError), transaction.atomic():
-            collection = _chosen(request)
+            collection = _chosen_collection(request)
             said = add_members(collection, crawls=crawls, pages=pages, by=request.user)
             _tell_added(request, collection, said)
             return redirect(
@@ -64,7 +64,7 @@ def add(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "collections/add.html", here, status=422 if errors else 200)
 
 
-def _chosen(request: AuthenticatedRequest) -> Collection:
+def _chosen_collection(request: AuthenticatedRequest) -> Collection:
     """A new collection with the name in the form, or the selected one. Raises BadOrder or
     NotFound.
     """

@@ -102,7 +102,7 @@ def collections(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "collections/collections.html", here)
 
 
-def _typed(request: AuthenticatedRequest) -> CollectionFields:
+def _typed_fields(request: AuthenticatedRequest) -> CollectionFields:
     return CollectionFields(
         *(request.POST.get(name, "") for name in ("name", "description", "team"))
     )
@@ -116,7 +116,7 @@ def _teams(user: User) -> Sequence[str]:
 
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
 def new(request: AuthenticatedRequest) -> HttpResponse:
-    errors, typed = dict[str, str](), _typed(request)
+    errors, typed = dict[str, str](), _typed_fields(request)
     if request.method == "POST":
         with mistakes_kept(errors):
             made = create_collection(typed, by=request.user)
@@ -131,7 +131,7 @@ def edit(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     require_change(request.user, collection)
     typed = CollectionFields(collection.name, collection.description, collection.team)
     if request.method == "POST":
-        typed = _typed(request)
+        typed = _typed_fields(request)
         with mistakes_kept(errors):
             edit_collection(collection, typed, by=request.user)
             return redirect("collections:collection", pk)
@@ -258,16 +258,16 @@ open_urlpatterns = [
 ]
 
 
-def _add(query: Mapping[str, Any]) -> str:
+def _address_to_add(query: Mapping[str, Any]) -> str:
     return f"{reverse('collections:add')}?{urlencode(query, doseq=True)}"
 
 
 def _of_page(page: Page, crawl: int) -> str:
-    return _add({"page": page.pk}) if page.archive_file_id else ""
+    return _address_to_add({"page": page.pk}) if page.archive_file_id else ""
 
 
 def _of_crawls(crawls: Sequence[int]) -> str:
-    return _add({"crawl": list(crawls)})
+    return _address_to_add({"crawl": list(crawls)})
 
 
 def _of_crawl(crawl: CrawlJob) -> Mapping[str, str]:
@@ -297,7 +297,7 @@ def _of_team(team: Team) -> str:
 TEAM_USES = (_of_team,)
 
 
-def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
     deleted = deleted_collections().filter(**wanted)
     own = set(deleted.filter(within_reach(user)).values_list("pk", flat=True))
     for one in deleted:
@@ -306,7 +306,7 @@ def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
 
 
 RESTORABLE = (
-    RestorableKind("collection", CHANGE, _deleted, restore_collection, remove_collection_now),
+    RestorableKind("collection", CHANGE, _deleted_rows, restore_collection, remove_collection_now),
 )
 BULK_PAGES = (BulkPage("collect", "Add to collection", "i-bookmark", _of_crawls),)
 FOUND_BY_NAME = (

@@ -81,7 +81,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponseBase:
 
 def _contents(request: HttpRequest, link: CollectionLink, token: str) -> HttpResponse:
     rows, text = reach_of(link).members(), asked_text(request.GET, "q")
-    found = [row for row in rows if text.casefold() in _searched(row)] if text else rows
+    found = [row for row in rows if text.casefold() in _searched_text(row)] if text else rows
     page = Paginator(found, ROWS).get_page(request.GET.get("page"))
     facts = {
         "collection": link.collection,
@@ -97,7 +97,7 @@ def _contents(request: HttpRequest, link: CollectionLink, token: str) -> HttpRes
     return visitor_page("collections/shared.html", facts)
 
 
-def _searched(row: MemberRow) -> str:
+def _searched_text(row: MemberRow) -> str:
     return without_user(f"{row.name}\n{row.url}").casefold()
 
 

@@ -58,7 +58,7 @@ def near_pairs(simhashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     simhashes: distinct, as int64. Raises TooManyNearCopies.
     """
     ones, others = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    bands = [_band(simhashes, number) for number in range(BANDS)]
+    bands = [_band_of_bits(simhashes, number) for number in range(BANDS)]
     sizes = [np.unique(band, return_counts=True)[1].astype(np.int64) for band in bands]
     if sum(int((size * (size - 1) // 2).sum()) for size in sizes) > MOST_PAIRS:
         raise TooManyNearCopies
@@ -80,7 +80,7 @@ def _pairs(band: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         apart += 1
 
 
-def _band(simhashes: np.ndarray, number: int) -> np.ndarray:
+def _band_of_bits(simhashes: np.ndarray, number: int) -> np.ndarray:
     found: np.ndarray = (simhashes >> (BAND_BITS * number)) & ((1 << BAND_BITS) - 1)
     return found
 
@@ -97,7 +97,7 @@ def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> C
     fewest links between it and the seeds, then the shortest address, then the lowest id. Raises
     TooManyPages, TooManyNearCopies.
     """
-    pages = _read(runs, near)
+    pages = _read_pages(runs, near)
     labels = _labels(pages, near)
     sizes = np.bincount(labels, minlength=1)
     is_cluster = sizes > 1
@@ -116,7 +116,7 @@ def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> C
     return Clusters(len(found), int(sizes[found].sum()), clusters)
 
 
-def _read(runs: Sequence[int], near: bool) -> np.ndarray:
+def _read_pages(runs: Sequence[int], near: bool) -> np.ndarray:
     """A row for each page. The simhash is 0 if a page has none."""
     with connection.cursor() as cursor:
         cursor.execute(PAGES, [list(runs), LEAST_BYTES, near, MOST_PAGES + 1])

@@ -48,7 +48,7 @@ def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:
     found = find_clusters(runs, near=not options["exact"], skip=0, most=options["limit"])
     if not options["json"]:
         out.write(f"{found.pages:,} pages in {found.count:,} clusters")
-    print_rows(found.clusters, options, out, _lines)
+    print_rows(found.clusters, options, out, _printed_cluster)
 
 
 def _run(words: str) -> Run:
@@ -59,7 +59,7 @@ def _run(words: str) -> Run:
     return get_run(find_crawl(words).pk, None)
 
 
-def _lines(cluster: Cluster) -> str:
+def _printed_cluster(cluster: Cluster) -> str:
     first, *others = (_line(page) for page in cluster.pages)
     return "\n".join([f"{cluster.size:>7,} pages  {first}", *(f"{'':15}{one}" for one in others)])
 

@@ -105,7 +105,7 @@ def find_pages(text: str, run: Run) -> list[PageWithText]:
     Reads foreign documents, so it is for background jobs only.
     """
     began, found = time.monotonic(), []
-    ids = dict.fromkeys([*_alike(text, run), *_pages_with_passages(text, run)])
+    ids = dict.fromkeys([*_similar_pages(text, run), *_pages_with_passages(text, run)])
     stored = Page.objects.select_related("url", "run__crawl", "archive_file").in_bulk(list(ids))
     for page in [stored[pk] for pk in ids if pk in stored][:MOST_CANDIDATES]:
         if time.monotonic() - began > SECONDS:
@@ -125,7 +125,7 @@ def text_of(page: Page) -> str:
     return seen_text(page).text
 
 
-def _alike(text: str, run: Run) -> list[int]:
+def _similar_pages(text: str, run: Run) -> list[int]:
     """Pages whose whole text is nearly the same as this text."""
     wanted = simhash(text)
     if wanted is None:

@@ -111,7 +111,7 @@ def export_crawl_wacz(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> StreamingHttpResponse:
     """404 until it is made."""
-    return _sent(crawl_id, run, WACZ)
+    return _send_export(crawl_id, run, WACZ)
 
 
 @exports.get(
@@ -124,7 +124,7 @@ def export_crawl_mirror(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> StreamingHttpResponse:
     """404 until it is made."""
-    return _sent(crawl_id, run, MIRROR)
+    return _send_export(crawl_id, run, MIRROR)
 
 
 @exports.get(
@@ -135,10 +135,10 @@ def export_crawl_mirror(
 @may_change
 def export_latest_mirror(request: AuthenticatedRequest, crawl_id: CrawlId) -> StreamingHttpResponse:
     """404 until it is made."""
-    return _sent(crawl_id, None, LATEST_MIRROR)
+    return _send_export(crawl_id, None, LATEST_MIRROR)
 
 
-def _sent(crawl_id: int, run: int | None, kind: JobKind) -> StreamingHttpResponse:
+def _send_export(crawl_id: int, run: int | None, kind: JobKind) -> StreamingHttpResponse:
     try:
         return send(export_file(state_of(get_run(crawl_id, run), kind)))
     except ArchiveTrouble as trouble:
@@ -173,7 +173,7 @@ class PlayerOut(CancellableOut):
     trouble: str = Field(description="why the latest installation failed")
 
 
-def _player(user: User) -> dict[str, Any]:
+def _player_json(user: User) -> dict[str, Any]:
     state = player_state(user)
     cancelled = state.job if state.job and state.job.cancelled_at else None
     return {
@@ -190,7 +190,7 @@ def _player(user: User) -> dict[str, Any]:
 @may_view
 def get_player(request: AuthenticatedRequest) -> dict[str, Any]:
     """Without it pages are shown as archived; with it their scripts run, too."""
-    return _player(request.user)
+    return _player_json(request.user)
 
 
 @replay.post(
@@ -200,7 +200,7 @@ def get_player(request: AuthenticatedRequest) -> dict[str, Any]:
 def install_replay_player(request: AuthenticatedRequest) -> dict[str, Any]:
     """A background job fetches it by npm, compares its checksum and unpacks it."""
     install_player(request.user)
-    return _player(request.user)
+    return _player_json(request.user)
 
 
 ROUTERS = (("/crawls", exports, "results"), ("/replay", replay, "results"))

@@ -62,14 +62,14 @@ def _work(package_of: PackageOf, job: RunningJob) -> JobResult:
     return store_package(package_of(job.run, job.row.asked_at), job.row)
 
 
-def _package(run: Run, at: datetime) -> Package:
+def _wacz_package(run: Run, at: datetime) -> Package:
     # readers of archive files are imported only where they are needed
     from crawling.archive.packages.wacz import WaczPackage
 
     return WaczPackage(f"{run.crawl.name}, run {run.number}", at, [run])
 
 
-WACZ = export_kind("wacz", "WACZ file", _package)
+WACZ = export_kind("wacz", "WACZ file", _wacz_package)
 
 
 def _of_run(run: Run, at: datetime) -> Package:

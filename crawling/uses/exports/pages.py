@@ -196,7 +196,7 @@ urlpatterns = [
 ]
 
 
-def _export(route: str, more: str = "") -> Callable[[Run | None, int], str]:
+def _address_of_export(route: str, more: str = "") -> Callable[[Run | None, int], str]:
     """The links to exports, only for crawls that keep an archive."""
 
     def address(run: Run | None, crawl: int) -> str:
@@ -211,16 +211,16 @@ LINKS = (
     Link(
         Place.ARCHIVE_DOWNLOADS,
         "Archive (WACZ)",
-        _export("crawling:wacz", "&load=1"),
+        _address_of_export("crawling:wacz", "&load=1"),
         needs=PERMISSION,
         is_order=True,
     ),
-    Link(Place.ARCHIVE_DOWNLOADS, "WACZ file and replay", _export("crawling:wacz")),
-    Link(Place.ARCHIVE_DOWNLOADS, "Mirror", _export("crawling:mirror")),
+    Link(Place.ARCHIVE_DOWNLOADS, "WACZ file and replay", _address_of_export("crawling:wacz")),
+    Link(Place.ARCHIVE_DOWNLOADS, "Mirror", _address_of_export("crawling:mirror")),
 )
 
 
-def _replay(page: Page) -> Mapping[str, Any] | None:
+def _replay_panel(page: Page) -> Mapping[str, Any] | None:
     if page.archive_file_id is None:
         return None
     file = readable_export(page.run, WACZ) if is_installed() else None
@@ -235,6 +235,6 @@ def _replay_file(run: Run) -> Mapping[str, Any] | None:
 
 
 PANELS = (
-    Panel(Place.PAGE_BUTTONS, "exports/_replay.html", _replay),
+    Panel(Place.PAGE_BUTTONS, "exports/_replay.html", _replay_panel),
     Panel(Place.CRAWL, "exports/_run_replay.html", _replay_file),
 )

@@ -52,11 +52,15 @@ def player_state(user: User) -> PlayerState:
     asks = not is_there and not is_open and user.has_perm(PERMISSION)
     trouble = job.trouble if job and not is_there else ""
     return PlayerState(
-        settings.REPLAY_PLAYER.version, is_there, job, trouble, _obstacle() if asks else ""
+        settings.REPLAY_PLAYER.version,
+        is_there,
+        job,
+        trouble,
+        _why_not_installable() if asks else "",
     )
 
 
-def _obstacle() -> str:
+def _why_not_installable() -> str:
     known: str | None = cache.get(OBSTACLE)
     if known is None:
         known = str(settings.REPLAY_PLAYER.why_not_fetched())

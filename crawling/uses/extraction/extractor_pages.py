@@ -69,7 +69,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show one extractor. A POST saves its `rules` as the next revision."""
     if request.method == "POST":
         require(request.user, "crawling.change_crawljob")
-    one, errors = _wanted(pk), dict[str, str]()
+    one, errors = _extractor_or_404(pk), dict[str, str]()
     rules = lines_of(one.rules)
     if request.method == "POST":
         rules = asked_text(request.POST, "rules", most=LONGEST)
@@ -94,7 +94,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "extraction/extractor.html", here, status=422 if errors else 200)
 
 
-def _wanted(pk: int) -> Extractor:
+def _extractor_or_404(pk: int) -> Extractor:
     try:
         return wanted_extractor(pk)
     except NotFound as error:
@@ -122,7 +122,7 @@ def _save(request: AuthenticatedRequest, one: Extractor, rules: str) -> dict[str
 @authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
 def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Ask for a confirmation, with the crawls that use the extractor. Once confirmed, delete it."""
-    one = _wanted(pk)
+    one = _extractor_or_404(pk)
     if request.method == "POST":
         remove_extractor(one, by=request.user)
         back = reverse("crawling:extractor-restore", args=[pk])
@@ -144,7 +144,7 @@ def restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def give(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Give its newest revision to the crawls that use it and on which the user may act."""
-    one = _wanted(pk)
+    one = _extractor_or_404(pk)
     with errors_told(request, BadOrder):
         done, refused = give_newest(one, by=request.user)
         if done or not refused:
@@ -169,14 +169,14 @@ urlpatterns = [
 ]
 
 
-def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
     for one in removed_extractors().filter(**wanted):
         assert one.removed_at is not None
         facts = {"may_act": may_edit(one, user), "is_removable": False}
         yield kept_row("extractor", one.pk, one.name, one.removed_at, **facts)
 
 
-DELETED = RestorableKind("extractor", "crawling.delete_crawljob", _deleted, restore_extractor)
+DELETED = RestorableKind("extractor", "crawling.delete_crawljob", _deleted_rows, restore_extractor)
 EXTRACTOR = NamedKind(
     "Extractor", extractors, lambda one: reverse("crawling:extractor", args=[one.pk])
 )

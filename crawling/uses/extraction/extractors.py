@@ -136,7 +136,7 @@ def save_extractor(name: str, rules: Mapping[str, str], *, by: User | None) -> E
             )
             raise BadOrder({"name": told})
         made.removed_at, made.created_by = None, by
-        return _saved(made, rules, by, "created")
+        return _save_revision(made, rules, by, "created")
 
 
 def edit_extractor(
@@ -163,10 +163,10 @@ def edit_extractor(
                 f"{one.name} was edited meanwhile: revision {one.revision} is the newest. Look at "
                 "it, then edit again."
             )
-        return one if one.rules == rules else _saved(one, rules, by, "edited")
+        return one if one.rules == rules else _save_revision(one, rules, by, "edited")
 
 
-def _saved(one: Extractor, rules: dict[str, str], by: User | None, act: str) -> Extractor:
+def _save_revision(one: Extractor, rules: dict[str, str], by: User | None, act: str) -> Extractor:
     """Save a revision, in the transaction that holds the extractor's lock."""
     note(by, one, act, {"rules": (one.rules, rules)})
     one.rules, one.revision, one.changed_at = rules, one.revision + 1, timezone.now()

@@ -101,7 +101,7 @@ def _of_rules(job: BackgroundJob, rules: Mapping[str, str]) -> BackgroundJob:
     return job
 
 
-def _preview(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _answer_preview(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     from crawling.uses.extraction.rule_previews import answer_preview
 
     return answer_preview(question)
@@ -113,6 +113,6 @@ def _tables(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_tables(question)
 
 
-RULES = question_kind("rules", "preview of extraction rules", _preview, scope=JobScope.CRAWL)
+RULES = question_kind("rules", "preview of extraction rules", _answer_preview, scope=JobScope.CRAWL)
 PAGE_TABLES = question_kind("tables", "tables of a page", _tables, scope=JobScope.CRAWL)
 KINDS = (EXTRACTION, RULES, PAGE_TABLES)

@@ -191,13 +191,13 @@ urlpatterns = [
 ]
 
 
-def _point(page: Page, crawl: int) -> str:
+def _address_to_point(page: Page, crawl: int) -> str:
     return reverse("crawling:fields", args=[crawl, page.pk]) if may_be_pointed_at(page) else ""
 
 
 LINKS = (
     Link(Place.DATA, "Extracted fields", page_of_run("crawling:extracted")),
-    Link(Place.PAGE, "Fields", _point),
+    Link(Place.PAGE, "Fields", _address_to_point),
 )
 RESTORABLE = (DELETED,)
 FOUND_BY_NAME = (EXTRACTOR,)

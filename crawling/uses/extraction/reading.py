@@ -42,7 +42,7 @@ def _replace_rows(job: RunningJob, pages: Sequence[Page]) -> None:
     """Replace the rows of some pages. Pages that cannot be read keep their rows. Raises JobGone,
     and then replaces nothing.
     """
-    extracted = _extracted(job.run, pages, job.row.spec["rules"])
+    extracted = _extracted_rows(job.run, pages, job.row.spec["rules"])
     counts, done = job.progress, job.counts(len(pages))
     try:
         with transaction.atomic():
@@ -58,7 +58,7 @@ def _replace_rows(job: RunningJob, pages: Sequence[Page]) -> None:
         raise JobGone from error
 
 
-def _extracted(
+def _extracted_rows(
     run: Run, pages: Sequence[Page], rules: Mapping[str, str]
 ) -> dict[int, list[tuple[str, str]]]:
     """The rows of the readable pages, by their ids."""

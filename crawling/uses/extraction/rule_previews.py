@@ -118,7 +118,7 @@ def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> 
         of_page = Counter(name for name, _ in values)
         for name, count in of_page.items():
             counts[name] += count
-        matches = [RuleMatches(name, of_page[name], _first(values, name)) for name in rules]
+        matches = [RuleMatches(name, of_page[name], _first_values(values, name)) for name in rules]
         tables = list(starmap(_size, enumerate(find_tables(document)[0], 1)))
         pages.append(PageMatches(page.pk, page.url.url, matches, tables=tables))
         if time.monotonic() > until:
@@ -126,7 +126,7 @@ def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> 
     return RulePreview(pages, counts)
 
 
-def _first(values: list[tuple[str, str]], name: str) -> list[str]:
+def _first_values(values: list[tuple[str, str]], name: str) -> list[str]:
     return [value[:MOST_LENGTH] for one, value in values if one == name][:MOST_VALUES]
 
 

@@ -41,12 +41,12 @@ def import_archive(options: dict[str, Any], out: OutputWrapper) -> None:
     out.write(f"Crawl {crawl.pk}, {crawl.name}: {made.pages:,} pages. {about}".strip())
 
 
-def _cancel(number: int) -> str:
+def _cancel_import(number: int) -> str:
     job = cancel_job(find_import(number), by=None)
     return f"Import {job.pk} of {', '.join(ArchiveImport.of(job).files)}"
 
 
 COMMANDS = (
     Subcommand("import", WORDS, add_import_arguments, import_archive, has_crawl=False),
-    cancel_command("import", "end an import that waits or runs", "on Imports", _cancel),
+    cancel_command("import", "end an import that waits or runs", "on Imports", _cancel_import),
 )

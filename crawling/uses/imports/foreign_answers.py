@@ -107,8 +107,8 @@ def described(record: ForeignRecord) -> ForeignAnswer:
         record.get("WARC-Record-ID"),
         _identity(record.get("WARC-Record-ID")) or record.made_id,
         url,
-        note.address if note else _address(url),
-        _moment(record.get("WARC-Date")),
+        note.address if note else _read_or_skip(url),
+        _moment_or_skip(record.get("WARC-Date")),
         _server(record.get("WARC-IP-Address")),
         content_type=record.get("Content-Type")[:LONGEST_TYPE],
         is_cut_short=bool(record.get("WARC-Truncated")) or record.is_cut_off,
@@ -149,7 +149,7 @@ def _address_note(text: str) -> _Note | None:
 
 def _url_or_empty(url: str) -> str:
     try:
-        return _read(url).url
+        return _read_url(url).url
     except BadUrl:
         return ""
 
@@ -163,7 +163,7 @@ def _reference(record: ForeignRecord) -> Reference:
     except ValueError:
         at = None
     try:
-        address = _read(url).url if url else ""
+        address = _read_url(url).url if url else ""
     except BadUrl:
         address = ""
     return Reference(_identity(identity), address, at)
@@ -180,16 +180,16 @@ def _identity(text: str) -> str:
     return f"<{bare}>" if URI.fullmatch(bare) and len(bare) <= LONGEST_ID else ""
 
 
-def _address(text: str) -> Address:
+def _read_or_skip(text: str) -> Address:
     try:
-        return _read(text)
+        return _read_url(text)
     except LongUrl as error:
         raise SkippedRecord(TOO_LONG) from error
     except BadUrl as error:
         raise SkippedRecord("are of addresses that cannot be crawled") from error
 
 
-def _read(text: str) -> Address:
+def _read_url(text: str) -> Address:
     """Raises BadUrl."""
     bare = _url_without_user(text)
     if WITHOUT_SCHEME.match(bare):
@@ -214,7 +214,7 @@ def _url_without_user(text: str) -> str:
     return url.href
 
 
-def _moment(text: str) -> Moment:
+def _moment_or_skip(text: str) -> Moment:
     try:
         return read_moment(text)
     except ValueError as error:

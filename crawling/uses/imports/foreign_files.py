@@ -137,7 +137,7 @@ class ForeignFile:
         # the list that wget writes of its own notes
         if record.kind == "metadata" and is_note(record):
             record.kind = "resource"
-        _check(record)
+        _check_record(record)
         answer = described(record)
         try:
             has_stated_digest = _take_block(record, answer)
@@ -266,7 +266,7 @@ class _AnswersOfRecords:
         for record in self.records:
             with closing(record):
                 if record.kind == "request":
-                    self._request(record)
+                    self._take_request(record)
                     continue
                 answer = self._answer(record)
             if answer:
@@ -274,7 +274,7 @@ class _AnswersOfRecords:
             if len(self._waiting) > MOST_WAITING:
                 yield self._waiting.popleft()
 
-    def _request(self, record: ForeignRecord) -> None:
+    def _take_request(self, record: ForeignRecord) -> None:
         identity, url = record.get("WARC-Record-ID"), record.get("WARC-Target-URI")
         of = frozenset(record.fields.get("warc-concurrent-to", ()))
         record.block.seek(0)
@@ -320,7 +320,7 @@ def _belong(answer: ForeignAnswer, identity: str, of: frozenset[str], url: str) 
     return url == answer.stated_url
 
 
-def _check(record: ForeignRecord) -> None:
+def _check_record(record: ForeignRecord) -> None:
     if record.kind not in ANSWERS:
         known = record.kind in ("metadata", "conversion")
         raise SkippedRecord(

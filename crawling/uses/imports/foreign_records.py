@@ -150,10 +150,10 @@ class ForeignRecords:
         if found and (found.start() == 0 or FIELD.match(self.source.peek(64))):
             if found.start() and not self._is_lost:
                 self._note_damage(offset, f"{found.start():,} bytes are no part of a record")
-            return self._warc(offset + found.start())
-        return self._arc(line, offset)
+            return self._warc_record(offset + found.start())
+        return self._arc_record(line, offset)
 
-    def _warc(self, offset: int) -> ForeignRecord | None:
+    def _warc_record(self, offset: int) -> ForeignRecord | None:
         self.begun += 1
         fields = self._fields()
         if fields is None:
@@ -189,7 +189,7 @@ class ForeignRecords:
                 values.append((name.strip().lower(), [value.strip()]))
         return None if self.source.is_at_end or self.source.gap else _by_name(values)
 
-    def _arc(self, line: bytes, offset: int) -> ForeignRecord | None:
+    def _arc_record(self, line: bytes, offset: int) -> ForeignRecord | None:
         words = _text(line).split()
         if len(words) < 4 or not words[-1].isdecimal() or not ARC_URL.match(words[0]):
             return None
@@ -240,7 +240,7 @@ class ForeignRecords:
                 break
         record.has_stated_digest = digest.is_as_stated and not left
         if left or not self._ends_well(record):
-            self._mend(record, left)
+            self._correct_block(record, left)
 
     def _goes_on(self) -> bool:
         """Whether the record continues in the next member."""
@@ -254,11 +254,11 @@ class ForeignRecords:
         start = self.source.peek(64).lstrip(PADDING)
         return record.is_arc or not start or start[:5].upper() == b"WARC/"
 
-    def _mend(self, record: ForeignRecord, left: int) -> None:
+    def _correct_block(self, record: ForeignRecord, left: int) -> None:
         """Correct the block of a record: a block with a wrong length ends where another record
         begins.
         """
-        if found := self._swallowed(record):
+        if found := self._record_within_block(record):
             size, rest = found
             self._note_damage(record.offset, "the record is shorter than it states")
             self.source.put_back(_pieces(record.block, size, record.size), rest)
@@ -272,7 +272,7 @@ class ForeignRecords:
                 why = "the file is cut off" if self.source.is_at_end else "the record is too short"
                 self._note_damage(record.offset, why)
 
-    def _swallowed(self, record: ForeignRecord) -> tuple[int, int] | None:
+    def _record_within_block(self, record: ForeignRecord) -> tuple[int, int] | None:
         """The place where another record begins within a block, and the number of bytes from there
         on.
         """

@@ -155,7 +155,7 @@ def _write(
     parts |= {part: _rows(writer, part, []) for part in EMPTY}
     parts["counts"] = _rows(writer, "counts", [_counts(said)])
     parts["statuses"] = _rows(writer, "statuses", _statuses(said["statuses"]))
-    archived = [json.loads(line)["name"] for line in _lines(folder, "archive")]
+    archived = [json.loads(line)["name"] for line in _lines_of_part(folder, "archive")]
     for one in archived:
         writer.take_archive(one)
     order = {"name": name, "seeds": [said["seed"]], "claim": {}}
@@ -170,8 +170,8 @@ def _write(
 
 
 def _write_part(writer: CheckpointWriter, folder: Path, name: str) -> dict[str, Any]:
-    first = json.loads(next(_lines(folder, name), "{}"))
-    return {"rows": writer.write_lines(name, _lines(folder, name)), "columns": list(first)}
+    first = json.loads(next(_lines_of_part(folder, name), "{}"))
+    return {"rows": writer.write_lines(name, _lines_of_part(folder, name)), "columns": list(first)}
 
 
 def _rows(writer: CheckpointWriter, name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _rows(writer: CheckpointWriter, name: str, rows: Sequence[dict[str, Any]]) -
     return {"rows": count, "columns": list(rows[0]) if rows else []}
 
 
-def _lines(folder: Path, name: str) -> Iterator[str]:
+def _lines_of_part(folder: Path, name: str) -> Iterator[str]:
     with (folder / f"{name}.jsonl").open() as file:
         yield from (line.rstrip("\n") for line in file)
 

@@ -49,7 +49,7 @@ def read_moment(text: str) -> Moment:
     # a day may end at 24:00 (ISO 8601); a leap second counts as the second before it
     days = int((hour, minute, second) == (24, 0, 0))
     hour -= 24 * days
-    at = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=_zone(zone))
+    at = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=_read_zone(zone))
     lasts = LASTS[len(given) - 1]
     if fraction:
         at += timedelta(microseconds=int(fraction[:6].ljust(6, "0")))
@@ -72,7 +72,7 @@ def _in_utc(at: datetime, later: timedelta) -> datetime:
         raise ValueError("there is no such date") from error
 
 
-def _zone(text: str | None) -> timezone:
+def _read_zone(text: str | None) -> timezone:
     if not text or text.upper() in ("Z", "UTC", "GMT"):
         return UTC
     minutes = 60 * int(text[1:3]) + int(text[-2:])

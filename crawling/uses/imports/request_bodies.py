@@ -40,11 +40,11 @@ def asked_by(request: bytes) -> AskedBy:
     end = HEAD_END.search(request)
     head, body = (request[: end.start()], request[end.end() :]) if end else (request, b"")
     kind = read_head(head.decode("latin-1")).get("content-type", "")
-    text = _canonical(kind.strip(), body) if body else ""
+    text = _canonical_body(kind.strip(), body) if body else ""
     return AskedBy(method, text.replace("\0", "")[:MOST_BODY])
 
 
-def _canonical(kind: str, body: bytes) -> str:
+def _canonical_body(kind: str, body: bytes) -> str:
     small = kind.lower()
     try:
         if small.startswith("application/x-www-form-urlencoded"):
@@ -64,10 +64,10 @@ def _parts(kind: str, body: bytes) -> str:
     parts = [part for part in message.walk() if not part.is_multipart()]
     if not message.is_multipart():
         raise ValueError("it has no parts")
-    return urlencode([(_name(part), part.get_payload(decode=True) or b"") for part in parts])
+    return urlencode([(_part_name(part), part.get_payload(decode=True) or b"") for part in parts])
 
 
-def _name(part: Message) -> str:
+def _part_name(part: Message) -> str:
     return str(part.get_param("name", "", header="content-disposition"))
 
 

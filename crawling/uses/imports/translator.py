@@ -92,10 +92,12 @@ class Translation:
         with closing(answer.payload):
             content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))
             payload = measure(answer.head, content, content.sha256())
-            facts = facts_of(answer) | {"payload_sha256": _bytes(payload.sha256)}
+            facts = facts_of(answer) | {"payload_sha256": _bytea_text(payload.sha256)}
             is_revisit = answer.kind == "revisit"
             if not is_revisit:
-                facts |= self._write_exchange(answer, _record(answer, _capture(answer), payload))
+                facts |= self._write_exchange(
+                    answer, _warc_record(answer, _capture(answer), payload)
+                )
         number = self._captures.add(answer, asked_by(answer.request), facts, payload.digest)
         if is_revisit:
             self._revisits.add(number, answer, facts)
@@ -124,13 +126,13 @@ class Translation:
                 facts |= {name: holder.facts[name] for name in known}
             elif not answer.status:
                 self._captures.forget(number)
-                _add(self.left_out, "refer to an answer that is not there")
+                _add_count(self.left_out, "refer to an answer that is not there")
                 continue
             else:
-                _add(self.remarks, "refer to a payload that is not there")
+                _add_count(self.remarks, "refer to a payload that is not there")
             if holder and not answer.head:
                 answer.head = self._head_of(holder)
-            facts |= self._write_exchange(answer, _revisit(answer, holder))
+            facts |= self._write_exchange(answer, _revisit_record(answer, holder))
             self._captures.settle(number, facts, holder)
 
     def _head_of(self, holder: Holder) -> bytes:
@@ -211,7 +213,7 @@ class Translation:
             said["seed"] = said["seed"] or (url if is_page else "")
         said["seed"] = said["seed"] or first
         if (notes := self._captures.notes()) and not said["pages"]:
-            _add(
+            _add_count(
                 self.left_out, "are notes of a crawler, without a page to which they belong", notes
             )
         return said
@@ -230,7 +232,7 @@ def _capture(answer: ForeignAnswer) -> Capture:
     return Capture(answer.address.url, answer.at.at, 0.0, answer.server, None)
 
 
-def _record(answer: ForeignAnswer, capture: Capture, payload: Payload) -> WarcRecord:
+def _warc_record(answer: ForeignAnswer, capture: Capture, payload: Payload) -> WarcRecord:
     if answer.kind == "resource":
         kind = answer.content_type or "application/octet-stream"
         return resource_record(answer.record_id, capture, kind, payload)
@@ -239,7 +241,7 @@ def _record(answer: ForeignAnswer, capture: Capture, payload: Payload) -> WarcRe
     )
 
 
-def _revisit(answer: ForeignAnswer, holder: Holder | None) -> WarcRecord:
+def _revisit_record(answer: ForeignAnswer, holder: Holder | None) -> WarcRecord:
     said = answer.reference or Reference("", "", None)
     return revisit(
         answer.record_id,
@@ -252,11 +254,11 @@ def _revisit(answer: ForeignAnswer, holder: Holder | None) -> WarcRecord:
     )
 
 
-def _add(counts: dict[str, int], what: str, count: int = 1) -> None:
+def _add_count(counts: dict[str, int], what: str, count: int = 1) -> None:
     counts[what] = counts.get(what, 0) + count
 
 
-def _bytes(value: bytes) -> str:
+def _bytea_text(value: bytes) -> str:
     """The bytes in the form that PostgreSQL uses in JSON."""
     return "\\x" + value.hex()
 

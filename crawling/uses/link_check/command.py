@@ -94,7 +94,7 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
                 run = _finished_run(crawl, options)
                 catch_up(run.pk)
                 read_again(run.pk)
-                found = _report(run, options, out)
+                found = _print_problems(run, options, out)
                 behind = pages_behind(run)
     except CommandError as error:
         error.returncode = NOT_CHECKED
@@ -145,7 +145,7 @@ def _finished_run(crawl: CrawlJob, options: dict[str, Any]) -> Run:
     return run
 
 
-def _report(run: Run, options: dict[str, Any], out: OutputWrapper) -> Counter[str]:
+def _print_problems(run: Run, options: dict[str, Any], out: OutputWrapper) -> Counter[str]:
     """Print the problems. Return the number of each kind."""
     slow, kinds = options["slow"], list(ProblemKind)
     rows = list(problem_rows(run, kinds, slow_seconds=slow))

@@ -95,7 +95,7 @@ def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
     outside = dict(sums.order_by())
     found = {}
     for run in runs:
-        remedies = _remedies(run.crawl)
+        remedies = _settings_that_would_help(run.crawl)
         found[run.pk] = Coverage(
             remedies,
             counts[run.pk].queued if run.pk in counts else 0,
@@ -105,7 +105,7 @@ def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
     return found
 
 
-def _remedies(crawl: CrawlJob) -> tuple[str, ...]:
+def _settings_that_would_help(crawl: CrawlJob) -> tuple[str, ...]:
     filters = crawl.order.filters
     goes_out = crawl.scope == "anywhere" or filters.off_site_hops
     is_asked = filters.check_external or goes_out

@@ -132,7 +132,7 @@ def failed_urls(run: Run, after: int, most: int) -> list[UrlFailure]:
 
 
 def find_broken(run: Run, after: str, most: int) -> Found:
-    failed = failed_urls(run, _number(after), most + 1)
+    failed = failed_urls(run, _read_cursor(after), most + 1)
     problems = [
         LinkProblem(ProblemKind.BROKEN, one.url, explain(one.status), one.status)
         for one in failed[:most]
@@ -151,7 +151,7 @@ def find_languages(run: Run, after: str, most: int) -> Found:
     """Pages with wrong statements about their versions in other languages. A list may be shorter
     than `most`.
     """
-    rows = ask(run, PAGES_WITH_LANGUAGES, {"after": _number(after), "most": most + 1})
+    rows = ask(run, PAGES_WITH_LANGUAGES, {"after": _read_cursor(after), "most": most + 1})
     ids = [page_id for (page_id,) in rows[:most]]
     following = str(ids[-1]) if len(rows) > most else None
     named = ask(run, LANGUAGES, {"ids": ids}) if ids else []
@@ -194,7 +194,7 @@ def _wrong_language(
     return "" if (target, page) in answers else f"{target} does not name this page."
 
 
-def _number(after: str) -> int:
+def _read_cursor(after: str) -> int:
     try:
         return int(after or 0)
     except ValueError as error:

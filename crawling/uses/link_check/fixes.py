@@ -64,7 +64,7 @@ def _is_outdated(problem: LinkProblem, source: LinkSource | None) -> bool:
 def fixes_by_page(run: Run) -> tuple[list[PageFixes], bool]:
     """The first links by page, and whether there are more. Raises LinkSearchTookTooLong."""
     found = each_fix(run)
-    some = sorted(islice(found, MOST_SHOWN), key=_place)
+    some = sorted(islice(found, MOST_SHOWN), key=_sort_key)
     grouped = [PageFixes(page, list(fixes)) for page, fixes in groupby(some, lambda fix: fix.page)]
     return grouped, next(found, None) is not None
 
@@ -78,11 +78,11 @@ def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
         if len(some) > MOST_SORTED or characters > MOST_CHARACTERS:
             break
     else:
-        some.sort(key=_place)
+        some.sort(key=_sort_key)
     yield from map(vars, chain(some, found))
 
 
-def _place(fix: LinkFix) -> tuple[bool, str, str]:
+def _sort_key(fix: LinkFix) -> tuple[bool, str, str]:
     """The sort key. Addresses to which no page links come last."""
     return not fix.page, fix.page, fix.target
 
@@ -93,12 +93,12 @@ def _fix_of(problem: LinkProblem, source: LinkSource | None) -> LinkFix:
         if source
         else ("", "", "", "", "")
     )
-    todo = _todo(problem, source)
+    todo = _advice(problem, source)
     told = (problem.url, problem.detail, todo, problem.new_target)
     return LinkFix(page, text, element, attribute, place, *told)
 
 
-def _todo(problem: LinkProblem, source: LinkSource | None) -> str:
+def _advice(problem: LinkProblem, source: LinkSource | None) -> str:
     if source is None:
         return "No page links to it: check the start URLs and sitemaps."
     if source.attribute == "location":

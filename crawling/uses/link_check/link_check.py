@@ -187,7 +187,7 @@ def list_changed(
     if kind not in CONDITIONS:  # other kinds are identified by the linking pages
         unknown = not_tried(has, lacks, {problem.url for problem in changed})
         changed = [problem for problem in changed if problem.url not in unknown]
-    begin = _number(after)
+    begin = _read_cursor(after)
     shown, end = changed[begin : begin + most], begin + most
     return with_sources(has, kind, shown), str(end) if len(changed) > end else None
 
@@ -198,7 +198,7 @@ def _comparable_problems(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
         raise TooManyProblems
 
 
-def _number(after: str) -> int:
+def _read_cursor(after: str) -> int:
     if after and not after.isdecimal():
         raise BadOrder({"cursor": "It is no `next` of a page before."})
     return int(after or 0)
@@ -222,22 +222,23 @@ def junit_lines(
     by_kind, clean = groupby(rows, lambda row: row["kind"]), list(kinds)
     for kind, problems in by_kind:
         while clean and (first := clean.pop(0)) != kind:
-            yield _clean(first, missing.get(first))
-        yield f"<testsuite name={_quoted_attribute(kind)}>{_properties(missing.get(kind))}\n"
+            yield _suite_without_problems(first, missing.get(first))
+        note = _incompleteness_note(missing.get(kind))
+        yield f"<testsuite name={_quoted_attribute(kind)}>{note}\n"
         yield from map(_test_case, problems)
         yield "</testsuite>\n"
-    yield from (_clean(kind, missing.get(kind)) for kind in clean)
+    yield from (_suite_without_problems(kind, missing.get(kind)) for kind in clean)
     yield "</testsuites>\n"
 
 
-def _clean(kind: str, lag: Lag | None) -> str:
+def _suite_without_problems(kind: str, lag: Lag | None) -> str:
     name = _quoted_attribute(kind)
     case = f'<testcase classname="all pages" name={name}'
     case += f"><skipped message={_quoted_attribute(lag.missing)}/></testcase>" if lag else "/>"
-    return f"<testsuite name={name}>{_properties(lag)}{case}</testsuite>\n"
+    return f"<testsuite name={name}>{_incompleteness_note(lag)}{case}</testsuite>\n"
 
 
-def _properties(lag: Lag | None) -> str:
+def _incompleteness_note(lag: Lag | None) -> str:
     """The note about an incomplete kind; nothing for a complete one."""
     if lag is None:
         return ""

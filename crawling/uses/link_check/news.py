@@ -35,13 +35,13 @@ def find_news(
                 )
 
 
-def _pending(crawl: CrawlJob | None) -> QuerySet[Run]:
+def _runs_with_open_jobs(crawl: CrawlJob | None) -> QuerySet[Run]:
     jobs = open_jobs().filter(kind=BROKEN_LINKS.name)
     runs = shown_runs(Run.objects.filter(pk__in=jobs.values("run")), crawl)
     return runs.order_by("-finished_at")
 
 
-def _standing(runs: Collection[int]) -> dict[int, str]:
+def _broken_by_run(runs: Collection[int]) -> dict[int, str]:
     """`2 links are broken`, by the numbers of *Links*."""
     rows = BrokenLinks.objects.filter(run__in=runs).values_list("run", "broken")
     return {run: _broken_in_words(count) for run, count in rows}
@@ -58,4 +58,4 @@ def _unchecked(runs: Collection[int]) -> dict[int, str]:
     return {run: one.count_words for run, one in found.items() if one.count_words}
 
 
-NEWS = (NewsSource(find_news, _pending, "broken links", _standing, _unchecked),)
+NEWS = (NewsSource(find_news, _runs_with_open_jobs, "broken links", _broken_by_run, _unchecked),)

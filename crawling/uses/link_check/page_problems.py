@@ -58,10 +58,10 @@ SOON = timedelta(days=30)
 
 def find_redirected(run: Run, after: str, most: int) -> Found:
     redirects = _pages_of(run).filter(status__range=(300, 399)).filter(status__in=REDIRECTS)
-    return _scan(redirects, after, most, lambda pages: _redirected(run, pages))
+    return _scan(redirects, after, most, lambda pages: _redirect_problems(run, pages))
 
 
-def _redirected(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
+def _redirect_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     chains = {page.pk: [page.final_url] for page in pages}
     ends = _follow(run, {page.pk: page.url.url for page in pages}, chains)
     met = _urls_of(run, {step for steps in chains.values() for step in steps})
@@ -137,10 +137,10 @@ def _end_in_words(end: Url | None) -> str:
 def find_unread(run: Run, after: str, most: int) -> Found:
     """Pages that were not completely read. Copies that the order leaves unread are left out."""
     pages = _pages_of(run).exclude(unread="").exclude(unread="copy")
-    return _scan(pages, after, most, _unread)
+    return _scan(pages, after, most, _unread_problems)
 
 
-def _unread(pages: Sequence[Page]) -> Iterator[Judged]:
+def _unread_problems(pages: Sequence[Page]) -> Iterator[Judged]:
     for page in pages:
         told = f"{page.why_unread} Its type is {page.content_type or 'unknown'}."
         yield page, LinkProblem(ProblemKind.UNREAD, page.url.url, told, page.status)
@@ -149,10 +149,10 @@ def _unread(pages: Sequence[Page]) -> Iterator[Judged]:
 def find_orphans(run: Run, after: str, most: int) -> Found:
     """Pages that were reached only as a seed or by a sitemap. A home page needs no link."""
     pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES, content_type__in=HTML, url__hops=0)
-    return _scan(pages, after, most, lambda some: _orphans(run, some))
+    return _scan(pages, after, most, lambda some: _orphan_problems(run, some))
 
 
-def _orphans(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
+def _orphan_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     wanted = {
         "page_id": np.array([page.pk for page in pages], dtype=np.int64),
         "fingerprint": np.array([page.url.fingerprint for page in pages], dtype=np.int64),
@@ -166,10 +166,10 @@ def _orphans(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
 
 def find_canonical(run: Run, after: str, most: int) -> Found:
     pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES).exclude(canonical="")
-    return _scan(pages, after, most, lambda some: _canonical(run, some))
+    return _scan(pages, after, most, lambda some: _canonical_problems(run, some))
 
 
-def _canonical(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
+def _canonical_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     wanted = {"page_id": np.array([page.pk for page in pages], dtype=np.int64)}
     several = dict(each_row(run, SEVERAL_CANONICALS, wanted))
     others = [page for page in pages if page.canonical != page.url.url]
@@ -237,13 +237,13 @@ def find_repeated(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
         cursor.execute(REPEATED.format(column=str(kind)), values)
         rows = cursor.fetchall()
     problems = [
-        LinkProblem(kind, url, _repeated(kind, words, pages), 200)
+        LinkProblem(kind, url, _repetition_in_words(kind, words, pages), 200)
         for _, url, words, pages in rows[:most]
     ]
     return problems, str(rows[most - 1][0]) if len(rows) > most else None
 
 
-def _repeated(kind: ProblemKind, words: str, pages: int) -> str:
+def _repetition_in_words(kind: ProblemKind, words: str, pages: int) -> str:
     if not words:
         return f"It has no {kind}."
     return f"{pages} pages have the {kind} “{words}”."
@@ -312,7 +312,7 @@ def find_certificates(run: Run, after: str, most: int) -> Found:
     )
     found = list(rows[: most + 1])
     problems = [
-        LinkProblem(ProblemKind.CERTIFICATE, f"https://{host}/", _ending(ends_at, now))
+        LinkProblem(ProblemKind.CERTIFICATE, f"https://{host}/", _ending_in_words(ends_at, now))
         for ends_at, _, host in found[:most]
         if ends_at
     ]
@@ -321,7 +321,7 @@ def find_certificates(run: Run, after: str, most: int) -> Found:
     return problems, f"{last[0].isoformat()} {last[1]}"
 
 
-def _ending(ends_at: datetime, now: datetime) -> str:
+def _ending_in_words(ends_at: datetime, now: datetime) -> str:
     day, days = f"{ends_at:%Y-%m-%d}", (ends_at - now).days
     if ends_at <= now:
         return f"Its certificate ended on {day}, unless it was renewed since."

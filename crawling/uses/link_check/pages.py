@@ -116,7 +116,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """
     asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
     shown = "all" if any(asked.values()) else request.GET.get("show", "")
-    shown, kind = shown if shown in LISTS else "check", _kind(request, _worst(run))
+    shown, kind = shown if shown in LISTS else "check", _kind(request, _worst_kind(run))
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
@@ -129,13 +129,13 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "after": request.GET.get("after", ""),
         "kind": kind,
         "types": TYPES.get(shown, {}),
-        "type": _type(request, shown),
+        "type": _requested_type(request, shown),
         "slow_seconds": SLOW_SECONDS,
         "certificate_days": SOON.days,
         "endings": ENDINGS,
         **_trend(run),
     }
-    here |= _sorted(request, shown)
+    here |= _sorting_facts(request, shown)
     if shown == "check":
         here |= _comparison_facts(request, run)
         if kind is ProblemKind.BROKEN:
@@ -154,7 +154,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return render(request, "link_check/links.html", here)
 
 
-def _sorted(request: AuthenticatedRequest, shown: str) -> dict[str, Any]:
+def _sorting_facts(request: AuthenticatedRequest, shown: str) -> dict[str, Any]:
     """The requested order, and the heads for sorting."""
     sorts, columns = SORTED[shown]
     asked = request.GET.get("sort", "")
@@ -180,19 +180,19 @@ def _count(here: dict[str, Any], asked: dict[str, str]) -> int | None:
 
 
 def _comparison_facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
-    old, change = _run_before(request, run), _change(request)
+    old, change = _run_before(request, run), _requested_change(request)
     if old is None or old.number > run.number:
         old = change = None
     here = {"old": old, "change": change, "changes": CHANGES}
     return here | ({"columns": {}} if change else {})  # lists of changes cannot be sorted
 
 
-def _type(request: AuthenticatedRequest, shown: str) -> str:
+def _requested_type(request: AuthenticatedRequest, shown: str) -> str:
     asked = request.GET.get("type", "")
     return asked if asked in TYPES.get(shown, {}) else ""
 
 
-def _change(request: AuthenticatedRequest) -> ProblemChange | None:
+def _requested_change(request: AuthenticatedRequest) -> ProblemChange | None:
     asked = request.GET.get("change", "")
     return ProblemChange(asked) if asked in list(ProblemChange) else None
 
@@ -225,7 +225,7 @@ def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN
     return ProblemKind(asked) if asked in list(ProblemKind) else usual
 
 
-def _worst(run: Run) -> ProblemKind:
+def _worst_kind(run: Run) -> ProblemKind:
     """The first kind in the list that is known to have problems; without one, the first kind."""
     found = worst_first(counts_of(run))
     return next((one.kind for one in found if one.share), ProblemKind.BROKEN)
@@ -324,12 +324,14 @@ def _kinds(run: Run) -> Mapping[str, Any]:
     }
 
 
-def _list(name: str) -> Callable[[Run, int], str]:
+def _address_of_list(name: str) -> Callable[[Run, int], str]:
     return lambda run, crawl: f"{address_of('crawling:links', run)}&show={name}"
 
 
 TABS = (Tab("Links", "links", after="not-fetched"),)
-LINKS = tuple(Link(Place.LINKS, words, _list(name)) for name, words in LISTS.items() if words)
+LINKS = tuple(
+    Link(Place.LINKS, words, _address_of_list(name)) for name, words in LISTS.items() if words
+)
 PANELS = (
     Panel(Place.CRAWL, "link_check/_trend.html", _trend),
     Panel(Place.SHARED_REPORT, "link_check/_shared.html", problem_counts),

@@ -101,11 +101,11 @@ class KindShown:
 def worst_first(counts: Mapping[ProblemKind, ProblemCount]) -> list[KindShown]:
     """All kinds, the worst first; kinds of the same severity by the number of problems."""
     most = max((one.problems for one in counts.values()), default=0)
-    found = [_shown(kind, counts.get(kind), most) for kind in ProblemKind]
+    found = [_kind_shown(kind, counts.get(kind), most) for kind in ProblemKind]
     return sorted(found, key=lambda one: (list(Severity).index(one.kind.severity), -one.share))
 
 
-def _shown(kind: ProblemKind, count: ProblemCount | None, most: int) -> KindShown:
+def _kind_shown(kind: ProblemKind, count: ProblemCount | None, most: int) -> KindShown:
     share = math.ceil(100 * count.problems / most) if count and most else 0
     return KindShown(kind, count, share)
 

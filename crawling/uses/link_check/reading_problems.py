@@ -91,7 +91,7 @@ WHERE fragment > behind ORDER BY page_id, fragment
 
 
 def find_markup_errors(run: Run, after: str, most: int) -> Found:
-    rows, following = _errors(run, READ, ERROR, after, most)
+    rows, following = _pages_with_errors(run, READ, ERROR, after, most)
     problems = [
         LinkProblem(ProblemKind.HTML, url, ", ".join(map(_error_in_words, errors)), 200)
         for url, errors in rows
@@ -100,7 +100,7 @@ def find_markup_errors(run: Run, after: str, most: int) -> Found:
 
 
 def find_malformed(run: Run, after: str, most: int) -> Found:
-    rows, following = _errors(run, HAS_BAD_LINKS, BAD_LINK, after, most)
+    rows, following = _pages_with_errors(run, HAS_BAD_LINKS, BAD_LINK, after, most)
     problems = [
         LinkProblem(ProblemKind.MALFORMED, url, "; ".join(map(_error_in_words, errors)), 200)
         for url, errors in rows
@@ -108,11 +108,11 @@ def find_malformed(run: Run, after: str, most: int) -> Found:
     return problems, following
 
 
-def _errors(
+def _pages_with_errors(
     run: Run, page: str, error: str, after: str, most: int
 ) -> tuple[list[tuple[str, list[OneError]]], str | None]:
     """Pages with their errors. page, error: make the rows of pages, and of errors."""
-    asked = {"page": page, "error": error, "after": _number(after or "0"), "most": most + 1}
+    asked = {"page": page, "error": error, "after": _read_cursor(after or "0"), "most": most + 1}
     rows = ask(run, ERRORS, asked)
     following = str(rows[most - 1][0]) if len(rows) > most else None
     return [(url, errors) for _, url, errors in rows[:most]], following
@@ -124,7 +124,7 @@ def _error_in_words(one: OneError) -> str:
     return f"{one['text']}{place}{times}"
 
 
-def _number(text: str) -> int:
+def _read_cursor(text: str) -> int:
     try:
         return int(text)
     except ValueError as error:
@@ -152,7 +152,7 @@ def find_missing_fragments(run: Run, after: str, most: int) -> Found:
 
 def _on_pages(run: Run, after: str, most: int) -> Found:
     known, _, behind = after.partition(" ")
-    first = _number(known) if after else -(2**63)
+    first = _read_cursor(known) if after else -(2**63)
     some = [one for (one,) in ask(run, SLICE_OF_PAGES, {"first": first, "most": SLICE})]
     if not some:
         return [], None
@@ -171,13 +171,13 @@ def _on_pages(run: Run, after: str, most: int) -> Found:
 
 def _behind_redirects(run: Run, after: str, most: int) -> Found:
     page_id, _, behind = after.partition(" ")
-    first = _number(page_id)
+    first = _read_cursor(page_id)
     rows = ask(run, SLICE_OF_REDIRECTS, {"first": first, "most": SLICE})
     some = _redirects_with_ends(run, [_Redirect(*row) for row in rows])
     following = f"{REDIRECTED}{rows[-1][0] + 1} " if len(rows) == SLICE else None
     if not some:
         return [], following
-    missing = each_row(run, MISSING_BEHIND, _wanted(some, first, behind))
+    missing = each_row(run, MISSING_BEHIND, _redirect_columns(some, first, behind))
     found = list(islice(missing, most + 1))
     problems = [
         LinkProblem(
@@ -211,7 +211,7 @@ def _redirects_with_ends(run: Run, redirects: list[_Redirect]) -> list[_Redirect
     return ended
 
 
-def _wanted(redirects: list[_Redirect], first: int, behind: str) -> dict[str, Any]:
+def _redirect_columns(redirects: list[_Redirect], first: int, behind: str) -> dict[str, Any]:
     """The columns of a table. behind: the fragment up to which those of the first row are known."""
     urls, ends = [one.url for one in redirects], [one.leads_to for one in redirects]
     passed = [behind if one.page_id == first else "" for one in redirects]

@@ -254,7 +254,7 @@ def list_media(
             run=run, fingerprint__in=[fingerprint(url) for url in urls], url__in=urls
         ).select_related("page")
     }
-    return [_media(row, fetched.get(row[0])) for row in rows], following
+    return [_media_file(row, fetched.get(row[0])) for row in rows], following
 
 
 def count_media(run: Run, *, kind: str = "") -> int:
@@ -289,7 +289,7 @@ def _next_key(rows: list[tuple[Any, ...]], place: int | None, most: int) -> str 
     return row[0] if place is None else f"{row[place]}-{row[0]}"
 
 
-def _media(row: tuple[str, str, int, int, str, int], url: Url | None) -> MediaFile:
+def _media_file(row: tuple[str, str, int, int, str, int], url: Url | None) -> MediaFile:
     page = getattr(url, "page", None)
     return MediaFile(
         *row,

@@ -97,10 +97,10 @@ def shared_problems(run: Run, kind: ProblemKind) -> tuple[list[LinkProblem], boo
     Raises LinkSearchTookTooLong.
     """
     found, following = list_problems(run, kind, most=PROBLEMS)
-    return [_shared(problem) for problem in found], following is not None
+    return [_without_users(problem) for problem in found], following is not None
 
 
-def _shared(problem: LinkProblem) -> LinkProblem:
+def _without_users(problem: LinkProblem) -> LinkProblem:
     sources = [replace(source, page=without_user(source.page)) for source in problem.sources]
     return replace(
         problem,

@@ -175,7 +175,7 @@ def _notify_of_changes(run: Run, row: BrokenLinks) -> None:
         (AlertEvent.LINKS_FIXED, row.fixed, "mended", old, run),
     ):
         if count:
-            urls = [masked_url(url) for url in _first(one, other)]
+            urls = [masked_url(url) for url in _first_urls(one, other)]
             sentence = f"{counted(event, count)} since run {old.number}: "
             sentence += f"{beginning(urls, URLS_TOLD)}."
             sentence = " ".join(filter(None, (sentence, unchecked.sentence)))
@@ -183,7 +183,7 @@ def _notify_of_changes(run: Run, row: BrokenLinks) -> None:
             alert(run, event, sentence, more=facts, page=links_page(row, change))
 
 
-def _first(run: Run, other: Run) -> Sequence[str]:
+def _first_urls(run: Run, other: Run) -> Sequence[str]:
     asked: dict[str, Any] = {"run": run.pk, "other": other.pk, "most": MOST_URLS}
     asked |= {"held": held_back(run, other)}
     with connection.cursor() as cursor:

@@ -55,14 +55,14 @@ def compute(job: RunningJob) -> JobResult:
     if "behind" not in job.progress:
         job.note(behind=pages_behind(job.run))
     graph = JobTables(GRAPH, job.row)
-    counts = _computed(job, graph)
+    counts = _compute_while_alone(job, graph)
     if counts is not None:
         job.finish(counts)
         delete_kept(graph)
     return counts
 
 
-def _computed(job: RunningJob, graph: JobTables) -> JobResult:
+def _compute_while_alone(job: RunningJob, graph: JobTables) -> JobResult:
     """Compute as long as other jobs do not wait. Raises JobGone, and CrawlError with the reason why
     the graph cannot be computed.
     """

@@ -79,7 +79,7 @@ def draw(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
     known = 1
     while waiting:
         number, members, groups = waiting.popleft()
-        nodes, rest = _nodes(hosts, members, groups, known)
+        nodes, rest = _drawn_nodes(hosts, members, groups, known)
         yield Drawing(number, nodes)
         for node in nodes:
             if node.opens is not None:
@@ -89,7 +89,7 @@ def draw(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
                 known += 1
 
 
-def _nodes(
+def _drawn_nodes(
     hosts: Hosts, members: Sequence[int], groups: Groups | None, number: int
 ) -> tuple[list[Node], Groups | None]:
     """The nodes, and the groups in the last node if that stands for several.

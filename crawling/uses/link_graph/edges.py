@@ -63,13 +63,13 @@ def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
     after = 0
     while not slices or len(slices[-1]) == SLICE:
         name = f"nodes-{len(slices):05}"
-        yield arrays_step(graph, name, partial(_nodes, run, after))
+        yield arrays_step(graph, name, partial(_next_nodes, run, after))
         slices.append(arrays_of(graph, name)["nodes"])
         after = int(slices[-1][-1, 0]) if len(slices[-1]) else after
     return np.concatenate(slices)
 
 
-def _nodes(run: Run, after: int) -> dict[str, np.ndarray]:
+def _next_nodes(run: Run, after: int) -> dict[str, np.ndarray]:
     """The next pages. after: the id of the page before them."""
     pages = Page.objects.filter(run=run, url__gt=after).order_by("url")
     rows = pages.values_list("url", "url__fingerprint", "links")[:SLICE]
@@ -102,8 +102,8 @@ class _NodeIndex:
         """The edges for links from pages with these ids: each pair of nodes once, in ascending
         order.
         """
-        sources, is_page = _places(self._ids, ids)
-        places, is_target = _places(self._ordered, fingerprints)
+        sources, is_page = _places_in(self._ids, ids)
+        places, is_target = _places_in(self._ordered, fingerprints)
         targets = self._by_fingerprint[places]
         kept = is_page & is_target & (sources != targets)
         pairs = np.unique(sources[kept] * len(self._ids) + targets[kept])
@@ -130,7 +130,7 @@ def page_slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
             yield {"first": int(some[0]), "last": int(some[-1])}
 
 
-def _places(ordered: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _places_in(ordered: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the place of each wanted value in the ordered array, and whether it is there.
 
     ordered: not empty.

@@ -117,10 +117,10 @@ def _put_names(graph: JobTables, names_file: str, files: Sequence[str]) -> None:
     """Store the numbers of hosts. Hosts of pages come first."""
     numbers: dict[str, int] = {}
     for host in page_hosts(graph):
-        _number(numbers, host)
+        _number_host(numbers, host)
     for file in files:
         for host in _columns_of(NAMES_IN, pairs=file)["host"]:
-            _number(numbers, host)
+            _number_host(numbers, host)
     given = {
         "number": np.arange(len(numbers)),
         "host": np.array(list(numbers), dtype=object),
@@ -128,7 +128,7 @@ def _put_names(graph: JobTables, names_file: str, files: Sequence[str]) -> None:
     put_query(names_file, NAMES, given)
 
 
-def _number(numbers: dict[str, int], host: str) -> None:
+def _number_host(numbers: dict[str, int], host: str) -> None:
     if host not in numbers and len(numbers) >= MOST_HOSTS:
         host = ""
     numbers.setdefault(host, len(numbers))

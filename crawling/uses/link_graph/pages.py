@@ -90,14 +90,14 @@ urlpatterns = [
 ]
 
 
-def _ranks(page: Page) -> Mapping[str, Any] | None:
+def _ranks_panel(page: Page) -> Mapping[str, Any] | None:
     ranks = ranks_of_page(page)
     return None if ranks is None else {"ranks": ranks}
 
 
-def _list(name: str) -> Callable[[Run, int], str]:
+def _address_of_list(name: str) -> Callable[[Run, int], str]:
     return lambda run, crawl: f"{address_of('crawling:graph', run)}&show={name}"
 
 
-LINKS = tuple(Link(Place.LINKS, words, _list(name)) for name, words in TITLES.items())
-PANELS = (Panel(Place.PAGE, "link_graph/_page.html", _ranks),)
+LINKS = tuple(Link(Place.LINKS, words, _address_of_list(name)) for name, words in TITLES.items())
+PANELS = (Panel(Place.PAGE, "link_graph/_page.html", _ranks_panel),)

@@ -210,7 +210,7 @@ def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
     rate = crawl.pages / seconds
     workers = ceil(rate / crawl.worker_pages_per_second)
     machines = ceil(workers / crawl.machine_workers)
-    disk = _stored(crawl) / (crawl.fill_percent / 100)
+    disk = _stored_bytes(crawl) / (crawl.fill_percent / 100)
     needs = (
         PlannedNeed("pages_per_second", "Pages/s", rate, "pages/s", "pages ÷ seconds"),
         PlannedNeed(
@@ -234,16 +234,16 @@ def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
         *_politeness(crawl),
         *_cost(crawl, machines, disk),
     )
-    return CapacityPlan(needs, _obstacle(crawl, rate))
+    return CapacityPlan(needs, _politeness_obstacle(crawl, rate))
 
 
-def _stored(crawl: PlannedCrawl) -> float:
+def _stored_bytes(crawl: PlannedCrawl) -> float:
     page = crawl.page_kilobytes * 1000 * crawl.stored_percent / 100
     return crawl.pages * (page + crawl.metadata_bytes)
 
 
 def _storage(crawl: PlannedCrawl, disk: float) -> Iterator[PlannedNeed]:
-    stored, checksums = _stored(crawl), crawl.pages * CHECKSUM_BYTES
+    stored, checksums = _stored_bytes(crawl), crawl.pages * CHECKSUM_BYTES
     yield PlannedNeed("stored", "Pages and metadata", stored, "bytes", "pages x size in archive")
     yield PlannedNeed("disk", "Disk space", disk, "bytes", "pages and metadata ÷ disk fill")
     how = f"pages x {CHECKSUM_BYTES} bytes"
@@ -290,7 +290,7 @@ def _cost(crawl: PlannedCrawl, machines: int, disk: float) -> Iterator[PlannedNe
         yield PlannedNeed("cost_per_million", "Cost per million pages", a_million, "", how)
 
 
-def _obstacle(crawl: PlannedCrawl, rate: float) -> str:
+def _politeness_obstacle(crawl: PlannedCrawl, rate: float) -> str:
     if not crawl.delay_seconds or rate <= crawl.hosts / crawl.delay_seconds:
         return ""
     days = crawl.pages / crawl.hosts * crawl.delay_seconds / DAY_SECONDS

@@ -105,11 +105,11 @@ def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
     still -= mean / 2 + (1 - PRIOR_SHARE) * prior.weight / prior.rate
     moments -= (1 - PRIOR_SHARE) * prior.weight
     peak = _most_likely(page, days, still, moments)
-    low, high = (_end(page, days, still, moments, peak, side) for side in (-1, 1))
+    low, high = (_end_of_interval(page, days, still, moments, peak, side) for side in (-1, 1))
     return ChangeRates(rate, np.minimum(low, rate), np.maximum(high, most))
 
 
-def _end(
+def _end_of_interval(
     page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats, peak: Floats, side: int
 ) -> Floats:
     """The rate at which the logarithm of the likelihood is DROP below its peak; side: -1 or 1.

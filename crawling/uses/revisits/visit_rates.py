@@ -34,7 +34,7 @@ def optimal_rates(changes: Floats, weights: Floats, budget: float) -> Floats:
     the k pages, and k is the last number with q_k * budget > d_k. No difference of sums is taken,
     so that rates of any magnitude lose no digits. O(n log n).
     """
-    _check(changes, weights, budget)
+    _check_arguments(changes, weights, budget)
     rates = np.zeros_like(changes)
     able = np.flatnonzero((changes > 0) & (weights > 0))
     if not len(able) or not budget:
@@ -54,7 +54,7 @@ def optimal_rates(changes: Floats, weights: Floats, budget: float) -> Floats:
 
 def uniform_rates(changes: Floats, budget: float) -> Floats:
     """The same number of visits for each page."""
-    _check(changes, changes, budget)
+    _check_arguments(changes, changes, budget)
     return np.full_like(changes, budget / max(1, len(changes)))
 
 
@@ -62,7 +62,7 @@ def proportional_rates(changes: Floats, budget: float) -> Floats:
     """Visits in proportion to changes: a page that changes twice as often is visited twice as
     often. None if no page changes.
     """
-    _check(changes, changes, budget)
+    _check_arguments(changes, changes, budget)
     total = changes.sum()
     return changes * (budget / total) if total else np.zeros_like(changes)
 
@@ -123,7 +123,7 @@ def age_after(changes: Floats, days: Floats) -> Floats:
     return days - np.divide(changed, changes, out=days.copy(), where=changes > 0)
 
 
-def _check(changes: Floats, weights: Floats, budget: float) -> None:
+def _check_arguments(changes: Floats, weights: Floats, budget: float) -> None:
     for name, values in (("changes", changes), ("weights", weights), ("budget", budget)):
         if not (np.isfinite(values) & (np.asarray(values) >= 0)).all():
             raise ValueError(f"{name} are finite and not below 0")

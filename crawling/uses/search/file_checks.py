@@ -66,12 +66,12 @@ def segment_sizes(folder: Path) -> dict[str, int]:
     Raises ValueError or OSError.
     """
     meta = json.loads((folder / META).read_bytes())
-    _expect(meta, KEYS | {"payload"} if "payload" in meta else KEYS)
+    _check_keys(meta, KEYS | {"payload"} if "payload" in meta else KEYS)
     sizes = {}
     for segment in meta["segments"]:
-        _expect(segment, SEGMENT_KEYS)
+        _check_keys(segment, SEGMENT_KEYS)
         if segment["deletes"] is not None:
-            _expect(segment["deletes"], DELETES_KEYS)
+            _check_keys(segment["deletes"], DELETES_KEYS)
         size = segment["max_doc"]
         if type(size) is not int or not 0 < size <= MOST_DOCUMENTS:
             raise ValueError(f"{META} has a segment of {size} documents")
@@ -79,7 +79,7 @@ def segment_sizes(folder: Path) -> dict[str, int]:
     return sizes
 
 
-def _expect(found: Any, keys: set[str]) -> None:
+def _check_keys(found: Any, keys: set[str]) -> None:
     if not isinstance(found, dict) or found.keys() != keys:
         raise ValueError(f"{META} has an object without {', '.join(sorted(keys))}")
 

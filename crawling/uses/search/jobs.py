@@ -27,7 +27,7 @@ SEARCHED = "searched"
 def request_indexing() -> None:
     """Request a background job that adds texts to the search index of this machine."""
     if unindexed_parts().exists():
-        request_job(INDEXING, None, by=None, subject=_index().subject)
+        request_job(INDEXING, None, by=None, subject=_indexing_job().subject)
 
 
 def lag_of_search(runs: Collection[int]) -> Lag:
@@ -52,13 +52,13 @@ def forget_pages(removed: Callable[[], Iterator[int]]) -> None:
 
 def request_repair() -> None:
     """Request a background job that makes the search index of this machine usable."""
-    request_job(INDEX_REPAIR, None, by=None, subject=_index().subject)
+    request_job(INDEX_REPAIR, None, by=None, subject=_indexing_job().subject)
 
 
 # modules that read documents, or the index, are imported by the functions that need them
 
 
-def _add(job: RunningJob) -> JobResult:
+def _index_parts(job: RunningJob) -> JobResult:
     from crawling.uses.search.folder import IndexBusy
     from crawling.uses.search.index import add_unindexed
 
@@ -72,20 +72,20 @@ def _add(job: RunningJob) -> JobResult:
     return {} if is_done else None
 
 
-def _unindexed() -> Iterator[DueJob]:
+def _due_for_unindexed_parts() -> Iterator[DueJob]:
     if unindexed_parts().exists():
-        yield _index()
+        yield _indexing_job()
 
 
-def _forget(job: RunningJob) -> JobResult:
+def _forget_abandoned_parts(job: RunningJob) -> JobResult:
     from crawling.uses.search.index import forget_abandoned
 
     return _write_index(forget_abandoned)
 
 
-def _abandoned() -> Iterator[DueJob]:
+def _due_for_abandoned_parts() -> Iterator[DueJob]:
     if abandoned_parts().exists():
-        yield _index()
+        yield _indexing_job()
 
 
 def _repair(job: RunningJob) -> JobResult:
@@ -105,7 +105,7 @@ def _write_index(write: Callable[[], None]) -> JobResult:
     return {}
 
 
-def _index() -> DueJob:
+def _indexing_job() -> DueJob:
     return DueJob(f"index of {this_machine()}")
 
 
@@ -113,13 +113,13 @@ INDEXING = JobKind(
     name="indexing",
     label="texts added to the search index",
     done="added",
-    work=_add,
+    work=_index_parts,
     # separate jobs remove deleted or withdrawn texts from the index
     effects=OF_ROWS,
     queue=IDLE,
     scope=JobScope.INSTALLATION,
     memory=lambda job: MEMORY_MIB,
-    due=_unindexed,
+    due=_due_for_unindexed_parts,
     kept=KEPT_HOUR,
 )
 #: the job that removes all abandoned parts
@@ -127,13 +127,13 @@ FORGETTING = JobKind(
     name="forgotten-texts",
     label="removal of texts from the search index",
     done="removed",
-    work=_forget,
+    work=_forget_abandoned_parts,
     effects=OF_ROWS,
     seconds=15 * 60,
     queue=IDLE,
     at_front=True,
     scope=JobScope.INSTALLATION,
-    due=_abandoned,
+    due=_due_for_abandoned_parts,
     kept=KEPT_DAY,
 )
 INDEX_REPAIR = JobKind(

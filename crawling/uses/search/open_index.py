@@ -50,7 +50,7 @@ class OpenIndex:
         """The index. None if this machine has none. Raises IndexBroken if a background job has to
         repair it.
         """
-        with self._lock, self._mended():
+        with self._lock, self._reopen_if_broken():
             folder = index_folder()
             if self._view is None or folder != self._folder or not self._files.are_as_they_were():
                 with faults_as_damage():
@@ -61,11 +61,11 @@ class OpenIndex:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Read the index that `look` returned. Raises IndexBroken, too."""
-        with self._mended(), faults_as_damage():
+        with self._reopen_if_broken(), faults_as_damage():
             yield
 
     @contextmanager
-    def _mended(self) -> Iterator[None]:
+    def _reopen_if_broken(self) -> Iterator[None]:
         try:
             yield
         except IndexBroken:

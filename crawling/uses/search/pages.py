@@ -44,7 +44,10 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
     pages to skip.
     """
     text = asked_text(request.GET, "q", most=LONGEST_QUERY)
-    wanted, before = _filter(request.GET), min(_number(request.GET, "after") or 0, MOST_BEFORE)
+    wanted, before = (
+        _filter(request.GET),
+        min(_asked_number(request.GET, "after") or 0, MOST_BEFORE),
+    )
     here: dict[str, Any] = {
         "text": text,
         "wanted": wanted,
@@ -69,10 +72,10 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
 
 def _filter(query: QueryDict) -> SearchFilter:
     """The filter that a URL's query asks for. Invalid values are ignored."""
-    crawl = _number(query, "crawl")
+    crawl = _asked_number(query, "crawl")
     return SearchFilter(
         crawl=crawl,
-        run=_number(query, "run") if crawl else None,
+        run=_asked_number(query, "run") if crawl else None,
         all_runs=query.get("runs") == "all",
         **{name: asked_text(query, name) for name in ("host", "type", "month", "language")},
     )
@@ -103,7 +106,7 @@ def page_numbers(count: int, before: int) -> list[tuple[int | None, int]]:
     return pages
 
 
-def _number(query: QueryDict, name: str) -> int | None:
+def _asked_number(query: QueryDict, name: str) -> int | None:
     number = whole_number(query.get(name, ""))
     return number if number is not None and 0 < number <= LARGEST else None
 

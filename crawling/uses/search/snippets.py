@@ -42,7 +42,7 @@ class SnippetWriter:
         schema: tantivy.Schema,
     ) -> None:
         self._query, self._searcher, self._schema = query, searcher, schema
-        self._beginnings = list(_beginnings(clauses))
+        self._beginnings = list(_beginnings_of_words(clauses))
         self._generators: dict[str, tantivy.SnippetGenerator] = {}
 
     def snippet(self, document: tantivy.Document) -> Sequence[SnippetPart]:
@@ -73,7 +73,7 @@ def shown_text(document: tantivy.Document) -> str:
     return bytes(document.get_first(SHOWN) or b"").decode()
 
 
-def _beginnings(clauses: Iterable[Clause]) -> Iterator[str]:
+def _beginnings_of_words(clauses: Iterable[Clause]) -> Iterator[str]:
     for clause in clauses:
         for term in clause:
             for word in () if term.is_excluded else searched_form(term.text).split():

@@ -113,7 +113,7 @@ def _read_folder(source: SeedSource) -> SourceReading:
     for file in waiting_files(folder_of(source.crawl)):
         additions = SourceSeeds()
         try:
-            _add(source, file.addresses(), additions)
+            _add_seeds(source, file.addresses(), additions)
         except BadFeed as error:
             additions.refused.append(f"{file.name}: {error}")
         added += additions.added
@@ -131,7 +131,7 @@ def _read_feed(source: SeedSource) -> SourceReading:
     if answer is None:
         return SourceReading(etag=source.etag, last_modified=source.last_modified)
     additions = SourceSeeds()
-    _add(source, answer.entries, additions)
+    _add_seeds(source, answer.entries, additions)
     if additions.sentences:
         # the source is requested as a whole again, since refused entries may be valid at the next
         # reading
@@ -139,7 +139,7 @@ def _read_feed(source: SeedSource) -> SourceReading:
     return SourceReading(additions.added, [], answer.etag, answer.last_modified)
 
 
-def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> None:
+def _add_seeds(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> None:
     """Add the valid seeds, and note the reasons why others are refused.
 
     All are added at once. If there are mistakes, each half is tried separately, so that one mistake
@@ -162,7 +162,7 @@ def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> No
             additions.refused += error.mistakes or outside
             return
         middle = len(texts) // 2
-        _add(source, texts[:middle], additions)
-        _add(source, texts[middle:], additions)
+        _add_seeds(source, texts[:middle], additions)
+        _add_seeds(source, texts[middle:], additions)
     else:
         additions.added += len(result.added)

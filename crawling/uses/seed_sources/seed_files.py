@@ -51,7 +51,7 @@ class SeedFile:
         """The lines of a .txt file, except blank lines and lines that begin with #, or the entries
         of a JSON Feed in a .json file. Raises BadFeed.
         """
-        body = _content(self.path)
+        body = _read_file(self.path)
         if self.path.suffix.lower() == ".json":
             return entries(
                 DocumentSource(DocumentStream.of(body), NO_BASE, "application/feed+json")
@@ -107,7 +107,7 @@ def move_to_read(file: SeedFile, refused: Sequence[str]) -> None:
         ) from error
 
 
-def _content(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     """Raises BadFeed."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:

@@ -31,7 +31,7 @@ class SeedSourceFields(NamedTuple):
 
 def create_source(crawl: CrawlJob, fields: SeedSourceFields, *, by: User | None) -> SeedSource:
     """Add a source, which is read from now on. Raises BadOrder and WrongState."""
-    checked = _checked(fields)
+    checked = _checked_fields(fields)
     if checked.kind == SeedSourceKind.FOLDER:
         _make_folder(folder_of(crawl))
     try:
@@ -72,7 +72,7 @@ def _make_folder(folder: Path) -> None:
         raise BadOrder({"kind": told}) from error
 
 
-def _checked(fields: SeedSourceFields) -> SeedSourceFields:
+def _checked_fields(fields: SeedSourceFields) -> SeedSourceFields:
     """The fields in the form in which they are stored. Raises BadOrder with a sentence for each
     field.
     """

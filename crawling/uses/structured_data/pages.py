@@ -67,7 +67,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 def _list_facts(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[str, Any]:
     most, after = choices_of(request).most(ROWS), asked_text(request.GET, "after", most=LONGEST)
     rows, following = list_structured(run, wanted, after=after, most=most)
-    stored = _stored(run, {row.page for row in rows if row.kind == DataKind.TABLE})
+    stored = _stored_pages(run, {row.page for row in rows if row.kind == DataKind.TABLE})
     return {
         "kinds": [(DataKind(one.name), one) for one in count_kinds(run, page=wanted.page)],
         "facets": count_facets(run, wanted) if wanted.kind else [],
@@ -80,7 +80,7 @@ def _list_facts(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> 
     }
 
 
-def _stored(run: Run, addresses: set[str]) -> dict[str, int]:
+def _stored_pages(run: Run, addresses: set[str]) -> dict[str, int]:
     if not addresses:
         return {}
     prints = [signed(fingerprint(address)) for address in addresses]

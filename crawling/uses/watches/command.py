@@ -72,7 +72,7 @@ def watch(crawl: CrawlJob, options: Options) -> str:
     if options["renew_feed"] is not None:
         return _printed_watches([renew_feed(crawl, options["renew_feed"], by=None)], options)
     if options["events"]:
-        return _events(list(events_of(crawl)[:SHOWN]), options)
+        return _printed_events(list(events_of(crawl)[:SHOWN]), options)
     asked = [(kind, options[kind]) for kind in UrlRuleKind if options[kind]]
     if asked:
         return _printed_watches(
@@ -99,7 +99,7 @@ def _printed_watches(found: list[Watch], options: Options) -> str:
     return _as_text(rows, "\n".join(lines) or "It has no watches.", options)
 
 
-def _events(found: list[WatchEvent], options: Options) -> str:
+def _printed_events(found: list[WatchEvent], options: Options) -> str:
     lines = [
         f"{event.found_at:%Y-%m-%d %H:%M}  {event}\n{event.note or event.diff_text}".rstrip()
         for event in found

@@ -85,11 +85,11 @@ def _compare(watch: Watch, run: Run) -> None:
             f"texts of {MOST_COMPARED:,} were compared."
         )
     if changes.unanswered:
-        notes.append(_unanswered(run, changes.unanswered))
+        notes.append(_unanswered_in_words(run, changes.unanswered))
     _store(watch, run, found[:MOST_FOUND], " ".join(notes))
 
 
-def _unanswered(run: Run, urls: Sequence[tuple[str, int]]) -> str:
+def _unanswered_in_words(run: Run, urls: Sequence[tuple[str, int]]) -> str:
     """A sentence about pages of which nothing is known, whether they are gone or changed."""
     said = [
         f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
@@ -108,7 +108,7 @@ def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEven
     if PageEvent.CHANGED in watch.events:
         for change in changes.changed[:MOST_COMPARED]:
             event = _event(watch, run, PageEvent.CHANGED, change)
-            if _describe(event, change):
+            if _set_diff(event, change):
                 yield event
 
 
@@ -124,7 +124,7 @@ def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> Watc
     )
 
 
-def _describe(event: WatchEvent, change: StateChange) -> bool:
+def _set_diff(event: WatchEvent, change: StateChange) -> bool:
     """Set the diff, or a sentence in its place. Return whether there is a change that is not
     noise.
     """

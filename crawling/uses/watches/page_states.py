@@ -73,7 +73,7 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
     rest = [one for one in earlier if one not in passed]
     if rest and unanswered:
         before |= _answers(rule, rest, unanswered)
-    old_names = unanswered | _withdrawn(run, unsettled)
+    old_names = unanswered | _withdrawn_urls(run, unsettled)
     changed, new = [], []
     for url, answer in sorted(now.items()):
         old = before.get(url)
@@ -161,7 +161,7 @@ def _known_urls(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
     return set(rows.values_list("url", flat=True)).intersection(urls)
 
 
-def _withdrawn(run: Run, urls: Collection[str]) -> set[str]:
+def _withdrawn_urls(run: Run, urls: Collection[str]) -> set[str]:
     """The URLs among `urls` that are withdrawn from a run of the crawl."""
     rows = WithdrawnPage.objects.filter(
         run__crawl=run.crawl_id, url__fingerprint__in=_fingerprints_of(urls)

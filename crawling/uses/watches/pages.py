@@ -76,7 +76,7 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     errors: dict[str, str] = {}
     if request.method == "POST":
-        errors = _make(request, crawl)
+        errors = _create_watch(request, crawl)
         if not errors:
             return redirect("crawling:watches", pk)
     may_change = request.user.has_perm("crawling.change_crawljob")
@@ -93,12 +93,12 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "kinds": KINDS,
         "page_events": PageEvent.choices,
         "errors": errors,
-        "typed": _typed(request),
+        "typed": _typed_fields(request),
     }
     return render(request, "watches/watches.html", here)
 
 
-def _typed(request: AuthenticatedRequest) -> WatchFields:
+def _typed_fields(request: AuthenticatedRequest) -> WatchFields:
     """The fields in the form, or in the address, since other pages link here with their own
     values.
     """
@@ -114,11 +114,11 @@ def _typed(request: AuthenticatedRequest) -> WatchFields:
 
 
 @needs("crawling.change_crawljob")
-def _make(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, str]:
+def _create_watch(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, str]:
     """Create the watch. Return the mistakes in the form by field."""
     errors: dict[str, str] = {}
     with mistakes_kept(errors, CrawlError):
-        create_watch(crawl, _typed(request), by=request.user)
+        create_watch(crawl, _typed_fields(request), by=request.user)
         messages.success(request, "Watched from the next run on.")
     return errors
 
@@ -180,7 +180,7 @@ SHARED = (
 )
 
 
-def _deleted(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
+def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
     for watch in removed_watches().filter(**wanted):
         assert watch.removal_asked_at is not None
         name = f"{watch.kind} {watch.text} of {watch.crawl.name}"
@@ -192,5 +192,5 @@ def _restore(number: int, *, by: User | None) -> Watch:
 
 
 RESTORABLE = (
-    RestorableKind("watch", "crawling.change_crawljob", _deleted, _restore, remove_watch_now),
+    RestorableKind("watch", "crawling.change_crawljob", _deleted_rows, _restore, remove_watch_now),
 )

@@ -42,7 +42,7 @@ def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Wa
     """Watch pages of a crawl, beginning with the next run that ends. Raises BadOrder and
     WrongState.
     """
-    checked = _checked(fields)
+    checked = _checked_fields(fields)
     with transaction.atomic():
         locked = _locked_with_room(crawl)
         watch = Watch.objects.create(crawl=locked, created_by=by, **checked._asdict())
@@ -164,7 +164,7 @@ def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
         page_alerts_withdrawn(crawl)
 
 
-def _checked(fields: WatchFields) -> WatchFields:
+def _checked_fields(fields: WatchFields) -> WatchFields:
     """The fields in the form in which they are stored. Raises BadOrder with a sentence for each
     field.
     """

@@ -104,26 +104,26 @@ def remove_records(withdrawal_id: int) -> None:
     or another process works on it, remove none. A withdrawal that has to wait has the reason in its
     `trouble`.
     """
-    with _alone() as is_alone:
+    with _rewriting_lock() as is_alone:
         due = due_withdrawals() if is_alone else []
         if withdrawal_id not in due:
             return
         done: list[Withdrawal] = []
         for pk in sorted(due, key=lambda pk: (pk != withdrawal_id, pk)):
             withdrawal = Withdrawal.objects.select_related("crawl").filter(pk=pk).first()
-            if withdrawal is not None and _removes(withdrawal):
+            if withdrawal is not None and _remove_records(withdrawal):
                 done.append(withdrawal)
         try:
             records_removed(partial(_removed_urls, done))
         except (CrawlError, OSError) as error:
             for withdrawal in done:
-                _waits(withdrawal, error)
+                _note_trouble(withdrawal, error)
         else:
             for withdrawal in done:
                 _finish(withdrawal)
 
 
-def _removes(withdrawal: Withdrawal) -> bool:
+def _remove_records(withdrawal: Withdrawal) -> bool:
     """Remove the records from all files except the search index's. Return whether nothing is left
     for later.
     """
@@ -138,12 +138,12 @@ def _removes(withdrawal: Withdrawal) -> bool:
         _tell_jobs(withdrawal)
         _remove_links(withdrawal)
     except (ArchiveTrouble, OSError) as error:
-        _waits(withdrawal, error)
+        _note_trouble(withdrawal, error)
         return False
     return True
 
 
-def _waits(withdrawal: Withdrawal, error: Exception) -> None:
+def _note_trouble(withdrawal: Withdrawal, error: Exception) -> None:
     Withdrawal.objects.filter(pk=withdrawal.pk).update(trouble=str(error))
     logger.warning("a withdrawal waits", extra={"id": withdrawal.pk, "why": str(error)})
 
@@ -157,7 +157,7 @@ def due_withdrawals() -> list[int]:
 
 
 @contextmanager
-def _alone() -> Iterator[bool]:
+def _rewriting_lock() -> Iterator[bool]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [REWRITING_LOCK])
         is_alone = cursor.fetchone()[0]
@@ -207,7 +207,7 @@ def _keep_payloads(withdrawal: Withdrawal) -> None:
     """Write the payload of a withdrawn page again for other pages that have it, in their own
     files.
     """
-    for file, moved in _sharing(withdrawal).items():
+    for file, moved in _pages_to_move(withdrawal).items():
         _check_sealed(file)
         exchanges = MovedExchanges(file, moved)
         rewrite(file, exchanges.old_ranges(), exchanges, partial(_switch, exchanges))
@@ -221,7 +221,7 @@ def _switch(exchanges: MovedExchanges) -> None:
         raise ArchiveTrouble(f"A page in {exchanges.row.name} was withdrawn at this moment.")
 
 
-def _sharing(withdrawal: Withdrawal) -> dict[ArchiveFile, list[MovedPage]]:
+def _pages_to_move(withdrawal: Withdrawal) -> dict[ArchiveFile, list[MovedPage]]:
     with connection.cursor() as cursor:
         cursor.execute(SHARING, [withdrawal.pk])
         found = dict(cursor.fetchall())
@@ -261,7 +261,7 @@ def _remove_from_files(withdrawal: Withdrawal) -> None:
     elsewhere: list[str] = []
     for one in withdrawal.files.filter(done_at=None).select_related("file").order_by("file"):
         if one.file.run_id is None:
-            _done(one)  # its run was deleted, so the whole file is removed
+            _note_done(one)  # its run was deleted, so the whole file is removed
         elif one.file.is_here:
             _remove_from_file(withdrawal, one)
         else:
@@ -278,12 +278,12 @@ def _remove_from_file(withdrawal: Withdrawal, one: WithdrawalFile) -> None:
     ranges = ranges_of(one.file, one.length, covers)
     if ranges:
         _check_sealed(one.file)
-        rewrite(one.file, ranges, None, partial(_done, one))
+        rewrite(one.file, ranges, None, partial(_note_done, one))
     else:
-        _done(one)
+        _note_done(one)
 
 
-def _done(one: WithdrawalFile) -> None:
+def _note_done(one: WithdrawalFile) -> None:
     WithdrawalFile.objects.filter(pk=one.pk).update(done_at=Now())
 
 

@@ -87,7 +87,7 @@ class WithdrawalPreview:
 
 def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
     """The pages that a rule would withdraw. Raises BadOrder with a sentence for each field."""
-    rule, errors = _read(kind, text)
+    rule, errors = _read_rule(kind, text)
     if rule is None:
         raise BadOrder(errors)
     runs = runs_of(crawl, run)
@@ -101,7 +101,7 @@ def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> Withdr
         [url for _, url in found[:EXAMPLES]],
         _files(runs).count(),
         files["bytes"] or 0,
-        _sharing(ids).count(),
+        _pages_sharing_payload(ids).count(),
         _other_crawls(crawl, rule, ids),
     )
 
@@ -122,7 +122,7 @@ def withdraw(
     otherwise after RESTORABLE. Raises BadOrder with a sentence for each field, NotFound if there is
     no such page, and WrongState.
     """
-    rule = _checked(kind, text, reason)
+    rule = _checked_rule(kind, text, reason)
     with transaction.atomic():
         runs = list(runs_of(crawl, run).select_for_update(no_key=True).order_by("pk"))
         _check_at_rest(runs)
@@ -148,16 +148,16 @@ def withdraw(
         )
         _forget_copies(crawl, runs, rule)
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
-        note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
+        note(by, crawl, f"withdrew {rule.kind} {rule.text}", _facts_as_changes(facts))
     check_jobs(JobEvent.WITHDRAWN, crawl.pk)
     if at_once:
         request_removal_of(withdrawal)
     return withdrawal
 
 
-def _checked(kind: str, text: str, reason: str) -> UrlRule:
+def _checked_rule(kind: str, text: str, reason: str) -> UrlRule:
     """The rule in these fields. Raises BadOrder with a sentence for each field."""
-    rule, errors = _read(kind, text)
+    rule, errors = _read_rule(kind, text)
     if not reason.strip() or len(reason.strip()) > LONGEST_REASON or not reason.isprintable():
         errors["reason"] = f"must be one line of 1 to {LONGEST_REASON} characters"
     if rule is None or errors:
@@ -195,7 +195,7 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])
-    note(by, crawl, f"undid withdrawal {number}", _changes({"pages": withdrawal.pages}))
+    note(by, crawl, f"undid withdrawal {number}", _facts_as_changes({"pages": withdrawal.pages}))
     return withdrawal
 
 
@@ -228,7 +228,7 @@ def _forget_test_fetches(rule: UrlRule) -> None:
     forget(BackgroundJob.objects.filter(pk__in=gone))
 
 
-def _read(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
+def _read_rule(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
     if kind not in UrlRuleKind.__members__.values():
         return None, {"kind": "must be one of " + ", ".join(UrlRuleKind)}
     if not text.strip() or len(text) > LONGEST_TEXT or not text.isprintable():
@@ -294,7 +294,7 @@ def _check_unchanged(pages: Sequence[int]) -> None:
         )
 
 
-def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
+def _pages_sharing_payload(pages: Sequence[int]) -> QuerySet[Page]:
     """Other pages, in this crawl or others, whose payload is in the records of these pages."""
     withdrawn = Page.objects.filter(pk__in=pages, is_revisit=False, archive_file__isnull=False)
     same = Q(payload_from__in=withdrawn.values("pk")) | Q(
@@ -314,7 +314,9 @@ def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[
     found = {
         pk: whose for pk, whose, url in _pages_of_other_crawls(crawl, rule) if rule.covers(url)
     }
-    sharing = _sharing(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
+    sharing = (
+        _pages_sharing_payload(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
+    )
     counts = Counter((found | dict(sharing[:LOOKED_AT])).values()).most_common(EXAMPLES)
     names = CrawlJob.objects.in_bulk([whose for whose, _ in counts])
     return [
@@ -343,5 +345,5 @@ def _lock_withdrawal(crawl: CrawlJob, number: int) -> Withdrawal:
     return found
 
 
-def _changes(facts: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+def _facts_as_changes(facts: Mapping[str, object]) -> dict[str, tuple[object, object]]:
     return {name: (None, value) for name, value in facts.items() if value is not None}

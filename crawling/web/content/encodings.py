@@ -138,13 +138,13 @@ def _table(name: str) -> Table:
     has_pairs = name in MULTI_BYTE and name != "Shift_JIS"
     found: Table = {}
     for byte in range(0x80 if has_pairs else 0x100):
-        _note(found, decode(bytes([byte])), bytes([byte]))
+        _set_code(found, decode(bytes([byte])), bytes([byte]))
     pairs = [bytes([lead, trail]) for lead in MULTI_BYTE.get(name, ()) for trail in TRAILS]
     # no character contains a line break, which ends an incomplete one
     for pair, character in zip(pairs, decode(b"\n".join(pairs)).split("\n"), strict=False):
         if character in LATER_IN_BIG5 and name == "Big5":
             found[character] = pair
-        _note(found, character, pair)
+        _set_code(found, character, pair)
     if name == "GBK":
         found["\u20ac"] = b"\x80"
     if name in ("EUC-JP", "Shift_JIS"):
@@ -152,7 +152,7 @@ def _table(name: str) -> Table:
     return found
 
 
-def _note(found: Table, character: str, written: bytes) -> None:
+def _set_code(found: Table, character: str, written: bytes) -> None:
     if len(character) == 1 and character != "\ufffd":
         found.setdefault(character, written)
 

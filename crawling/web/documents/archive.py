@@ -33,13 +33,13 @@ def read(source: DocumentSource) -> Document:
             if document.start(len(GZIP_MAGIC)) != GZIP_MAGIC:
                 break
             unpacked = UnpackedDocument(document.pieces(size=INPUT_BYTES), sitemap.MOST_BYTES)
-            document = _spooled(unpacked)
+            document = _spooled_document(unpacked)
             spools.callback(document.close)
             unread = unread or unpacked.unread
-        return _read(source, document, unread)
+        return _read_document(source, document, unread)
 
 
-def _read(
+def _read_document(
     source: DocumentSource, document: DocumentStream, unread: TruncationReason | None
 ) -> Document:
     kind = document_type("", document.start(START_BYTES))
@@ -52,7 +52,7 @@ def _read(
     return replace(found, unread=unread or found.unread)
 
 
-def _spooled(pieces: Iterable[bytes]) -> DocumentStream:
+def _spooled_document(pieces: Iterable[bytes]) -> DocumentStream:
     spool, size = new_spool(), 0
     for piece in pieces:
         size += spool.write(piece)

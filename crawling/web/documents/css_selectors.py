@@ -75,7 +75,7 @@ def check_cost(document: turbohtml.Document, selector: str) -> None:
     all elements within it, and a combinator in a group at all elements around it. So a power of the
     depth is a factor of the time.
     """
-    power = _power(selector)
+    power = _power_of_depth(selector)
     level: list[turbohtml.Element] = document.select(":root") if power else []
     depth = steps = 0
     while level:
@@ -102,7 +102,7 @@ class _SelectorPart:
 
 
 @lru_cache(maxsize=256)
-def _power(selector: str) -> int:
+def _power_of_depth(selector: str) -> int:
     """The power of a document's depth in the time that the selector takes; 0 if the depth does not
     matter.
     """

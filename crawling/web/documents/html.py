@@ -115,7 +115,7 @@ def read(source: DocumentSource) -> Document:
     is_silent = source.reading.obey_nofollow and _is_silent(metas, source.reading.robots_token)
     has_link = _take_links(judged, source, links, is_silent=is_silent) or bool(followed)
     links.add_all(followed)
-    title, canonical, root = title_of(document), _canonical(document), document.find("html")
+    title, canonical, root = title_of(document), _canonical_link(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules, links.whole) if rules else []
     needs_scripts, places = not has_link and _has_scripts(document), LinkPlacement(document)
@@ -293,7 +293,7 @@ def _meta_texts(metas: Iterable[turbohtml.Element]) -> dict[str, str]:
     return told
 
 
-def _canonical(document: turbohtml.Document) -> str:
+def _canonical_link(document: turbohtml.Document) -> str:
     link = next(
         (link for link in document.find_all("link") if "canonical" in _relations(link)), None
     )

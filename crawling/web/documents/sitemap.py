@@ -58,12 +58,12 @@ NO_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 def read(source: DocumentSource) -> Document:
     """Read a sitemap, whether valid or not."""
-    document = _read(source, source.body.pieces(MOST_BYTES, CHUNK_BYTES))
+    document = _read_chunks(source, source.body.pieces(MOST_BYTES, CHUNK_BYTES))
     is_whole = len(source.body) <= MOST_BYTES
     return document if is_whole else replace(document, unread=TruncationReason.SIZE)
 
 
-def _read(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
+def _read_chunks(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
     found = _SitemapLinks(source.url)
     stream, recovery = _Stream(found), None
     until = time.thread_time() + MOST_SECONDS

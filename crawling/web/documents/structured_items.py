@@ -109,7 +109,7 @@ def microdata_items(document: turbohtml.Document, base: str) -> Iterator[FoundIt
     # an element to which several items refer counts once for each
     references = sum(len(_words(one, "itemref")) for one in document.select("[itemref]"))
     size = (1 + references) * _size(document, ("itemprop",), _longest_base(document, base))
-    yield from _read(size, lambda: document.microdata(base))
+    yield from _items_of_reader(size, lambda: document.microdata(base))
 
 
 def rdfa_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
@@ -117,7 +117,7 @@ def rdfa_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
     if not document.select_one("[typeof]"):
         return
     size = _size(document, ("property", "typeof"), _longest_base(document, base))
-    yield from _read(size, lambda: document.rdfa(base))
+    yield from _items_of_reader(size, lambda: document.rdfa(base))
 
 
 def _longest_base(document: turbohtml.Document, base: str) -> int:
@@ -145,7 +145,7 @@ def _size(document: turbohtml.Document, names: tuple[str, ...], longest: int) ->
     return size
 
 
-def _read(size: int, reader: Callable[[], list[Any]]) -> Iterator[FoundItem]:
+def _items_of_reader(size: int, reader: Callable[[], list[Any]]) -> Iterator[FoundItem]:
     """The items, unless their texts would take too much memory."""
     if size > MOST_TEXT:
         yield FoundItem(problem="Items were not read: they and what is in them are too long.")
@@ -211,18 +211,18 @@ def read_json(text: str) -> Any:
     Raises ValueError, which names the error in the text as written, or RecursionError.
     """
     try:
-        return _strict(text)
+        return _read_lax_json(text)
     except ValueError as error:
         wrong = error
     for noise in (WRAPPED, COMMENTED):
         try:
-            return _strict(_text_without(TOO_MANY, _text_without(noise, text)).rstrip(ENDS))
+            return _read_lax_json(_text_without(TOO_MANY, _text_without(noise, text)).rstrip(ENDS))
         except ValueError:
             continue
     raise wrong
 
 
-def _strict(text: str) -> Any:
+def _read_lax_json(text: str) -> Any:
     """Read JSON whose texts may have control characters, such as line breaks."""
     return json.loads(text, strict=False, parse_constant=_no_json)
 

@@ -51,7 +51,7 @@ def find_tables(document: turbohtml.Document) -> tuple[list[FoundTable], int]:
         element.insert_after(turbohtml.Text(" "))
     tables = document.find_all("table")
     some, reader = tables[:MOST_TABLES], _TableReader()
-    shares = fair_shares([_cells(table) for table in some], MOST_CELLS)
+    shares = fair_shares([_most_cells(table) for table in some], MOST_CELLS)
     found = [reader.read(table, most) for table, most in zip(some, shares, strict=True)]
     return found, len(tables) - len(some)
 
@@ -93,7 +93,7 @@ class _TableReader:
         return FoundTable(caption, rows, is_cut)
 
 
-def _cells(table: turbohtml.Element) -> int:
+def _most_cells(table: turbohtml.Element) -> int:
     """An upper bound of the table's cells once spans are written out."""
     widths = [columns for _, columns in _rows(table)]
     return len(widths) * max(widths, default=0)
@@ -128,7 +128,10 @@ def _rows(table: turbohtml.Element) -> Iterator[tuple[turbohtml.Element, int]]:
             for cell in _children(row):
                 if cell.tag not in ("td", "th"):
                     continue
-                columns, height = _span(cell, "colspan") or 1, _span(cell, "rowspan")
+                columns, height = (
+                    _span_of_cell(cell, "colspan") or 1,
+                    _span_of_cell(cell, "rowspan"),
+                )
                 own += columns
                 if height != 1:
                     down += columns
@@ -138,7 +141,7 @@ def _rows(table: turbohtml.Element) -> Iterator[tuple[turbohtml.Element, int]]:
             reaching += down
 
 
-def _span(cell: turbohtml.Element, name: str) -> int:
+def _span_of_cell(cell: turbohtml.Element, name: str) -> int:
     if name not in cell.attrs:
         return 1
     written = attribute(cell, name).strip()[:9]

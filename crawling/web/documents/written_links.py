@@ -140,7 +140,7 @@ def _with_link(name: str, elements: list[turbohtml.Element]) -> LinkColumns:
     if "" in links:
         elements = [element for element, link in zip(elements, links, strict=True) if link]
         links = list(filter(None, links))
-    return LinkColumns(links, elements, _first(links, elements))
+    return LinkColumns(links, elements, _first_elements(links, elements))
 
 
 def all_links(
@@ -153,7 +153,7 @@ def all_links(
         urls.append(link)
         elements.append(element)
     return {
-        key: LinkColumns(urls, elements, _first(urls, elements))
+        key: LinkColumns(urls, elements, _first_elements(urls, elements))
         for key, (urls, elements) in found.items()
     }
 
@@ -179,17 +179,19 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
         kept = list(first.values())[: MOST_LINKS - count]
         texts = _texts(tag, kept, places.budget)
         if tag == "a" and "" in texts and len(first) < len(urls):
-            _fill(texts, list(first), urls, elements, places.budget)
+            _fill_texts(texts, list(first), urls, elements, places.budget)
         kept = kept[: len(texts)]
         count += len(kept)
         relations = _head_relations(urls, elements) if tag == "link" else []
         relations = relations[: len(kept)] or places.relations(tag, kept)
         columns = list(first)[: len(kept)], relations, texts, places.of(tag, kept)
-        blocks += _block(tag, name or "", columns)
+        blocks += _block_of_links(tag, name or "", columns)
     return _joined_blocks(blocks)
 
 
-def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
+def _first_elements(
+    urls: list[str], elements: list[turbohtml.Element]
+) -> dict[str, turbohtml.Element]:
     if not urls:
         return {}
     first = dict.fromkeys(urls, elements[0])  # in the order of the links
@@ -210,7 +212,7 @@ def _head_relations(urls: list[str], elements: list[turbohtml.Element]) -> list[
     return list(relations.values())
 
 
-def _block(tag: str, name: str, columns: Sequence[list[str]]) -> Iterator[list[str]]:
+def _block_of_links(tag: str, name: str, columns: Sequence[list[str]]) -> Iterator[list[str]]:
     """The links of one attribute: its name, their number, and the columns that are not empty."""
     shown = ["1" if any(column) else "" for column in columns]
     yield [tag, name, str(len(columns[0])), *shown]
@@ -235,7 +237,7 @@ def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list
     return texts
 
 
-def _fill(
+def _fill_texts(
     texts: list[str],
     first: list[str],
     urls: list[str],
@@ -345,11 +347,11 @@ def collected(document: Document, redirect: str) -> bytes:
     written = document.written
     if not written and document.links:
         written = _joined_blocks(
-            _block("", "", ([link.url for link in document.links], [], [], []))
+            _block_of_links("", "", ([link.url for link in document.links], [], [], []))
         )
     if not redirect:
         return written
-    last = _joined_blocks(_block("", LOCATION, ([redirect], [], [], [])))
+    last = _joined_blocks(_block_of_links("", LOCATION, ([redirect], [], [], [])))
     return written + MARK.encode() + last if written else last
 
 

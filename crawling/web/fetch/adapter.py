@@ -176,14 +176,14 @@ def _request_parts(
     address = canonical_address(url)
     proxy = proxies.get(address.scheme) or proxies.get("all", "")
     is_told = request.is_proxy_trusted and proxy.startswith("http:") and address.scheme == "http"
-    origin, target, vetted = address.origin, address.target, _vetted(request.address)
+    origin, target, vetted = address.origin, address.target, _canonical_ip(request.address)
     site = ConnectionSite(origin, vetted, address.port, proxy, not is_told)
     fields = ("Host", origin.partition("://")[2]), *request.headers.items()
     return site, origin + target if is_told else target, [_header_line(*each) for each in fields]
 
 
 @lru_cache(maxsize=1024)  # as below
-def _vetted(address: str) -> str:
+def _canonical_ip(address: str) -> str:
     return str(ip_address(address))
 
 
@@ -227,11 +227,11 @@ def certificate_end(curl: pycurl.Curl) -> datetime | None:
     for certificate in curl.getinfo_raw(pycurl.INFO_CERTINFO)[:1]:
         for name, value in certificate:
             if name == ENDS:
-                return _moment(value)
+                return _certificate_moment(value)
     return None
 
 
-def _moment(text: bytes) -> datetime | None:
+def _certificate_moment(text: bytes) -> datetime | None:
     try:
         return datetime.fromtimestamp(ssl.cert_time_to_seconds(text.decode("ascii")), UTC)
     except (ValueError, OverflowError, OSError):  # a year beyond the range of dates

@@ -325,7 +325,7 @@ def _make_room(site: dict[Key, Cookie], now: float) -> None:
     del site[min(there, key=lambda one: (not one.has_expired(now), one.set_at)).key]
 
 
-def _restored(parts: Mapping[str, Any]) -> Cookie:
+def _restored_cookie(parts: Mapping[str, Any]) -> Cookie:
     """A cookie from its dump, which an earlier version may have written."""
     if "set_at" in parts:
         return Cookie(**parts)
@@ -369,7 +369,7 @@ class Cookies:
 
     def learn(self, dumped: Iterable[Mapping[str, Any]]) -> None:
         """Merge cookies that were dumped for this host or for another host of its site."""
-        self._store.learn(map(_restored, dumped))
+        self._store.learn(map(_restored_cookie, dumped))
 
     def dump(self) -> list[dict[str, Any]]:
         """The cookies as values that JSON can represent. Resets `has_changed`."""

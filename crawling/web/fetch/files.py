@@ -47,16 +47,16 @@ def _document(task: FetchTask, path: bytes) -> Fetched:
     place = below(path, task.directories)
     if place is None:
         return Fetched(FetchStatus.FILE_REFUSED, error=FetchStatus.FILE_REFUSED.sentence)
-    descriptor = _open(*place)
+    descriptor = _open_without_links(*place)
     try:
         about = os.fstat(descriptor)
         if stat.S_ISDIR(about.st_mode):
             if not path.endswith(b"/"):
                 return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
-            return Fetched(200, HEADERS, as_page(path, _entries(descriptor)))
+            return Fetched(200, HEADERS, as_page(path, _entries_in_directory(descriptor)))
         if not stat.S_ISREG(about.st_mode):
             return Fetched(403, error="It is neither a file nor a directory.")
-        return _read(task, descriptor, _headers(path, about))
+        return _read_file(task, descriptor, _headers(path, about))
     finally:
         os.close(descriptor)
 
@@ -78,7 +78,7 @@ def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] 
     return None
 
 
-def _open(root: bytes, names: list[bytes]) -> int:
+def _open_without_links(root: bytes, names: list[bytes]) -> int:
     """Open name after name, each in the directory opened before it. So a name that is replaced by a
     link meanwhile is not followed either.
     """
@@ -94,7 +94,7 @@ def _open(root: bytes, names: list[bytes]) -> int:
     return descriptor
 
 
-def _entries(descriptor: int) -> Iterator[tuple[bytes, bool]]:
+def _entries_in_directory(descriptor: int) -> Iterator[tuple[bytes, bool]]:
     with os.scandir(descriptor) as entries:
         for entry in entries:
             if not entry.is_symlink():
@@ -106,7 +106,7 @@ def _headers(path: bytes, about: os.stat_result) -> dict[str, str]:
     return {"Last-Modified": changed, "Content-Type": type_of(os.fsdecode(path))}
 
 
-def _read(task: FetchTask, descriptor: int, headers: dict[str, str]) -> Fetched:
+def _read_file(task: FetchTask, descriptor: int, headers: dict[str, str]) -> Fetched:
     file, total = new_spool(), 0
     with ExitStack() as faulty:
         faulty.callback(file.close)

@@ -205,11 +205,11 @@ def fetch(
     body: ResponseBody | None = None
     fetched = Fetched(FetchStatus.BROKEN_ANSWER)
     try:
-        request = _request(url, address, headers, max_bytes, how, received, judge)
+        request = _send_request(url, address, headers, max_bytes, how, received, judge)
         proxies = {"all": how.route.url} if how.route else None
         response = session.send(request, timeout=how.timeouts, proxies=proxies)
         body = cast(ResponseBody, response.raw)
-        fetched = _read(response, started, max_bytes, how, judge, keep=keep)
+        fetched = _read_response(response, started, max_bytes, how, judge, keep=keep)
         if body.certificate_ends_at:
             fetched = replace(fetched, certificate_ends_at=body.certificate_ends_at)
     except RequestException as fault:
@@ -220,7 +220,7 @@ def fetch(
     return fetched
 
 
-def _request(
+def _send_request(
     url: str,
     address: str,
     headers: Mapping[str, str],
@@ -251,7 +251,7 @@ def failed(fault: RequestException, seconds: float) -> Fetched:
     return Fetched(status, seconds=seconds, error=error, is_stale=is_stale)
 
 
-def _read(
+def _read_response(
     response: Response,
     started: float,
     most: int,

@@ -57,7 +57,7 @@ class TcpConnection:
     def receive_line(self) -> bytes:
         """The next line without its end; also empty at the end of the answer."""
         while b"\n" not in self._pending:
-            piece = self._piece()
+            piece = self._receive_piece()
             if not piece:
                 break
             self._pending += piece
@@ -73,12 +73,12 @@ class TcpConnection:
             faulty.callback(spool.close)
             size = spool.write(self._pending)
             self._pending = b""
-            while piece := self._piece():
+            while piece := self._receive_piece():
                 size += spool.write(piece)
             faulty.pop_all()
         return DocumentStream(spool, size)
 
-    def _piece(self) -> bytes:
+    def _receive_piece(self) -> bytes:
         """The received bytes, at least one; empty if the server has closed the connection."""
         self._wait(for_writing=False)
         piece = self._line.recv(PIECE_BYTES)

@@ -264,7 +264,7 @@ class Transfer:
         if not self._gate.has_kept:
             do_deferred()  # otherwise the work would be done within the time for connecting
         for option, callback in (
-            (pycurl.OPENSOCKETFUNCTION, self._open),
+            (pycurl.OPENSOCKETFUNCTION, self._open_socket),
             (pycurl.PREREQFUNCTION, self._note_request),
             (pycurl.HEADERFUNCTION, self._take_line),
             (pycurl.WRITEFUNCTION, self._take_piece),
@@ -310,7 +310,7 @@ class Transfer:
 
         return call
 
-    def _open(self, purpose: int, address: Any) -> socket:
+    def _open_socket(self, purpose: int, address: Any) -> socket:
         """Open a socket to a vetted address, and only once.
 
         libcurl would send the request again if a kept connection has closed.

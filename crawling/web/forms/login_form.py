@@ -19,7 +19,7 @@ def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
 
     None if no form has any of the fields.
     """
-    ranks = [_rank(form, fields) for form in page.forms]
+    ranks = [_likelihood_of_login(form, fields) for form in page.forms]
     best = max(ranks, default=(0, False, 0))
     return page.forms[ranks.index(best)] if best[0] else None
 
@@ -36,7 +36,7 @@ def next_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> Form | N
     return found if left & set(passwords) else None
 
 
-def _rank(form: Form, fields: Mapping[str, str]) -> tuple[int, bool, int]:
+def _likelihood_of_login(form: Form, fields: Mapping[str, str]) -> tuple[int, bool, int]:
     is_sent = (form.element.attr("method") or "").lower() != "dialog"
     passwords = sum(control.kind == "password" for control in form.controls)
     return (
@@ -66,7 +66,7 @@ def fill_in(form: Form, page: FormPage, fields: Mapping[str, str]) -> Submission
     missing = [
         Entry(name, value)
         for name, value in fields.items()
-        if not (button and button.name == name) and not _fill(form, name, value)
+        if not (button and button.name == name) and not _set_control(form, name, value)
     ]
     try:
         return submit(form, page, button or default_button(form), missing)
@@ -89,7 +89,7 @@ def _button(form: Form, fields: Mapping[str, str]) -> Control | None:
     return button
 
 
-def _fill(form: Form, name: str, value: str) -> bool:
+def _set_control(form: Form, name: str, value: str) -> bool:
     """Set the control with this name. Return whether the form now sends the value."""
     there = [
         control for control in form.controls if control.name == name and not control.is_disabled

@@ -64,13 +64,13 @@ def submit(
         *(entry for control in form.controls for entry in _entries(control, button, encoding)),
         *more,
     ]
-    action = _stated(form, button, "action")
+    action = _stated_attribute(form, button, "action")
     address = read_address(action, page.base) if action else read_address(page.url)
     if address.scheme not in WEB:
         raise NotSent(f"its form is sent by {address.scheme}, which takes no forms")
-    match _stated(form, button, "method").lower():
+    match _stated_attribute(form, button, "method").lower():
         case "post":
-            kind = _stated(form, button, "enctype").lower()
+            kind = _stated_attribute(form, button, "enctype").lower()
             content_type, body = _body(kind, entries, encoding)
             return Submission(address, body, content_type)
         case "dialog":
@@ -79,7 +79,7 @@ def submit(
     return Submission(read_address(f"{address.url.partition('?')[0]}?{query}"), None)
 
 
-def _stated(form: Form, button: Control | None, name: str) -> str:
+def _stated_attribute(form: Form, button: Control | None, name: str) -> str:
     """An attribute of the request, as the button states it, or else the form."""
     said = button.element.attr(f"form{name}") if button else None
     return (form.element.attr(name) or "" if said is None else said).strip("\t\n\f\r ")

@@ -41,7 +41,7 @@ def main(memory_descriptor: str, link_descriptor: str) -> None:
     while request := link.recv(REQUEST.size):
         slot, head, size = REQUEST.unpack(request)
         _limit_processor_time()
-        link.send(RESULT.pack(slot, _read(memory, slot, head, size)))
+        link.send(RESULT.pack(slot, _read_in_memory(memory, slot, head, size)))
 
 
 def _limit_processor_time() -> None:
@@ -49,7 +49,7 @@ def _limit_processor_time() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + CPU_SECONDS, hard))
 
 
-def _read(memory: mmap.mmap, slot: int, head: int, size: int) -> int:
+def _read_in_memory(memory: mmap.mmap, slot: int, head: int, size: int) -> int:
     try:
         source, is_listed = source_in(memory, slot, head, size)
         document = html.read(source)

@@ -120,7 +120,7 @@ class Command(BaseCommand):
                 if cursor is None
                 else f"{path}{'&' if '?' in path else '?'}{urlencode({'cursor': cursor})}"
             )
-            told = json.loads(_content(_answer_of("GET", here, who, None)))
+            told = json.loads(_content_of_answer(_answer_of("GET", here, who, None)))
             if "items" not in told:
                 raise CommandError(
                     f"{path} is no list, so --all means nothing there; leave it out."
@@ -132,7 +132,7 @@ class Command(BaseCommand):
                 return
 
     def _print(self, answer: HttpResponseBase) -> None:
-        content = _content(answer)
+        content = _content_of_answer(answer)
         if answer.get("Content-Type", "").startswith("application/json"):
             self.stdout.write(json.dumps(json.loads(content), indent=2, ensure_ascii=False))
         elif content:
@@ -147,7 +147,7 @@ def _answer_of(method: str, path: str, who: User, sent: Any) -> HttpResponseBase
             f"There is no endpoint {error}; /api/v1/docs, in the dashboard, lists those there are."
         ) from error
     if answer.status_code >= HTTPStatus.BAD_REQUEST:
-        raise CommandError(f"{answer.status_code}: {_detail(answer)}")
+        raise CommandError(f"{answer.status_code}: {_detail_of_answer(answer)}")
     if method == "GET" and answer.status_code == HTTPStatus.ACCEPTED:
         # a background job is working, and has answered or failed after a few minutes
         time.sleep(int(answer["Retry-After"]))  # the server says when the request may be repeated
@@ -155,7 +155,7 @@ def _answer_of(method: str, path: str, who: User, sent: Any) -> HttpResponseBase
     return answer
 
 
-def _content(answer: HttpResponseBase) -> bytes:
+def _content_of_answer(answer: HttpResponseBase) -> bytes:
     return (
         answer.getvalue()
         if isinstance(answer, StreamingHttpResponse)
@@ -163,9 +163,9 @@ def _content(answer: HttpResponseBase) -> bytes:
     )
 
 
-def _detail(answer: HttpResponseBase) -> str:
+def _detail_of_answer(answer: HttpResponseBase) -> str:
     try:
-        return str(json.loads(_content(answer))["detail"])
+        return str(json.loads(_content_of_answer(answer))["detail"])
     except (ValueError, KeyError):
         return HTTPStatus(answer.status_code).description or HTTPStatus(answer.status_code).phrase
 

@@ -42,9 +42,9 @@ class Command(BaseCommand):
             if revoke:
                 self._revoke(user, name)
             else:
-                self._make(_user(user), name, reads_only=read_only)
+                self._create_token(_user(user), name, reads_only=read_only)
 
-    def _make(self, user: User, name: str, *, reads_only: bool) -> None:
+    def _create_token(self, user: User, name: str, *, reads_only: bool) -> None:
         if not user.is_active:
             raise CommandError(
                 f"{user} may not log in, so a token would open nothing; make the account active "

@@ -38,7 +38,7 @@ class Command(BaseCommand):
             _make_pool()
             self._first_administrator()
             if settings.DEMO:
-                self._demo()
+                self._create_demo_crawl()
             else:
                 self._close_the_demo()
         # reported, but not fatal: the repair of a pool requires the dashboard, and a broken pool
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         if own.delete()[0]:
             self.stdout.write(f"{DEMO_ADDRESS} is no longer allowed to crawls, since DEMO is off.")
 
-    def _demo(self) -> None:
+    def _create_demo_crawl(self) -> None:
         port = settings.DEMO_PORT
         _, is_first_time = AllowedNetwork.objects.get_or_create(
             network=DEMO_ADDRESS, port_from=port, port_to=port, defaults={"note": DEMO_NOTE}

@@ -8,7 +8,13 @@ import unicodedata
 import pytest
 import turbohtml
 
-from crawling.datasets.seen_text import SeenText, _html_lines, _joined_lines, _json_lines, _lines
+from crawling.datasets.seen_text import (
+    SeenText,
+    _each_line,
+    _html_lines,
+    _joined_lines,
+    _json_lines,
+)
 from crawling.datasets.text_diff import LONGEST_LINE, MOST_LINES, text_diff
 
 WORDS = "same words again and again "
@@ -20,7 +26,7 @@ def of_html(html: str) -> SeenText:
 
 
 def plain(text: str) -> SeenText:
-    return SeenText(_joined_lines(_lines(text)))
+    return SeenText(_joined_lines(_each_line(text)))
 
 
 def changes(old: SeenText, new: SeenText) -> tuple[list[str], list[str]]:

@@ -44,7 +44,7 @@ def no_proc(monkeypatch):
 
         return refuse
 
-    memory_limit._statm.cache_clear()  # it may be open already
+    memory_limit._open_statm.cache_clear()  # it may be open already
     monkeypatch.setattr("os.open", refusing(os.open))
     monkeypatch.setattr("io.open", refusing(builtins.open))  # pathlib's
     monkeypatch.setattr("builtins.open", refusing(builtins.open))

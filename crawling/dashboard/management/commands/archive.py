@@ -31,9 +31,11 @@ class Command(BaseCommand):
     def handle(self, *, verb: str, crawl: str, **options: Any) -> None:
         with plain_errors():
             job = find_crawl(crawl)
-            {"list": self._list, "index": self._index, "check": self._check}[verb](job)
+            {"list": self._print_files, "index": self._index, "check": self._check_records}[verb](
+                job
+            )
 
-    def _list(self, crawl: CrawlJob) -> None:
+    def _print_files(self, crawl: CrawlJob) -> None:
         files = _files(crawl)
         referring = referring_runs({row.run_id for row in files if row.run_id})
         runs = references(crawl, only=referring)
@@ -51,7 +53,7 @@ class Command(BaseCommand):
         for line in sorted(line for row in _files(crawl) for line in index_lines(row)):
             self.stdout.write(line)
 
-    def _check(self, crawl: CrawlJob) -> None:
+    def _check_records(self, crawl: CrawlJob) -> None:
         """Check the digests of every record, and that each row with a place refers to a record of
         its URL.
         """

@@ -99,13 +99,13 @@ class Command(BaseCommand):
         new = add("new", "create a crawl and start it", self._create, waits=True, has_crawl=False)
         new.add_argument("seeds", nargs="*", metavar="URL", help="seeds")
         add_order_arguments(new)
-        listed = add("list", "list all crawls", self._list, has_crawl=False)
+        listed = add("list", "list all crawls", self._print_crawls, has_crawl=False)
         listed.add_argument("--owner", default="", help="only those that this user made")
         listed.add_argument("--team", default="", help="only those of this team")
 
     def _add_steering(self, add: Commands) -> None:
         for name, (words, _) in crawl_verbs.COMMANDS.items():
-            command = add(name, words, self._act, waits=True)
+            command = add(name, words, self._steer_crawl, waits=True)
             crawl_verbs.add_arguments(name, command)
         bulk.add_bulk_arguments(add("bulk", bulk.WORDS, self._bulk, has_crawl=False))
         add_log_arguments(add("log", "print the log of a run", self._log))
@@ -118,7 +118,7 @@ class Command(BaseCommand):
 
     def _add_uses(self, add: Commands) -> None:
         for one in (*offered("command", "COMMANDS"), *cancelling.COMMANDS):
-            do = partial(self._use, one.do)
+            do = partial(self._do_use, one.do)
             one.add_arguments(add(one.name, one.words, do, has_crawl=one.has_crawl))
 
     def _add_jobs(self, add: Commands) -> None:
@@ -136,7 +136,7 @@ class Command(BaseCommand):
         add(
             "deleted",
             "list deleted crawls and runs that can be restored",
-            self._deleted,
+            self._print_deleted,
             has_crawl=False,
         )
 
@@ -145,12 +145,12 @@ class Command(BaseCommand):
         with plain_errors():
             options["do"](options)
 
-    def _use(
+    def _do_use(
         self, do: Callable[[dict[str, Any], OutputWrapper], None], options: dict[str, Any]
     ) -> None:
         do(options, self.stdout)
 
-    def _list(self, options: dict[str, Any]) -> None:
+    def _print_crawls(self, options: dict[str, Any]) -> None:
         by = {"created_by__username": options["owner"], "team": options["team"]}
         asked = {name: value for name, value in by.items() if value}
         views = crawl_views(list(CrawlJob.objects.filter(**asked)))
@@ -174,7 +174,7 @@ class Command(BaseCommand):
         start_run(crawl)
         self._report(crawl, options)
 
-    def _act(self, options: dict[str, Any]) -> None:
+    def _steer_crawl(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])
         _, act = crawl_verbs.COMMANDS[options["verb"]]
         act(crawl, options)
@@ -223,7 +223,7 @@ class Command(BaseCommand):
         as_json = json.dumps({"restored": name})
         self.stdout.write(as_json if options["json"] else f"{name} is restored.")
 
-    def _deleted(self, options: dict[str, Any]) -> None:
+    def _print_deleted(self, options: dict[str, Any]) -> None:
         rows = deleted_rows(None)
         if options["json"]:
             self.stdout.write(json.dumps([asdict(row) for row in rows], indent=2, default=str))

@@ -56,12 +56,12 @@ class Command(BaseCommand):
         with plain_errors():
             job = find_crawl(crawl)
             if verb in ("delete", "restore"):
-                self._change(job, verb, run)
+                self._change_run(job, verb, run)
             elif verb == "keep":
                 self._set_retention(job, options)
-            self._list(job, as_json=options["json"])
+            self._print_runs(job, as_json=options["json"])
 
-    def _change(self, crawl: CrawlJob, verb: str, number: int | None) -> None:
+    def _change_run(self, crawl: CrawlJob, verb: str, number: int | None) -> None:
         if number is None:
             raise CommandError(f"`runs {verb}` needs a crawl and the number of a run.")
         if verb == "delete":
@@ -83,7 +83,7 @@ class Command(BaseCommand):
                 "; ".join(f"--{OPTION_OF[field]} {said}" for field, said in error.errors.items())
             ) from error
 
-    def _list(self, crawl: CrawlJob, *, as_json: bool) -> None:
+    def _print_runs(self, crawl: CrawlJob, *, as_json: bool) -> None:
         rows = kept_runs(crawl)
         if as_json:
             facts = [

@@ -56,9 +56,9 @@ class OrderForm(forms.Form):
         self.fields |= {one.input: form_field(one) for one in asked}
         for name, (usual, names) in NAMED.items():
             if name in self.fields:
-                self._offer(name, usual, names())
+                self._offer_names(name, usual, names())
 
-    def _offer(self, name: str, usual: str, names: list[tuple[str, str]]) -> None:
+    def _offer_names(self, name: str, usual: str, names: list[tuple[str, str]]) -> None:
         """Let a name be chosen among the existing ones. A deleted name stays a choice."""
         given = str(self.data.get(name) or self.initial.get(name) or "")
         is_gone = given and given not in dict(names)
@@ -72,7 +72,7 @@ class OrderForm(forms.Form):
     def order_answers(self) -> dict[str, Any]:
         """The order's fields, unchecked. Empty fields are left out."""
         return {
-            one.name: _read(one, answer)
+            one.name: _read_answer(one, answer)
             for one in self.asked
             if (answer := self.cleaned_data.get(one.input))
         }
@@ -113,7 +113,7 @@ class OrderForm(forms.Form):
         sentence names another unit; empty if it is a number.
         """
         unit = next((one.question.unit for one in self.asked if one.input == name), None)
-        if unit is None or isinstance(_scaled(self.cleaned_data.get(name, ""), 1), int):
+        if unit is None or isinstance(_scaled_number(self.cleaned_data.get(name, ""), 1), int):
             return ""
         return (
             f"{self.fields[name].label} must be a number, like {unit.example}; leave the field "
@@ -127,7 +127,7 @@ def form_field(one: OrderField) -> forms.Field:
         "label": question.label,
         "help_text": question.help,
         "required": False,
-        "initial": _format(one, one.default),
+        "initial": _value_in_form(one, one.default),
     }
     if question.choices:
         return forms.ChoiceField(choices=lambda: list(question.choices), **common)
@@ -165,10 +165,10 @@ def fill_in(
     asked: Iterable[OrderField], order: Mapping[str, Any], *, masked: bool = False
 ) -> dict[str, Any]:
     """The form's contents for an order like this one, without secrets, or with masked ones."""
-    return {one.input: _format(one, order[one.name], masked=masked) for one in asked}
+    return {one.input: _value_in_form(one, order[one.name], masked=masked) for one in asked}
 
 
-def _read(one: OrderField, answer: Any) -> Any:
+def _read_answer(one: OrderField, answer: Any) -> Any:
     """A non-empty answer in the form that the order expects."""
     question = one.question
     if one.kind is list:
@@ -179,10 +179,10 @@ def _read(one: OrderField, answer: Any) -> Any:
         return dict(one.halves(line, mark) for line in stated if line)
     if question.none and answer == question.none:
         return None
-    return _scaled(answer, question.unit.size) if question.unit else answer
+    return _scaled_number(answer, question.unit.size) if question.unit else answer
 
 
-def _format(one: OrderField, value: Any, *, masked: bool = False) -> Any:
+def _value_in_form(one: OrderField, value: Any, *, masked: bool = False) -> Any:
     question = one.question
     if one.kind is list:
         # if there are several choices, one is always made
@@ -221,7 +221,7 @@ def plain(value: object) -> str:
     return str(value)
 
 
-def _scaled(text: str, by: int) -> str | int:
+def _scaled_number(text: str, by: int) -> str | int:
     """The number in the order's unit. The order refuses invalid numbers."""
     try:
         return round(float(text) * by)

@@ -107,7 +107,7 @@ def list_crawl_pages(
     wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_fields)
     one, names = get_run(crawl_id, run), list(fields)
     if sort:
-        return partial(_sorted, one, wanted, sort, names)
+        return partial(_sorted_pages, one, wanted, sort, names)
     found = wanted.of(one).select_related("url", "run__crawl", "archive_file")
     return partial(
         QueryList(dict, is_oldest_first=True, read=partial(_pages_json, one, names)).page, found
@@ -121,7 +121,7 @@ def _pages_json(run: Run, names: list[str], pages: Sequence[Page]) -> list[dict[
     ]
 
 
-def _sorted(
+def _sorted_pages(
     run: Run,
     wanted: PageFilter,
     sort: str,

@@ -80,12 +80,12 @@ def _add_endpoint(word: str, verb: Verb) -> None:
     """Add an endpoint at the verb's word, with the operation id of the verb."""
 
     def steer_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-        return _steered(request, crawl_id, verb)
+        return _apply_verb(request, crawl_id, verb)
 
     def steer_keeping(
         request: AuthenticatedRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None
     ) -> dict[str, Any]:
-        return _steered(request, crawl_id, verb, keep_seconds=keep_seconds)
+        return _apply_verb(request, crawl_id, verb, keep_seconds=keep_seconds)
 
     endpoint = may_change(steer_keeping if verb.may_keep else steer_crawl)
     endpoint.__name__ = f"{word}_crawl"
@@ -97,7 +97,7 @@ def _add_endpoint(word: str, verb: Verb) -> None:
     )(endpoint)
 
 
-def _steered(
+def _apply_verb(
     request: AuthenticatedRequest, crawl_id: int, verb: Verb, **options: float | None
 ) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)

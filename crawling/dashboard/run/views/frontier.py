@@ -133,17 +133,19 @@ def show_tree(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
-    tree = site_tree(run, _path(request)) if run else None
+    tree = site_tree(run, _directory_path(request)) if run else None
     return render(request, "crawling/site_tree.html", {"crawl": job, "run": run, "tree": tree})
 
 
 @of_run("it has no site tree yet")
 def tree_numbers(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
     return send(
-        tree_file(f"crawl-{run.crawl_id}-run-{run.number}-tree", site_tree(run, _path(request)))
+        tree_file(
+            f"crawl-{run.crawl_id}-run-{run.number}-tree", site_tree(run, _directory_path(request))
+        )
     )
 
 
-def _path(request: HttpRequest) -> str:
+def _directory_path(request: HttpRequest) -> str:
     path = asked_text(request.GET, "path", most=LONGEST_PATH)
     return path if not path or path.endswith("/") else f"{path}/"

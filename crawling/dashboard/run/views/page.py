@@ -196,7 +196,10 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):
-        status, url = _number(request, "status", most_digits=4), _number(request, "url")
+        status, url = (
+            _posted_number(request, "status", most_digits=4),
+            _posted_number(request, "url"),
+        )
         count = retry_failed(job, by=request.user, status=status, url_id=url)
         messages.success(
             request,
@@ -211,7 +214,9 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     )
 
 
-def _number(request: AuthenticatedRequest, name: str, *, most_digits: int = 18) -> int | None:
+def _posted_number(
+    request: AuthenticatedRequest, name: str, *, most_digits: int = 18
+) -> int | None:
     """A number from a form, which may be negative; None if it is missing. Raises CrawlError."""
     text = request.POST.get(name, "")
     if text and whole_number(text.removeprefix("-"), most_digits=most_digits) is None:

@@ -63,7 +63,7 @@ def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     form = RetentionForm(request.POST or None, initial=crawl.retention)
     would: Retention | None = None
     if "preview" in request.POST:
-        would = _preview(request, form)
+        would = _previewed_rules(request, form)
     elif request.method == "POST" and _save(request, crawl, form):
         return redirect("crawling:runs", pk)
     kept = kept_runs(crawl, would)
@@ -81,7 +81,7 @@ def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @needs("crawling.delete_crawljob")
-def _preview(request: AuthenticatedRequest, form: RetentionForm) -> Retention | None:
+def _previewed_rules(request: AuthenticatedRequest, form: RetentionForm) -> Retention | None:
     """The rules in the form; None if it has errors, which the form then shows."""
     if not form.is_valid():
         return None

@@ -43,7 +43,7 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     with errors_told(request, CrawlError, BadKeepTime):
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
         if is_asked and (sentence := consequence(job, verb)):
-            return _confirm(request, job, verb, sentence)
+            return _ask_to_confirm(request, job, verb, sentence)
         act.do(job, by=request.user, **_keep_seconds(act, request.POST.get("keep_minutes", "")))
         # without the state, which may have changed again before the page is read
         tell(
@@ -55,7 +55,7 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     return back(request)
 
 
-def _confirm(
+def _ask_to_confirm(
     request: AuthenticatedRequest, job: CrawlJob, word: str, sentence: str
 ) -> HttpResponse:
     facts = {

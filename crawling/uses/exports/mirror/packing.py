@@ -147,7 +147,7 @@ class MirrorPackage:
                     yield from self._add_page(archive, page, paths, rewriter)
             if not self.pages:
                 raise ArchiveTrouble(f"{self._subject} has no stored document.")
-            yield from self._add(archive, START, self.at, [self._start_page()])
+            yield from self._add_file(archive, START, self.at, [self._start_page()])
         yield from self._out.taken()
         paths.close()
 
@@ -175,7 +175,7 @@ class MirrorPackage:
             return  # the page was stored after the job began, or a later run also has it
         if moved := _moved_to(page):
             content = _moved_page(paths, moved, url, path)
-            yield from self._add(archive, path, page.fetched_at, [content])
+            yield from self._add_file(archive, path, page.fetched_at, [content])
             return
         try:
             with stored_document(self.run, page) as source:
@@ -187,13 +187,13 @@ class MirrorPackage:
                     path=path,
                 )
                 whole = source.body.pieces() if body is None else [body]
-                yield from self._add(archive, path, page.fetched_at, whole)
+                yield from self._add_file(archive, path, page.fetched_at, whole)
         except ArchiveTrouble:
             self.layout.missing += 1
             return
         self.pages += 1
 
-    def _add(
+    def _add_file(
         self, archive: ZipFile, path: str, at: datetime, pieces: Iterable[bytes]
     ) -> Iterator[bytes]:
         info = ZipInfo(path, max(at, FIRST_DATE).timetuple()[:6])

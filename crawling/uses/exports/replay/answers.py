@@ -84,7 +84,7 @@ def _on_origin_of_run(
 ) -> Iterable[bytes]:
     path = str(environ.get("PATH_INFO", ""))
     if path.startswith(OPEN):
-        return _open(run, environ, start_response)
+        return _redeem_ticket(run, environ, start_response)
     if environ.get("HTTP_SEC_FETCH_DEST") == "document":
         # outside the frame a script could navigate the window away
         sentence = "Open the replay from the dashboard."
@@ -133,7 +133,9 @@ def _is_held(environ: dict[str, Any]) -> bool:
     return found is not None and int(found[1]) >= SINCE
 
 
-def _open(run: int, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+def _redeem_ticket(
+    run: int, environ: dict[str, Any], start_response: StartResponse
+) -> Iterable[bytes]:
     """Exchange the ticket in `/open/TICKET` for a cookie, and lead to the page with the frame."""
     if environ["REQUEST_METHOD"] != "GET":
         return _refuse(start_response, HTTPStatus.METHOD_NOT_ALLOWED, ONLY_GET)

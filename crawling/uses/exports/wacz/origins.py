@@ -80,14 +80,14 @@ def run_asked(host: str) -> int | None:
 
     The port is not compared, since a proxy may have another.
     """
-    name, known = _name(host), _name(urlsplit(site()).netloc)
+    name, known = _host_name(host), _host_name(urlsplit(site()).netloc)
     if name == known:
         return 0
     found = OF_RUN.match(name)
     return int(found[1]) if found and name[found.end() :] == known else None
 
 
-def _name(host: str) -> str:
+def _host_name(host: str) -> str:
     return host.rpartition(":")[0].lower() if ":" in host else host.lower()
 
 

@@ -273,7 +273,7 @@ def test_a_killed_job_continues_and_leaves_no_file_behind(bare, background, monk
     resend_background()
     assert f"job-{job.pk}" in background.job_ids
 
-    monkeypatch.setattr(edges, "_nodes", killed)  # what was done is not done again
+    monkeypatch.setattr(edges, "_next_nodes", killed)  # what was done is not done again
     work_here(job)
 
     assert GRAPH.latest(bare).job.name == job.name

@@ -58,7 +58,9 @@ class Command(BaseCommand):
 
     def handle(self, *, verb: str, **options: Any) -> None:
         with plain_errors():
-            {"export": self._export, "check": self._check, "import": self._import}[verb](options)
+            {"export": self._export, "check": self._check_checkpoint, "import": self._import}[verb](
+                options
+            )
 
     def _export(self, options: dict[str, Any]) -> None:
         run = get_run(find_crawl(options["crawl"]).pk, options["run"])
@@ -71,7 +73,7 @@ class Command(BaseCommand):
                 f"copy them yourself: {', '.join(taken.missing[:5])}"
             )
 
-    def _check(self, options: dict[str, Any]) -> None:
+    def _check_checkpoint(self, options: dict[str, Any]) -> None:
         manifest = read_manifest(options["directory"])
         rows = manifest.parts["urls"]["rows"]
         self.stdout.write(

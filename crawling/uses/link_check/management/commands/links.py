@@ -74,14 +74,14 @@ class Command(BaseCommand):
                     self.stdout.write(json.dumps(row) if options["json"] else _line(row))
                 return
             if verb == "check":
-                self._check(one, options)
+                self._print_problems(one, options)
                 return
             if verb == "read-again":
-                read_again(one.pk, note=self._note)
+                read_again(one.pk, note=self._print_progress)
                 return
             if verb == "rebuild":
                 clear(one.pk)
-            catch_up(one.pk, note=self._note)
+            catch_up(one.pk, note=self._print_progress)
             behind = pages_behind(one)
             more = "+" if behind == MOST_BEHIND else ""
             self.stdout.write(
@@ -90,10 +90,10 @@ class Command(BaseCommand):
                 else f"Run {one.number}: all pages are in the dataset."
             )
 
-    def _note(self, pages: int) -> None:
+    def _print_progress(self, pages: int) -> None:
         self.stdout.write(f"{pages:,} pages read")
 
-    def _check(self, run: Run, options: dict[str, Any]) -> None:
+    def _print_problems(self, run: Run, options: dict[str, Any]) -> None:
         kinds = list(map(ProblemKind, options["kind"] or ProblemKind))
         rows = problem_rows(run, kinds, slow_seconds=options["slow"])
         if options["junit"]:

@@ -14,7 +14,7 @@ from django.utils.text import capfirst
 from allocation.checks import missing_from
 from allocation.models import Event, EventKind, Pool, Process
 from allocation.rules.banker import State
-from allocation.rules.remedies import claims_too_high, missing_units, stuck
+from allocation.rules.remedies import claims_too_high, missing_units, stuck_processes
 from allocation.wording import UnitWords, listed, some
 
 AUDIT = (
@@ -83,7 +83,7 @@ def _unsafe_alarm(pool: Pool) -> Alarm:
         .first()
     )
     measures = [UnitWords(one.key, one.unit) for one in pool.classes.all()]
-    stuck_ones = some([holders[i].label for i in stuck(state)])
+    stuck_ones = some([holders[i].label for i in stuck_processes(state)])
     could = f"; {stuck_ones} could wait for each other forever" if stuck_ones else ""
     return Alarm(
         pool=pool.pk,
@@ -130,7 +130,7 @@ def _classes_with_less(
     ]
 
 
-def alarm(request: HttpRequest) -> dict[str, object]:
+def alarms_in_pages(request: HttpRequest) -> dict[str, object]:
     """`alarms`: the flagged pools, for users who may see them.
 
     Only read on pages that show it, not on their refreshes.

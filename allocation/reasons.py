@@ -19,9 +19,9 @@ from allocation.rules.fairness import (
     TurnRules,
     kept_back,
 )
-from allocation.rules.shares import ShareUse, beyond
-from allocation.wait_ends import HoldingParty, by_releasing_holders, total
-from allocation.wording import UnitWords, clock, listed, some
+from allocation.rules.shares import ShareUse, classes_beyond
+from allocation.wait_ends import HoldingParty, by_releasing_holders, capacity_of_classes
+from allocation.wording import UnitWords, clock_text, listed, some
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def explain_queue(
         return Explanation(
             verdict,
             f"Enough is free, and it would be safe, but it is the turn of {ahead.label}, which "
-            f"waits since {clock(ahead.since)} and was overtaken {times} (limit "
+            f"waits since {clock_text(ahead.since)} and was overtaken {times} (limit "
             f"{rules.limit:,}): until it is served, only processes that hold units overtake it.",
             (),
             lambda: f"Ends when {ahead.label} is served or withdraws its request.",
@@ -190,7 +190,7 @@ def _beyond_limit(
     asker: QueuedRequest, measures: Sequence[UnitWords], use: ShareUse, own: int
 ) -> Explanation:
     terms, claimed = use.terms[own], use.claimed(own)
-    short = beyond(plus(claimed, asker.claim), terms.limits)
+    short = classes_beyond(plus(claimed, asker.claim), terms.limits)
     parts = [
         f"{measures[j].amount(terms.limits[j])} ({measures[j].number(claimed[j])} claimed, "
         f"{measures[j].number(asker.claim[j])} more requested)"
@@ -222,7 +222,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
         j: r - s for j, (r, s) in enumerate(zip(request, state.available, strict=True)) if r > s
     }
     others = _other_holders(parties, process)
-    units = total(state, others)
+    units = capacity_of_classes(state, others)
     if any(request[j] > units[j] for j in short):
         return _beyond_pool(BankVerdict.WAIT_UNAVAILABLE, "Needs", request, units, parties.measures)
     holders = [party for i, party in enumerate(parties.rows) if i != process]
@@ -295,7 +295,7 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
     # may not be
     first = process if process in stuck else stuck[0]
     others = _other_holders(parties, process)
-    units = total(state, others)
+    units = capacity_of_classes(state, others)
     for row in (first, *stuck):
         if not fits(state.maximum[row], units):
             who = f"{parties.rows[row].label} claims"
@@ -393,6 +393,6 @@ def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
 def _first_blocker_in_words(blockers: Sequence[Blocker]) -> str:
     one, amount = blockers[0], listed([blocker.amount for blocker in blockers])
     if one.kept_until:
-        return f"{one.label} ({amount}, reserved until {clock(one.kept_until)})"
-    since = f" since {clock(one.since)}" if one.since else ""
+        return f"{one.label} ({amount}, reserved until {clock_text(one.kept_until)})"
+    since = f" since {clock_text(one.since)}" if one.since else ""
     return f"{one.label} ({amount}{since})"

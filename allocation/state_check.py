@@ -11,7 +11,7 @@ from allocation.errors import RequestExceedsNeed
 from allocation.reasons import Parties, Party, excess, explain
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
-from allocation.wait_ends import total
+from allocation.wait_ends import capacity_of_classes
 from allocation.wording import UnitWords, listed, some
 
 EXCEEDS_NEED = "exceeds_need"
@@ -53,7 +53,7 @@ def check_request(
 
     Raises ValueError or IndexError for an invalid request.
     """
-    wanted, parties = tuple(request), parties or counted(state)
+    wanted, parties = tuple(request), parties or numbered_parties(state)
     try:
         verdict = banker.decide(state, process, wanted, state_is_safe=_is_safe(state))
     except RequestExceedsNeed:
@@ -92,7 +92,7 @@ def _is_safe(state: State) -> bool:
 
 def _unsafe_reason(state: State, parties: Parties | None) -> str:
     """The reason why the state is unsafe: claims that exceed the capacity, or mutual waits."""
-    parties, units = parties or counted(state), total(state, ())
+    parties, units = parties or numbered_parties(state), capacity_of_classes(state, ())
     finish = set(banker.finishable(state))
     stuck = [i for i in range(len(state.maximum)) if i not in finish]
     beyond = [i for i in stuck if not banker.fits(state.maximum[i], units)]
@@ -117,7 +117,7 @@ def _excess_claims(state: State, parties: Parties, row: int, units: Vector) -> s
     )
 
 
-def named(state: State, processes: Sequence[str], classes: Sequence[str]) -> Parties:
+def named_parties(state: State, processes: Sequence[str], classes: Sequence[str]) -> Parties:
     rows = (
         Party(i, name, held)
         for i, (name, held) in enumerate(zip(processes, state.allocation, strict=True))
@@ -125,9 +125,9 @@ def named(state: State, processes: Sequence[str], classes: Sequence[str]) -> Par
     return Parties(tuple(rows), tuple(UnitWords(name, "units") for name in classes))
 
 
-def counted(state: State) -> Parties:
+def numbered_parties(state: State) -> Parties:
     """Processes and classes by their numbers from 0, as in the question."""
-    return named(
+    return named_parties(
         state,
         [f"P{i}" for i in range(len(state.allocation))],
         [f"R{j}" for j in range(len(state.available))],

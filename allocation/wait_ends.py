@@ -19,7 +19,7 @@ class HoldingParty:
     row: int | None
 
 
-def total(state: State, holders: Collection[HoldingParty]) -> Vector:
+def capacity_of_classes(state: State, holders: Collection[HoldingParty]) -> Vector:
     """The capacity of each class: free, held and reserved units."""
     units = state.available
     for held in state.allocation:

@@ -33,7 +33,7 @@ from allocation.rules.estimate import (
     estimate_starts,
     is_served_without,
 )
-from allocation.rules.fairness import QueuedRequest, TurnRules, kept_back, refusal
+from allocation.rules.fairness import QueuedRequest, TurnRules, kept_back, turn_refusal
 from allocation.rules.remedies import cheapest_release
 from allocation.rules.shares import ShareUse
 from allocation.snapshot import HolderRelease, ProcessRow, WaitRow
@@ -201,7 +201,9 @@ def _queued(
         if first and is_behind
         else None
     )
-    refused = refusal(rules, asker, tuple(pool.available), passed=ahead.passed if ahead else None)
+    refused = turn_refusal(
+        rules, asker, tuple(pool.available), passed=ahead.passed if ahead else None
+    )
     if refused is None:
         return None
     return explain_queue(refused, rules, asker, measures, ahead, OwnShare(turns.use, own))

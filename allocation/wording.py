@@ -121,7 +121,7 @@ def _words(key: str) -> str:
     return " ".join(ACRONYMS.get(word, word) for word in key.split("_"))
 
 
-def clock(moment: datetime) -> str:
+def clock_text(moment: datetime) -> str:
     """`12:03 UTC`."""
     return f"{moment:%H:%M} UTC"
 
@@ -131,7 +131,7 @@ def listed(names: Sequence[str], *, last: str = "and") -> str:
     return f" {last} ".join(part for part in (", ".join(names[:-1]), "".join(names[-1:])) if part)
 
 
-def beginning(names: Sequence[str], most: int, *, between: str = ", ") -> str:
+def beginning_of_list(names: Sequence[str], most: int, *, between: str = ", ") -> str:
     """`a, b, and 3 more`: the first names of a long list, and the number of further ones."""
     more = len(names) - most
     return between.join([*names[:most], f"and {more:,} more"] if more > 0 else names)

@@ -38,7 +38,7 @@ def in_words(seconds: Sequence[float]) -> str:
     return f"{len(ordered)}, {told}, at most {ordered[-1]:.1f} ms"
 
 
-def figure(value: object) -> str:
+def figure_text(value: object) -> str:
     """A number for a table, with three digits at least."""
     if isinstance(value, float) and value and math.isfinite(value):
         return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
@@ -53,7 +53,7 @@ class Table:
         self.row(*names)
 
     def row(self, *values: object) -> None:
-        *figures, words = map(figure, values)
+        *figures, words = map(figure_text, values)
         cells = (text.rjust(width) for text, width in zip(figures, self._widths, strict=True))
         print(*cells, f" {words}", flush=True)
 

@@ -64,7 +64,7 @@ def timed() -> Iterator[Taken]:
     taken.statements = counted[0]
 
 
-def chosen(choose: Callable[[list[float]], float], rounds: Iterable[Taken]) -> Taken:
+def chosen_figures(choose: Callable[[list[float]], float], rounds: Iterable[Taken]) -> Taken:
     """The least, the median or the greatest of each figure separately."""
     return Taken(*map(choose, map(list, zip(*map(astuple, rounds), strict=True))))
 
@@ -77,9 +77,9 @@ def rounds_of(steps: Iterable[Step]) -> Iterator[Taken]:
         yield taken
 
 
-def least(step: Step, times: int = 3) -> Taken:
+def least_figures(step: Step, times: int = 3) -> Taken:
     """The least figures of some rounds, since a busy machine only adds time."""
-    return chosen(min, rounds_of([step] * times))
+    return chosen_figures(min, rounds_of([step] * times))
 
 
 def in_turn(ways: Iterable[Way], rounds: int) -> Iterator[tuple[int, Way]]:
@@ -92,7 +92,7 @@ def in_turn(ways: Iterable[Way], rounds: int) -> Iterator[tuple[int, Way]]:
         yield from ((number, way) for way in every[at:] + every[:at])
 
 
-def command(words: Sequence[str], out: IO[bytes], env: Mapping[str, str]) -> tuple[int, Taken]:
+def run_command(words: Sequence[str], out: IO[bytes], env: Mapping[str, str]) -> tuple[int, Taken]:
     """Run a command to its end. Return its exit status, and the time and memory of it and all
     processes that it started, with the whole of PostgreSQL. Its output goes to a file.
 
@@ -107,7 +107,7 @@ def command(words: Sequence[str], out: IO[bytes], env: Mapping[str, str]) -> tup
         pid, status, usage = os.wait4(program.pid, os.WNOHANG)
         if pid:
             break
-        most = max(most, resident(program.pid))
+        most = max(most, memory_of_tree(program.pid))
         # the memory of all its processes together is known only at looks: the kernel keeps the
         # maximum of each, and no event tells the maximum of their sum
         time.sleep(LOOK_SECONDS)
@@ -165,7 +165,7 @@ def resident_of(process: psutil.Process) -> float:
     return float(process.memory_info().rss)
 
 
-def resident(pid: int) -> float:
+def memory_of_tree(pid: int) -> float:
     """Bytes of memory of a process and of the processes that it started."""
     return float(total_by(lambda _: "", process_tree(pid), resident_of).total())
 

@@ -9,13 +9,13 @@ class CrawlingConfig(AppConfig):
     verbose_name = "Crawls"
 
     def ready(self) -> None:
-        from crawling.base.use import offered
+        from crawling.base.use import offered_by_uses
         from crawling.datasets.jobs import KINDS as DATASETS
         from crawling.jobs.kinds import register as register_jobs
         from crawling.previews.jobs import KINDS as QUESTIONS
 
         register(check_extensions)
-        register_jobs((*DATASETS, *QUESTIONS, *offered("jobs", "KINDS")))
+        register_jobs((*DATASETS, *QUESTIONS, *offered_by_uses("jobs", "KINDS")))
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

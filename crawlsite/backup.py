@@ -29,11 +29,11 @@ from crawling.archive.checkpoint_directory import (
     SNAPSHOT,
     SUMS,
     CheckpointWriter,
-    compare,
+    check_file,
     read_sums,
 )
 from crawling.archive.files import deletions_held
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.encrypted_text import SealBroken, seal, unseal
 from crawling.base.errors import CheckpointTrouble
 from crawling.base.storage import storage
@@ -105,7 +105,7 @@ def read_manifest(folder: Path) -> BackupManifest:
     try:
         sums = read_sums(folder)
         for name in sums:
-            compare(folder, name, sums)
+            check_file(folder, name, sums)
         said = json.loads((folder / MANIFEST).read_text())
         if said["format"] != FORMAT or said["version"] > VERSION:
             raise BackupTrouble(f"{folder} is no back-up that this version reads.")
@@ -223,7 +223,7 @@ def restore(folder: Path) -> BackupManifest:
             forget_jobs(JobEvent.RESTORED)
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:
-                note(
+                record_action(
                     None,
                     crawl,
                     "restored the installation",

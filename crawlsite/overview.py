@@ -27,7 +27,7 @@ from crawling.models import Run
 from crawling.runs.crawls.examples import own_crawls
 from crawling.runs.resource_use import with_use
 from crawling.runs.week import WEEK
-from crawlsite.health.probes import parts
+from crawlsite.health.probes import component_health
 from crawlsite.news import feed_address, pending_now, unread_count, unread_since
 from crawlsite.preferences import preference_of
 from crawlsite.refusal_pages import administrators
@@ -112,7 +112,7 @@ def open_problems() -> list[OpenProblem]:
 
 
 def _open_problems() -> Iterator[OpenProblem]:
-    for part in parts():
+    for part in component_health():
         if not part.is_fine:
             yield OpenProblem("failed", part.name, reverse("health"), part.sentence)
     for alarm in alarms():
@@ -166,7 +166,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
     every part.
     """
     hours = _hours(request)
-    services = parts()
+    services = component_health()
     here = {
         "crawls": crawls_now(),
         "chart": from_first_page(chart_of_all(hours)),

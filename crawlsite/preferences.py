@@ -19,7 +19,7 @@ from django.utils.functional import SimpleLazyObject
 
 from allocation.wording import whole_number
 from crawling.base.errors import BadOrder
-from crawling.dashboard.base.requests import back, next_page
+from crawling.dashboard.base.requests import next_page, redirect_back
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.crawls.list_rows import HIDEABLE as CRAWL_COLUMNS
 from crawling.dashboard.crawls.list_rows import USUALLY_HIDDEN
@@ -265,4 +265,4 @@ def keep_look(request: AuthenticatedRequest) -> HttpResponse:
         given[FIRST_STEPS] = request.POST[FIRST_STEPS] == "1"
     with errors_told(request, BadOrder):
         change_preference(request.user, given)
-    return back(request)
+    return redirect_back(request)

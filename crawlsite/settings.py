@@ -121,7 +121,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "allocation.alarms.alarm",
+                "allocation.alarms.alarms_in_pages",
                 "crawlsite.preferences.preferences",
             ],
             "builtins": ["crawlsite.templatetags.page_tags"],

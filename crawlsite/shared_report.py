@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 from crawling.dashboard.base.panels import shared_file, shared_page
 from crawling.dashboard.base.visitor_pages import (
     PAGES,
-    busy,
+    busy_answer,
     for_visitors,
     nothing_here,
     visitor_page,
@@ -47,7 +47,7 @@ def report(request: HttpRequest, token: str) -> HttpResponseBase:
         return _send_counted(file)
     if run and request.GET:
         if not PAGES.acquire(blocking=False):
-            return busy()
+            return busy_answer()
         try:
             if below := shared_page(run, request.GET.dict()):
                 template, more = below
@@ -59,7 +59,7 @@ def report(request: HttpRequest, token: str) -> HttpResponseBase:
 
 def _send_counted(file: Download) -> HttpResponseBase:
     if not FILES.acquire(blocking=False):
-        return busy()
+        return busy_answer()
     answer = send(file)
     pieces = cast(Iterable[bytes], answer.streaming_content)
     answer.streaming_content = CountedStream(pieces, FILES)

@@ -24,7 +24,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from allocation.wording import whole_number
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawlsite.models import ApiToken
 from serving.access import AuthenticatedRequest, authenticated
 
@@ -90,7 +90,7 @@ def issue_token(user: User, name: str, days: str, *, reads_only: bool = False) -
     try:
         with transaction.atomic():
             token = make_token(user, name, days=lasts, reads_only=reads_only)
-            note(
+            record_action(
                 user,
                 user,
                 "created a token",
@@ -112,7 +112,7 @@ def issue_token(user: User, name: str, days: str, *, reads_only: bool = False) -
 
 @transaction.atomic
 def revoke_token(token: ApiToken, *, by: User) -> None:
-    note(by, token.user, "revoked a token", {"token": (token.name, None)})
+    record_action(by, token.user, "revoked a token", {"token": (token.name, None)})
     token.delete()
 
 

@@ -5,7 +5,7 @@ from django.contrib.auth import views as auth_views
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from crawling.base.use import address_of, offered, uses
+from crawling.base.use import address_of, offered_by_uses, uses
 from crawling.dashboard.hosts.urls import names
 from crawling.dashboard.pages.stored_view import stored
 from crawlsite.administration.access_views import about_this_crawler
@@ -41,7 +41,7 @@ urlpatterns = [
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
     path("shared/<slug:token>/", report, name="shared-report"),
     path("stored/<str:token>/<int:number>/", stored, name="stored-page"),
-    *offered("pages", "open_urlpatterns"),
+    *offered_by_uses("pages", "open_urlpatterns"),
     path("help/", help_page, name="help"),
     path("help/<slug:document>/", help_page, name="help-document"),
     path("api/v1/", api.urls),

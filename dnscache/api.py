@@ -14,7 +14,7 @@ from ninja import Path, Query, Router, Status
 from dnscache import services
 from dnscache.models import DnsEntry
 from dnscache.protocol.names import read_host
-from dnscache.services import log
+from dnscache.services import log_act
 from serving.access import AuthenticatedRequest, needs
 from serving.listing.endpoint import listed
 from serving.listing.sources import QueryList
@@ -113,5 +113,5 @@ def apply_dns_name_action(
     action: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")],
 ) -> Status:
     host = services.act_on(name, action)
-    log(request.user, [host], action)
+    log_act(request.user, [host], action)
     return Status(204, None)

@@ -29,7 +29,7 @@ from django.conf import settings
 
 from dnscache.protocol import wire
 from dnscache.protocol.answers import DnsStatus, Reply
-from dnscache.protocol.question import DnsQuery, QueryStep, merged
+from dnscache.protocol.question import DnsQuery, QueryStep, merged_reply
 from dnscache.protocol.wire import ParsedResponse, parse_response
 
 #: the address and port of a name server
@@ -172,7 +172,7 @@ def ask(
         elif outcome is ExchangeOutcome.SILENT:
             waiting.append(waiting.pop(0))
             silences += 1
-    return merged(questions, resolve_ms=round(1000 * (time.monotonic() - started)))
+    return merged_reply(questions, resolve_ms=round(1000 * (time.monotonic() - started)))
 
 
 def _outcome_of(steps: set[QueryStep]) -> ExchangeOutcome:
@@ -195,7 +195,9 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
     try:
         for question in questions:
             question.step = QueryStep.SILENT
-            query = wire.query(question.target, question.rdtype, with_edns=question.with_edns)
+            query = wire.query_packet(
+                question.target, question.rdtype, with_edns=question.with_edns
+            )
             try:
                 family, address = _reach(server)
                 sockets.append(sock := socket(family, SOCK_DGRAM))

@@ -52,7 +52,7 @@ ON CONFLICT (minute, server) DO UPDATE SET
 """  # noqa: S608 - the columns are constants
 
 
-def tell() -> None:
+def write_questions() -> None:
     """Add this process's questions to the minute's rows, and take them off the buckets."""
     for server, counts in exchanges.take().items():
         values = {"server": server_text(server), **asdict(counts)}

@@ -16,12 +16,12 @@ from dnscache.api import TEXT, EntryStatus, Name
 from dnscache.models import DnsDropped
 from dnscache.protocol.names import read_host
 from dnscache.records import MOST_PER_SECOND
-from dnscache.services import log
+from dnscache.services import log_act
 from serving.access import AuthenticatedRequest, needs
 from serving.listing.columns import Column, row_of
 from serving.listing.endpoint import listed
 from serving.listing.sources import FoundList
-from serving.paging import cut
+from serving.paging import cut_to_limit
 from serving.schemas import Schema
 
 reports = Router()
@@ -137,7 +137,7 @@ class FailingName:
 
 def _failing_names(*, most: int, **wanted: Any) -> tuple[list[FailingName], str | None]:
     rows = selectors.hard_names(**wanted, most=most + 1)
-    return cut([row_of(FailingName, row) for row in rows], most, lambda row: row.name)
+    return cut_to_limit([row_of(FailingName, row) for row in rows], most, lambda row: row.name)
 
 
 class NameLeafOut(Schema):
@@ -221,7 +221,7 @@ class DomainPage(CacheViewOut):
 )
 @needs("dnscache.view_dnsentry")
 def get_dns_stats(request: AuthenticatedRequest) -> selectors.CacheOverview:
-    return selectors.overview()
+    return selectors.cache_overview()
 
 
 @listed(
@@ -262,7 +262,7 @@ def list_dns_domains(
     limit: Annotated[int, Query(ge=1, le=200, description="rows per page")] = 50,
 ) -> dict[str, Any]:
     found = selectors.domains(text=q, after=cursor, most=limit + 1, machine=machine)
-    items, following = cut(found.domains, limit, lambda domain: domain.registrable)
+    items, following = cut_to_limit(found.domains, limit, lambda domain: domain.registrable)
     return {
         "machine": found.machine,
         "machines": found.machines,
@@ -306,7 +306,7 @@ def update_name_server(
     limit: LimitIn,
 ) -> selectors.ServerFigures:
     services.set_limit(name, limit.per_second)
-    log(request.user, [name], f"limit of {limit.per_second} look-ups a second")
+    log_act(request.user, [name], f"limit of {limit.per_second} look-ups a second")
     return next(one for one in selectors.name_servers() if one.server == name)
 
 
@@ -328,5 +328,5 @@ def list_dns_evictions(request: AuthenticatedRequest) -> dict[str, Any]:
 @needs("dnscache.delete_dnsentry")
 def flush_dns(request: AuthenticatedRequest, order: FlushIn) -> dict[str, int]:
     names = services.flush_scope(order.scope, order.value)
-    log(request.user, [order.value or order.scope], "flush")
+    log_act(request.user, [order.value or order.scope], "flush")
     return {"names": names}

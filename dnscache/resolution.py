@@ -46,25 +46,25 @@ class Resolution:
         return self.tries >= MOST_TRIES
 
 
-def literal(address: str) -> Resolution:
+def literal_resolution(address: str) -> Resolution:
     """The resolution of an address, which is its own answer."""
     return Resolution(
         address, DnsStatus.OK, (address,), LONGEST_TTL_SECONDS, 0, AnswerSource.LITERAL, 0
     )
 
 
-def refused(host: str, reason: str) -> Resolution:
+def refused_resolution(host: str, reason: str) -> Resolution:
     """The resolution of a name that is never looked up."""
     return Resolution(host, DnsStatus.REFUSED_NAME, (), 0, 0, AnswerSource.LITERAL, 0, reason)
 
 
-def unanswered(name: str, waited: float) -> Resolution:
+def unanswered_resolution(name: str, waited: float) -> Resolution:
     """The resolution of a name without an answer in the time that the caller had."""
     error = "the deadline passed before a name server had the time to answer"
     return Resolution(name, DnsStatus.TIMEOUT, (), 0, 0, AnswerSource.LOOKUP, waited, error)
 
 
-def resolution(
+def resolution_of(
     entry: CachedAnswer,
     source: AnswerSource,
     *,

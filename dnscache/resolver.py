@@ -26,10 +26,10 @@ from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import (
     AnswerSource,
     Resolution,
-    literal,
-    refused,
-    resolution,
-    unanswered,
+    literal_resolution,
+    refused_resolution,
+    resolution_of,
+    unanswered_resolution,
 )
 
 __all__ = [
@@ -83,7 +83,7 @@ class Resolver:
             now = self.clock()
             self._flushes.heed(now)
             if entry := self.memory.serve(host, now):
-                return resolution(
+                return resolution_of(
                     entry, AnswerSource.MEMORY, now=now, waited=0.0, turn=next(self._turns)
                 )
         return self.resolve_many([host], parallel=1, deadline=deadline)[host]
@@ -103,10 +103,10 @@ class Resolver:
             try:
                 read = read_host(host)
             except DnsCacheError as error:
-                resolutions[host] = refused(host, str(error))
+                resolutions[host] = refused_resolution(host, str(error))
             else:
                 if read.is_literal:
-                    resolutions[host] = literal(read.text)
+                    resolutions[host] = literal_resolution(read.text)
                 else:
                     names[host] = read.text
         found = self._answers_for(set(names.values()), parallel, begun + deadline)
@@ -115,11 +115,11 @@ class Resolver:
             if name in found:
                 entry, source = found[name]
                 asked = source is AnswerSource.LOOKUP
-                resolutions[host] = resolution(
+                resolutions[host] = resolution_of(
                     entry, source, now=now, waited=waited, turn=turn, just_asked=asked
                 )
             else:
-                resolutions[host] = unanswered(name, waited)
+                resolutions[host] = unanswered_resolution(name, waited)
         return resolutions
 
     def warm_start(self) -> int:
@@ -127,7 +127,7 @@ class Resolver:
         number.
         """
         now = self.clock()
-        return self.memory.stock(store.load(most=self.memory.space.capacity, now=now))
+        return self.memory.stock(store.stored_rows(most=self.memory.space.capacity, now=now))
 
     def recall(self, names: Iterable[str], now: float) -> None:
         """Read the names from PostgreSQL that this process does not have in memory, and apply

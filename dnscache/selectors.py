@@ -74,7 +74,7 @@ class CacheOverview:
     pre_resolvers: list[DnsPreResolver]
 
 
-def overview() -> CacheOverview:
+def cache_overview() -> CacheOverview:
     minutes = list(DnsMinute.objects.filter(minute__gt=Now() - HOUR).order_by("minute"))
     sums = {
         key: sum(getattr(minute, key) for minute in minutes)

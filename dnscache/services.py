@@ -121,7 +121,7 @@ def _order_flush(orders: list[DnsFlush], entries: QuerySet[DnsEntry]) -> int:
     return deleted
 
 
-def log(user: User, names: Collection[str], verb: str) -> None:
+def log_act(user: User, names: Collection[str], verb: str) -> None:
     """Log that the user did this to the names."""
     kind = ContentType.objects.get_for_model(DnsEntry)
     flag = DELETION if verb in FORGETS else CHANGE

@@ -72,7 +72,7 @@ def read(names: Collection[str]) -> dict[str, DnsAnswer]:
     return {entry.name: answer_of(entry) for entry in DnsEntry.objects.raw(_READ, [list(names)])}
 
 
-def load(*, most: int, now: float) -> Iterator[tuple[str, str]]:
+def stored_rows(*, most: int, now: float) -> Iterator[tuple[str, str]]:
     """Yield the rows for a new process, each name with its row as `regions.packed` reads it, the
     most useful first.
 
@@ -100,7 +100,7 @@ def write_entries(entries: Collection[CachedAnswer]) -> None:
     rows = [_row(entry) for entry in sorted(entries, key=lambda entry: entry.name)]
     with connection.cursor() as cursor:
         cursor.execute(_UPSERT, [json.dumps(rows)])
-    name_servers.tell()
+    name_servers.write_questions()
 
 
 def _row(entry: CachedAnswer) -> dict[str, object]:

@@ -19,10 +19,10 @@ from dnscache import selectors, services
 from dnscache.models import DnsDropped, DnsEntry
 from dnscache.protocol.names import LONGEST_NAME, DnsCacheError
 from dnscache.records import MOST_PER_SECOND, SUMS, DnsMinute
-from dnscache.services import log
+from dnscache.services import log_act
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, row_file, send, text_file
-from serving.paging import cut
+from serving.paging import cut_to_limit
 from serving.requests import asked_text, render_live, wants_fragment
 
 WIDTH, HEIGHT = 600, 60
@@ -101,7 +101,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
     """Show the threads that the cache saves, how names were resolved in the last hour, the lanes
     and the name servers; the tree from the cache of `?machine=`, and a list of names.
     """
-    told = selectors.overview()
+    told = selectors.cache_overview()
     context = {
         "told": told,
         "bars": bars_of(told.minutes),
@@ -123,7 +123,7 @@ def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
     if domain:
         return {**facts, "view": selectors.tree_of(domain, machine=machine)}
     view = selectors.domains(text=text, after=behind, most=ROWS + 1, machine=machine)
-    rows, following = cut(view.domains, ROWS, lambda row: row.registrable)
+    rows, following = cut_to_limit(view.domains, ROWS, lambda row: row.registrable)
     return {**facts, "view": view, "domains": rows, "next": following}
 
 
@@ -166,7 +166,7 @@ def export(request: AuthenticatedRequest, kind: str) -> StreamingHttpResponse:
 
 @authenticated(needs="dnscache.view_dnsentry")
 def minutes(request: AuthenticatedRequest) -> StreamingHttpResponse:
-    return send(minutes_file(selectors.overview().minutes))
+    return send(minutes_file(selectors.cache_overview().minutes))
 
 
 @authenticated(needs="dnscache.change_dnsentry", methods=("POST",))
@@ -177,7 +177,7 @@ def act(request: AuthenticatedRequest, deed: str) -> HttpResponse:
     except DnsCacheError as error:
         messages.error(request, f"Give the name of a host: {error}.")
         return _redirect_back(request)
-    log(request.user, [name], deed)
+    log_act(request.user, [name], deed)
     messages.success(request, SENTENCES[deed].format(name=name))
     return _redirect_back(request)
 
@@ -193,7 +193,7 @@ def flush(request: AuthenticatedRequest) -> HttpResponse:
     except DnsCacheError as error:
         messages.error(request, f"Nothing is flushed: {error}.")
         return _redirect_back(request)
-    log(request.user, [value or scope], "flush")
+    log_act(request.user, [value or scope], "flush")
     messages.success(request, f"{count:,} names flushed; other processes notice within a second.")
     return _redirect_back(request)
 
@@ -208,7 +208,7 @@ def limit(request: AuthenticatedRequest) -> HttpResponse:
     except DnsCacheError as error:
         messages.error(request, f"The limit is as it was: {error}.")
         return _redirect_back(request)
-    log(request.user, [server], f"limit of {per_second} look-ups a second")
+    log_act(request.user, [server], f"limit of {per_second} look-ups a second")
     messages.success(request, f"{server} is asked {per_second:,} names a second at most.")
     return _redirect_back(request)
 

@@ -29,7 +29,7 @@ from experiments.form import (
 from experiments.models import Experiment
 from experiments.report import as_dict, experiment_view, experiment_views, listed_experiments
 from serving.access import AuthenticatedRequest
-from serving.paging import page_of
+from serving.paging import rows_and_next
 from serving.schemas import Schema
 
 experiments = Router()
@@ -155,7 +155,7 @@ def list_experiments(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     found = listed_experiments()
-    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
+    rows, following = rows_and_next(found if cursor is None else found.filter(pk__lt=cursor), limit)
     views = experiment_views(rows)
     return {"items": [as_dict(view, with_requests=False) for view in views], "next": following}
 

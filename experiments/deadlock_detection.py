@@ -10,7 +10,7 @@ from allocation.rules.banker import Vector, fits, plus
 P = TypeVar("P", bound=Hashable)
 
 
-def deadlocked(
+def deadlocked_processes(
     available: Vector, allocation: Mapping[P, Vector], waiting: Mapping[P, Vector]
 ) -> frozenset[P]:
     """Return the waiting processes whose requests cannot be met even when all processes that can

@@ -18,7 +18,7 @@ from allocation.models import (
 )
 from allocation.rules import banker
 from allocation.rules.replay import LedgerReplay
-from experiments.deadlock_detection import deadlocked
+from experiments.deadlock_detection import deadlocked_processes
 
 #: requests without which a process cannot go on; it can go on without growth
 BLOCKING = (RequestKind.START, RequestKind.STAGE)
@@ -44,7 +44,7 @@ def deadlocked_in(pool: Pool) -> frozenset[int]:
         return frozenset()
     allocation = {pk: tuple(allocated) for pk, allocated, _, _ in found}
     waiting = {pk: tuple(amounts) for pk, _, amounts, _ in found if amounts}
-    return deadlocked(tuple(found[0][3]), allocation, waiting)
+    return deadlocked_processes(tuple(found[0][3]), allocation, waiting)
 
 
 def unsafe_grants(pool: Pool) -> Counter[int]:

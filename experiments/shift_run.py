@@ -19,7 +19,7 @@ from allocation.models import Policy, Request, RequestState
 from allocation.services import create_pool
 from crawling.base.errors import CrawlError, WrongState
 from crawling.frontier import counts_of
-from crawling.installation.identity import allow
+from crawling.installation.identity import add_access_rule
 from crawling.installation.pools import default_classes
 from crawling.jobs.running_job import JobGone
 from crawling.models import AllowedNetwork, CrawlJob, Run, Shift
@@ -101,7 +101,7 @@ class ShiftPolicyRun:
     def _allow_network(self, port: int) -> None:
         note = note_of(self._experiment)
         network = AllowedNetwork(network=HOST, port_from=port, port_to=port, note=note)
-        allow(network, by=self._experiment.job.by)
+        add_access_rule(network, by=self._experiment.job.by)
 
     def _start(self, site: PlannedSite, address: str) -> Run:
         order = {

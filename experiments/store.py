@@ -9,7 +9,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.running_job import JobGone, RunningJob
@@ -78,7 +78,7 @@ def make_experiment(
             policies=list(policies),
             job=open_job(job_kinds()[JOB_KIND], None, by=by),
         )
-        note(by, experiment, "start")
+        record_action(by, experiment, "start")
     return experiment
 
 

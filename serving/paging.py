@@ -14,14 +14,14 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 
-def page_of(found: QuerySet[M], limit: int) -> tuple[list[M], int | None]:
+def rows_and_next(found: QuerySet[M], limit: int) -> tuple[list[M], int | None]:
     """The rows, up to `limit`, in one query, and the id after which the next page begins, if
     any.
     """
-    return cut(list(found[: limit + 1]), limit, lambda row: int(row.pk))
+    return cut_to_limit(list(found[: limit + 1]), limit, lambda row: int(row.pk))
 
 
-def cut(rows: list[T], limit: int, key: Callable[[T], K]) -> tuple[list[T], K | None]:
+def cut_to_limit(rows: list[T], limit: int, key: Callable[[T], K]) -> tuple[list[T], K | None]:
     """The first `limit` of up to `limit + 1` rows, and the key of the last of them if there are
     more.
     """

@@ -26,7 +26,7 @@ def is_formula(text: str) -> bool:
     return text.lstrip().startswith(SIGNS) and NUMBER.fullmatch(text.strip()) is None
 
 
-def guarded(cell: Any) -> Any:
+def guarded_cell(cell: Any) -> Any:
     """The cell, with an apostrophe in front of a text that could be taken for a formula."""
     return f"'{cell}" if isinstance(cell, str) and is_formula(cell) else cell
 
@@ -36,7 +36,7 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator
     line = StringIO()
     writer = csv.writer(line)
     for cells in chain([columns], rows):
-        writer.writerow(map(guarded, cells))
+        writer.writerow(map(guarded_cell, cells))
         yield line.getvalue()
         line.seek(0)
         line.truncate()

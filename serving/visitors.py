@@ -66,7 +66,7 @@ def seconds_left() -> int:
     return MINUTE - int(time()) % MINUTE
 
 
-def counted(who: str) -> int:
+def count_request(who: str) -> int:
     """Count a request, and return the number of requests in the current minute.
 
     Each count ends with its minute, so that there are never many; without Redis all requests are
@@ -96,4 +96,4 @@ def exceeds_shared_reports(request: HttpRequest) -> bool:
     """Whether this address has opened too many share links in this minute; this request is
     counted.
     """
-    return counted(f"shared/{visitor_address(request)}") > SHARED_REPORTS
+    return count_request(f"shared/{visitor_address(request)}") > SHARED_REPORTS

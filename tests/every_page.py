@@ -20,7 +20,7 @@ from crawling.jobs.kinds import OF_TABLES, kinds_of_runs
 from crawling.jobs.running import run_job, work_here
 from crawling.models import ArchiveFile, BackgroundJob, CrawlJob, Host, Page, Run, Team
 from crawling.models.inquiries import InquiryKind
-from crawling.previews.inquiries import ask
+from crawling.previews.inquiries import start_inquiry
 from crawling.runs.crawls.blocklist import add_entry
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.saved_views import save_view
@@ -255,7 +255,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
     number = ArchiveFile.objects.filter(run__crawl=crawl).earliest("pk").pk
     host = Host.objects.earliest("pk").pk
     question = {"order": {"seeds": crawl.seeds}, "answers": {}}
-    inquiry = ask(InquiryKind.TEST_FETCH, question, by=by)
+    inquiry = start_inquiry(InquiryKind.TEST_FETCH, question, by=by)
     run = crawl.runs.first()
     text = request_text_search("five words in a row", run, by=by)
     collection = create_collection(CollectionFields("Books of the town", "All its sites"), by=by)

@@ -11,7 +11,7 @@ from ninja.errors import HttpError
 from allocation.api.schemas import AnswerOut, SafeStepOut, SafetyQuestion
 from allocation.reasons import Parties
 from allocation.rules.banker import State
-from allocation.state_check import StateCheck, check, check_request, counted, named
+from allocation.state_check import StateCheck, check, check_request, named_parties, numbered_parties
 from serving.access import AuthenticatedRequest, needs
 
 banker = Router()
@@ -43,12 +43,12 @@ def _parties(question: SafetyQuestion, state: State) -> Parties:
     """The processes and classes, with the given names or with numbers. Raises ValueError if there
     are too many or too few names.
     """
-    plain = counted(state)
+    plain = numbered_parties(state)
     processes = question.processes or [row.label for row in plain.rows]
     classes = question.classes or [measure.key for measure in plain.measures]
     if len(processes) != len(plain.rows) or len(classes) != len(plain.measures):
         raise ValueError("classes and processes name each column and each row, or none")
-    return named(state, processes, classes)
+    return named_parties(state, processes, classes)
 
 
 def _answer(answer: StateCheck) -> AnswerOut:

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from allocation.api.schemas import Name, PoolId, Units, Vector, WhatIfOut, WhatIfStep
 from allocation.pool_copy import PoolCopy, copy_of
 from allocation.rules.banker import State, fits, minus
-from allocation.state_check import StateCheck, check, check_request, named
+from allocation.state_check import StateCheck, check, check_request, named_parties
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES
 from serving.access import AuthenticatedRequest, needs
 from serving.schemas import Schema
@@ -85,7 +85,9 @@ def ask_what_if(
     classes = copy.sandbox.classes
     state = _with_newcomers(copy, question.add)
     names: list[int | str] = [*copy.ids, *(one.name for one in question.add)]
-    parties = named(state, [*copy.sandbox.processes, *(one.name for one in question.add)], classes)
+    parties = named_parties(
+        state, [*copy.sandbox.processes, *(one.name for one in question.add)], classes
+    )
     if question.process is None or question.request is None:
         return _answer(check(state, parties), names)
     if kept := [process.label for process in copy.left_out if process.id == question.process]:

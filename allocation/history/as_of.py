@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
-from allocation.history.checkpoints import replayed
+from allocation.history.checkpoints import replayed_state
 from allocation.isolation import repeatable_read
 from allocation.models import Event, EventKind, Pool, Process
 from allocation.rules import banker
@@ -99,7 +99,7 @@ def bank_as_of(pool_id: int, version: int | None = None) -> PastBank:
         if event is None:
             raise UnknownEvent(pool=pool.name, event=version, last=pool.version)
         try:
-            bank = replayed(pool.pk, event.version)
+            bank = replayed_state(pool.pk, event.version)
         except Breach as breach:
             raise LedgerUnreadable(breach=breach) from breach
         return _past_bank(pool, event, bank)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from allocation.errors import UnknownPool
-from allocation.history.checkpoints import entries, restored
+from allocation.history.checkpoints import entries, restored_replay
 from allocation.isolation import repeatable_read
 from allocation.models import (
     Conservation,
@@ -81,7 +81,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
 
 def _check_checkpoint(pool: Pool, entry: LedgerEntry, proof: Proof) -> None:
     """Compare a checkpoint, from which a replay may begin, with the state of the whole replay."""
-    kept = restored(
+    kept = restored_replay(
         entry.version, LedgerCheckpoint.objects.get(pool=pool, version=entry.version).state
     )
     if kept != proof.bank:

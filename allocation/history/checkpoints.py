@@ -54,7 +54,7 @@ def entries(pool: int, *, after: int = 0, until: int | None = None) -> Iterator[
         )
 
 
-def replayed(pool: int, until: int) -> LedgerReplay:
+def replayed_state(pool: int, until: int) -> LedgerReplay:
     """The state of the pool after the event of that version, replayed from the nearest checkpoint
     on.
 
@@ -63,13 +63,13 @@ def replayed(pool: int, until: int) -> LedgerReplay:
     nearest = (
         LedgerCheckpoint.objects.filter(pool=pool, version__lte=until).order_by("-version").first()
     )
-    replay = restored(nearest.version, nearest.state) if nearest else LedgerReplay()
+    replay = restored_replay(nearest.version, nearest.state) if nearest else LedgerReplay()
     for entry in entries(pool, after=replay.version, until=until):
         replay.follow(entry)
     return replay
 
 
-def saved(replay: LedgerReplay) -> dict[str, Any]:
+def saved_state(replay: LedgerReplay) -> dict[str, Any]:
     return {
         "capacity": replay.capacity,
         "available": replay.available,
@@ -85,7 +85,7 @@ def saved(replay: LedgerReplay) -> dict[str, Any]:
     }
 
 
-def restored(version: int, state: dict[str, Any]) -> LedgerReplay:
+def restored_replay(version: int, state: dict[str, Any]) -> LedgerReplay:
     return LedgerReplay(
         version=version,
         capacity=tuple(state["capacity"]),
@@ -124,12 +124,12 @@ def _write_new_checkpoints(pool: int, version: int) -> int:
         return 0
     kept = 0
     try:
-        replay = restored(last.version, last.state) if last else replayed(pool, 0)
+        replay = restored_replay(last.version, last.state) if last else replayed_state(pool, 0)
         for entry in entries(pool, after=replay.version, until=version - version % EVERY):
             replay.follow(entry)
             if entry.version % EVERY == 0:
                 kept += LedgerCheckpoint.objects.get_or_create(
-                    pool_id=pool, version=entry.version, defaults={"state": saved(replay)}
+                    pool_id=pool, version=entry.version, defaults={"state": saved_state(replay)}
                 )[1]
     except Breach as breach:
         logger.error(

@@ -11,7 +11,7 @@ from django.db.models import QuerySet, Subquery
 from allocation.models import Event, EventKind, Pool, Process, ResourceClass
 from allocation.snapshot import EventRow
 from allocation.wording import UnitWords
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def list_events(
     found = filters.of(pool).select_related("process").order_by("-version")
     if before is not None:
         found = found.filter(version__lt=before)
-    return cut(list(found[: limit + 1]), limit, lambda event: event.version)
+    return cut_to_limit(list(found[: limit + 1]), limit, lambda event: event.version)
 
 
 def processes_of(pool: int, *, most: int = 500) -> list[tuple[int, str]]:

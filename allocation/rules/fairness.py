@@ -101,7 +101,7 @@ class TurnRules:
     reserved: Vector
 
 
-def refusal(
+def turn_refusal(
     rules: TurnRules, asker: QueuedRequest, available: Vector, *, passed: int | None
 ) -> QueueVerdict | None:
     """The reason why `asker` may not be granted free and safe units, if there is one.

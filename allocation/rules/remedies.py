@@ -11,7 +11,7 @@ from allocation.rules import banker
 from allocation.rules.banker import State, Vector
 
 
-def stuck(state: State) -> list[int]:
+def stuck_processes(state: State) -> list[int]:
     """The rows that could not be sure to finish."""
     finish = set(banker.finishable(state))
     return [i for i in range(len(state.maximum)) if i not in finish]
@@ -24,7 +24,7 @@ def missing_units(state: State) -> Vector:
     for the others. Fewer units may suffice if several classes have too few.
     """
     missing = (0,) * len(state.available)
-    while left := stuck(
+    while left := stuck_processes(
         more := State(banker.plus(state.available, missing), state.maximum, state.allocation)
     ):
         missing = banker.plus(missing, min((_lacking_units(more, i) for i in left), key=sum))
@@ -39,7 +39,7 @@ def claims_too_high(state: State) -> dict[int, Vector]:
     """
     lower: dict[int, Vector] = {}
     maximum = list(state.maximum)
-    while left := stuck(less := State(state.available, tuple(maximum), state.allocation)):
+    while left := stuck_processes(less := State(state.available, tuple(maximum), state.allocation)):
         i = min(left, key=lambda row: sum(_lacking_units(less, row)))
         lower[i] = _lacking_units(less, i)
         maximum[i] = banker.minus(maximum[i], lower[i])

@@ -91,6 +91,6 @@ class ShareUse:
         return reduce(plus, vectors, (0,) * len(self.terms[share].limits))
 
 
-def beyond(claim: Vector, limits: Vector) -> list[int]:
+def classes_beyond(claim: Vector, limits: Vector) -> list[int]:
     """The classes of which a claim exceeds a limit."""
     return [j for j, units in enumerate(minus(limits, claim)) if units < 0]

@@ -18,7 +18,7 @@ from allocation.models import EventKind, Policy, Process, ProcessState, RequestS
 from allocation.rules import banker
 from allocation.rules.banker import State, Vector
 from allocation.rules.fairness import PRIORITIES
-from allocation.rules.shares import beyond
+from allocation.rules.shares import classes_beyond
 from allocation.services.bank import Bank
 from allocation.values import Override
 
@@ -49,7 +49,7 @@ def check_share_covers(
     if holder is not None and any(holder.allocated):
         others = banker.minus(bank.share_use.claimed(share), tuple(holder.max_claim))
     limits = bank.shares[share].limits
-    for j in beyond(banker.plus(others, claim), limits):
+    for j in classes_beyond(banker.plus(others, claim), limits):
         raise ClaimExceedsShare(
             resource=bank.keys[j],
             claim=claim[j],

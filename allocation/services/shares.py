@@ -16,7 +16,7 @@ from allocation.errors import (
 )
 from allocation.models import EventKind, Process, ProcessState, Share
 from allocation.rules.banker import Vector, plus
-from allocation.rules.shares import NO_LIMIT, ShareTerms, beyond
+from allocation.rules.shares import NO_LIMIT, ShareTerms, classes_beyond
 from allocation.services.bank import Bank, locked_bank
 from allocation.services.grants_on_release import pump
 from allocation.services.limits import ChangedLimits
@@ -93,7 +93,7 @@ def _with_named_units(bank: Bank, old: Vector, named: Mapping[str, int]) -> Vect
 
 
 def _check_terms(bank: Bank, share: int, new: ShareTerms) -> None:
-    for j in beyond(new.reserved, new.limits):
+    for j in classes_beyond(new.reserved, new.limits):
         raise ReserveExceedsLimit(
             resource=bank.keys[j], reserve=new.reserved[j], limit=new.limits[j]
         )
@@ -101,13 +101,13 @@ def _check_terms(bank: Bank, share: int, new: ShareTerms) -> None:
     for other, terms in bank.shares.items():
         reserved = reserved if other == share else plus(reserved, terms.reserved)
     if new.reserved != bank.shares[share].reserved:
-        for j in beyond(reserved, tuple(bank.pool.capacity)):
+        for j in classes_beyond(reserved, tuple(bank.pool.capacity)):
             raise ReservesExceedCapacity(
                 resource=bank.keys[j], reserves=reserved[j], capacity=bank.pool.capacity[j]
             )
     active = Process.objects.filter(share=share, state=ProcessState.ACTIVE).order_by("pk")
     for label, claim in active.values_list("label", "max_claim"):
-        for j in beyond(tuple(claim), new.limits):
+        for j in classes_beyond(tuple(claim), new.limits):
             raise ShareLimitBelowClaim(
                 resource=bank.keys[j], limit=new.limits[j], process=label, claim=claim[j]
             )

@@ -106,7 +106,7 @@ def settle_turn(
         return decision.verdict
     passed = ahead.bypassed if ahead else None
     return (
-        fairness.refusal(rules_of(bank.pool), asker, bank.available, passed=passed)
+        fairness.turn_refusal(rules_of(bank.pool), asker, bank.available, passed=passed)
         or BankVerdict.GRANT
     )
 

@@ -28,7 +28,7 @@ from allocation.whatif.draft import (
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
-from allocation.whatif.view_models import CheckView, judge, matrix
+from allocation.whatif.view_models import CheckView, judge, matrix_lines
 from allocation.wording import some, whole_number
 from serving.access import AuthenticatedRequest, authenticated
 
@@ -63,7 +63,7 @@ class Cell:
         return f"of {self.text}"
 
 
-def shown(request: HttpRequest, page: WhatIfView) -> HttpResponse:
+def what_if_page(request: HttpRequest, page: WhatIfView) -> HttpResponse:
     faults = {fault.field: fault.sentence for fault in reversed(page.faults)}
     names_process = any(field.startswith("process-") for field in faults)
     context: dict[str, object] = {
@@ -82,7 +82,7 @@ def shown(request: HttpRequest, page: WhatIfView) -> HttpResponse:
             page.sandbox.classes, page.sandbox.state.available, page.sandbox.total, strict=True
         )
         context |= {
-            "matrix": matrix(page.sandbox),
+            "matrix": matrix_lines(page.sandbox),
             "units": list(units),
             "result": _check_of_page(page, page.sandbox),
         }
@@ -143,8 +143,8 @@ def _open_page(request: HttpRequest) -> HttpResponse:
         return _open_copy(request, request.GET["pool"])
     if example := EXAMPLES.get(request.GET.get("example", "")):
         move = WhatIfMove(example.sandbox, example.process, example.request)
-        return shown(request, _page(move, note=f"{example.title}. {example.sentence}"))
-    return shown(request, WhatIfView(BLANK, sandbox=read_draft(BLANK)))
+        return what_if_page(request, _page(move, note=f"{example.title}. {example.sentence}"))
+    return what_if_page(request, WhatIfView(BLANK, sandbox=read_draft(BLANK)))
 
 
 def _open_copy(request: HttpRequest, number: str) -> HttpResponse:
@@ -160,7 +160,7 @@ def _open_copy(request: HttpRequest, number: str) -> HttpResponse:
             " Not copied, as no safety depends on them: "
             f"{some([process.label for process in copy.left_out])}."
         )
-    return shown(request, _page(WhatIfMove(copy.in_words), note=note))
+    return what_if_page(request, _page(WhatIfMove(copy.in_words), note=note))
 
 
 def _answer_move(request: HttpRequest) -> HttpResponse:
@@ -175,12 +175,12 @@ def _answer_move(request: HttpRequest) -> HttpResponse:
         )
     except BadDraft as error:
         typed = error.draft or draft
-        return shown(
+        return what_if_page(
             request, WhatIfView(typed, sandbox=_state_of_draft(typed), faults=error.faults)
         )
     if move.told:
         messages.success(request, move.told)
-    return shown(request, _page(move, by_total=draft.by_total))
+    return what_if_page(request, _page(move, by_total=draft.by_total))
 
 
 def _state_of_draft(draft: Draft) -> Sandbox | None:

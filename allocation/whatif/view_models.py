@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from allocation.rules.banker import BankVerdict, State, Vector, granted
-from allocation.state_check import EXCEEDS_NEED, StateCheck, check, check_request, named
+from allocation.state_check import EXCEEDS_NEED, StateCheck, check, check_request, named_parties
 from allocation.whatif.proofs import (
     FEW_PROCESSES,
     MOST_LOOKS,
@@ -158,7 +158,7 @@ class CheckView:
 
 def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) -> CheckView:
     state = sandbox.state
-    parties = named(state, sandbox.processes, sandbox.classes)
+    parties = named_parties(state, sandbox.processes, sandbox.classes)
     if process is None:
         return CheckView(sandbox, check(state, parties), state, both_scopes(state))
     answer = check_request(state, process, request, parties)
@@ -176,7 +176,7 @@ class MatrixLine:
     cells: list[tuple[int, int, int]]
 
 
-def matrix(sandbox: Sandbox) -> list[MatrixLine]:
+def matrix_lines(sandbox: Sandbox) -> list[MatrixLine]:
     """The first MOST_LINES processes, since a browser would be slow to show more."""
     state = sandbox.state
     rows: Sequence[tuple[str, Vector, Vector, Vector]] = list(

@@ -14,12 +14,12 @@ from statistics import median
 from allocation.history.as_of import bank_as_of
 from allocation.history.audit import audit_pool
 from allocation.history.chart import SPANS, chart_of
-from allocation.history.checkpoints import replayed
+from allocation.history.checkpoints import replayed_state
 from allocation.services import keep_checkpoints
 from benchmarks.report import Table, options
 from benchmarks.scene.database import empty_database
 from benchmarks.scene.long_ledger import LongLedger
-from benchmarks.timer import Step, chosen, rounds_of
+from benchmarks.timer import Step, chosen_figures, rounds_of
 
 LOOKS = 20
 
@@ -28,7 +28,7 @@ def main() -> None:
     events, table = options(__doc__, events=100_000).events, Table("seconds", "what")
 
     def tell(what: str, steps: Iterable[Step]) -> None:
-        table.row(chosen(median, rounds_of(steps)).clock, what)
+        table.row(chosen_figures(median, rounds_of(steps)).clock, what)
 
     with empty_database():
         ledger = LongLedger("long")
@@ -36,7 +36,7 @@ def main() -> None:
         pool = ledger.pool.pk
         assert audit_pool(pool).findings == ()
         tell("audit", [partial(audit_pool, pool)])
-        tell("follow, without checkpoints", [partial(replayed, pool, events)])
+        tell("follow, without checkpoints", [partial(replayed_state, pool, events)])
         tell("keep its checkpoints", [keep_checkpoints])
         # a random choice of events, without cryptographic use
         versions = random.Random(1).sample(range(1, events), LOOKS)  # noqa: S311

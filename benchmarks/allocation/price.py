@@ -35,7 +35,7 @@ from allocation.services import (
     request_resources,
 )
 from benchmarks.report import Table, options
-from benchmarks.scene.database import tell
+from benchmarks.scene.database import execute
 from benchmarks.timer import in_turn
 
 COUNTER = (
@@ -70,7 +70,7 @@ class Figures(NamedTuple):
 
 def counter() -> Pair:
     """A table with one row. A pair takes a unit and gives it back."""
-    tell(*COUNTER)
+    execute(*COUNTER)
 
     def change(units: int) -> None:
         with connection.cursor() as cursor:
@@ -129,7 +129,7 @@ def client(
     found: Queue[list[float]],
 ) -> None:
     """One client: a process with its own connection."""
-    tell(f"SET synchronous_commit = {'on' if commits == 'real' else 'off'}")
+    execute(f"SET synchronous_commit = {'on' if commits == 'real' else 'off'}")
     pair, taken = make(), []
     for _ in range(20):
         pair()

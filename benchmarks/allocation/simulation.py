@@ -87,7 +87,7 @@ def exempt(simulation: Simulation, job: Job, first: Job | None) -> bool:
     """The rule of the pool: holders are exempt from turns."""
     asker = fairness.QueuedRequest(job.wanted, any(job.held))
     return (
-        fairness.refusal(
+        fairness.turn_refusal(
             simulation.rules, asker, simulation.available, passed=first.bypassed if first else None
         )
         is None

@@ -31,8 +31,8 @@ from django.db.models import Max, Min
 from benchmarks.crawling import spending
 from benchmarks.crawling.speed import measure
 from benchmarks.report import Table, options
-from benchmarks.scene.crawls import allow_loopback, begin, have_ended, make_ready
-from benchmarks.scene.database import on_own_servers, rows, tell
+from benchmarks.scene.crawls import allow_loopback, begin_crawl, have_ended, make_ready
+from benchmarks.scene.database import execute, on_own_servers, query_rows
 from benchmarks.scene.product import environment_in, running_product, title_of
 from benchmarks.scene.sites import served_folder
 from benchmarks.timer import await_change, process_tree, seconds_of, timed
@@ -115,21 +115,21 @@ def run_step(state: str, *command: str, may_fail: bool = False) -> str:
 
 def prepare() -> None:
     """Let the server count statements from its next start."""
-    if rows("SELECT FROM pg_available_extensions WHERE name = %s", given=[COUNTED]):
-        tell(f"ALTER SYSTEM SET shared_preload_libraries = '{COUNTED}'")
+    if query_rows("SELECT FROM pg_available_extensions WHERE name = %s", given=[COUNTED]):
+        execute(f"ALTER SYSTEM SET shared_preload_libraries = '{COUNTED}'")
 
 
 def crawl(seed: str) -> None:
     """Measure threads, stages and statements of a crawl by one worker."""
     make_ready()
-    is_counted = COUNTED in rows("SHOW shared_preload_libraries")[0][0]
+    is_counted = COUNTED in query_rows("SHOW shared_preload_libraries")[0][0]
     if is_counted:
-        tell(f"CREATE EXTENSION IF NOT EXISTS {COUNTED}", "SELECT pg_stat_statements_reset()")
+        execute(f"CREATE EXTENSION IF NOT EXISTS {COUNTED}", "SELECT pg_stat_statements_reset()")
     measure([seed], 1, with_stages=True)
     if not is_counted:
         print(f"Statements: not measured, {COUNTED} is not installed")
         return
-    pages, found = Page.objects.count(), rows(STATEMENTS)
+    pages, found = Page.objects.count(), query_rows(STATEMENTS)
     total = sum(seconds for *_, seconds in found)
     table = Table("ms a page", "calls", "statement of PostgreSQL, by its clock")
     for query, calls, seconds in found:
@@ -232,7 +232,7 @@ def crawl_in_product(environment: Mapping[str, str], seeds: Sequence[str]) -> tu
 def watch(*seeds: str) -> None:
     """Crawl each seed's site by a separate crawl, all at the same time, in the running product."""
     allow_loopback()
-    keys = [begin("budget", [seed]).pk for seed in seeds]
+    keys = [begin_crawl("budget", [seed]).pk for seed in seeds]
     failure = "The crawl does not end."
     is_over = partial(have_ended, keys)
     await_change(is_over, failure, seconds=LONGEST_SECONDS, every=LOOK_SECONDS)

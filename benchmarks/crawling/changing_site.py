@@ -37,7 +37,7 @@ class SiteState(NamedTuple):
     links: Mapping[str, frozenset[str]]
 
 
-def differences(old: SiteState, new: SiteState) -> set[tuple[str, str]]:
+def changes_between(old: SiteState, new: SiteState) -> set[tuple[str, str]]:
     """Pages with their changes, in the words of watches."""
     both = old.texts.keys() & new.texts.keys()
     return {

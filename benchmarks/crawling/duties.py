@@ -17,9 +17,9 @@ from django.db.models import JSONField
 from allocation.models import Pool, Process, RequestKind
 from allocation.services import release_resources, request_resources
 from benchmarks.report import Table, options
-from benchmarks.scene.crawls import begin, make_ready
-from benchmarks.scene.database import empty_database, tell
-from benchmarks.timer import Step, chosen, rounds_of, timed
+from benchmarks.scene.crawls import begin_crawl, make_ready
+from benchmarks.scene.database import empty_database, execute
+from benchmarks.timer import Step, chosen_figures, rounds_of, timed
 from crawling.archive.files import this_machine
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.listing import list_crawls
@@ -137,7 +137,7 @@ def fill(waiting: int, ended: int) -> None:
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))
     for number in range(capacity_of(pool)["worker"]):
-        begin("At work", [f"http://127.0.0.{number + 1}:8900/"])
+        begin_crawl("At work", [f"http://127.0.0.{number + 1}:8900/"])
     keys = list(pool.classes.values_list("key", flat=True))
     maximum, start = (
         [amounts.get(key, 0) for key in keys] for amounts in (claim, start_amounts(claim))
@@ -153,10 +153,10 @@ def fill(waiting: int, ended: int) -> None:
     for kind, count, is_ended in (("waits", waiting, False), ("ended", ended, True)):
         state = "finished" if is_ended else "queued"
         values = {**common, "kind": kind, "count": count, "ended": is_ended, "state": state}
-        tell(CRAWLS, RUNS, PROCESSES, RUN_PROCESSES, HOSTS, QUEUES, given=values)
-        tell("ANALYZE")
-    tell(WAITS, ENDS, SENT, SHIFTS, FILES, TOTALS, given=common)
-    tell("VACUUM ANALYZE")
+        execute(CRAWLS, RUNS, PROCESSES, RUN_PROCESSES, HOSTS, QUEUES, given=values)
+        execute("ANALYZE")
+    execute(WAITS, ENDS, SENT, SHIFTS, FILES, TOTALS, given=common)
+    execute("VACUUM ANALYZE")
 
 
 def measure() -> None:
@@ -173,7 +173,7 @@ def measure() -> None:
     _time(table, "the overview's crawls", crawls_now)
     fields = {"seeds": ["http://127.0.0.1:8900/"], "delay_seconds": 0}
     _time(table, "create a crawl", lambda: create_crawl({"name": free_name("new"), **fields}))
-    _time(table, "start a crawl", lambda: begin("new", ["http://127.0.0.1:8900/"]))
+    _time(table, "start a crawl", lambda: begin_crawl("new", ["http://127.0.0.1:8900/"]))
     _time_shifts(table)
 
 
@@ -191,7 +191,7 @@ def _time_shifts(table: Table) -> None:
 
 
 def _time(table: Table, name: str, do: Step, *, times: int = 3) -> None:
-    taken = chosen(max, rounds_of([do] * times))
+    taken = chosen_figures(max, rounds_of([do] * times))
     table.row(round(1000 * taken.clock, 1), taken.statements, name)
 
 

@@ -30,7 +30,7 @@ from benchmarks.crawling import spending
 from benchmarks.crawling.spending import Spending, shift_spending
 from benchmarks.report import Table, options
 from benchmarks.scene.crawls import (
-    begin,
+    begin_crawl,
     granted_shifts,
     make_ready,
     nothing_is_held,
@@ -91,7 +91,7 @@ def measure(
     """Crawl, and print pages a second, queries a page, memory, and processor time a page by its
     purpose. with_stages: also by the stages of a page.
     """
-    run = begin("speed", seeds, **{"processes": workers, **fields})
+    run = begin_crawl("speed", seeds, **{"processes": workers, **fields})
     began, server = time.monotonic(), server_seconds()
     total = spending_of(run, workers, with_stages=with_stages)
     assert run.started_at
@@ -157,7 +157,9 @@ def measure_again() -> None:
         for name, seconds in AGAIN.items():
             asked = site.count_requests()
             with timed() as taken:
-                run = to_the_end(begin(name, site.seeds, delay_seconds=0.02, reuse_seconds=seconds))
+                run = to_the_end(
+                    begin_crawl(name, site.seeds, delay_seconds=0.02, reuse_seconds=seconds)
+                )
             reused = run.pages.exclude(reused_from=None).count()
             table.row(site.count_requests() - asked, reused, taken.clock, name)
 

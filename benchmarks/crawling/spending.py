@@ -53,7 +53,7 @@ STAGES = {
     "finds and collects links": [
         "crawling.web.documents.html:_links",
         "crawling.web.documents.html:_take_links",
-        "crawling.web.documents.html:collect",
+        "crawling.web.documents.html:pack_links",
     ],
     "joins links": ["crawling.web.links:Links.add_all"],
     "its text": ["crawling.web.documents.html:_text_of"],

@@ -27,7 +27,7 @@ from benchmarks.report import Table, options
 from benchmarks.scene.crawls import make_ready
 from benchmarks.scene.product import Product, environment_at_hand, running_product
 from benchmarks.scene.sites import served_folder
-from benchmarks.timer import MIB, await_change, command, resident_of
+from benchmarks.timer import MIB, await_change, resident_of, run_command
 from crawling.datasets.lag import lags_of
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import CrawlJob, Run
@@ -105,7 +105,7 @@ def tell(table: Table, name: str, words: Sequence[str], statuses: Sequence[int] 
     """Measure a command. Print the result, and the last line of its output."""
     before = room()
     with TemporaryFile() as out:
-        status, taken = command(words, out, for_child({}))
+        status, taken = run_command(words, out, for_child({}))
         out.seek(max(0, out.seek(0, os.SEEK_END) - MOST_TOLD))
         said = out.read().decode(errors="replace").strip()
     more = room().since(before)

@@ -25,7 +25,7 @@ from benchmarks.crawling.changing_site import (
     HOME,
     RATES,
     ChangingSite,
-    differences,
+    changes_between,
     link_differences,
     served_site,
 )
@@ -140,7 +140,7 @@ class WatchedCrawl:
         self.site.pass_days(1)
         pass_days(self.crawl, 1)
         run, state = self._crawl_to_the_end(), self.site.state()
-        changed = differences(self._state, state)
+        changed = changes_between(self._state, state)
         self._judge(run, changed, link_differences(self._state, state))
         self._before, self._state = run, state
         return changed

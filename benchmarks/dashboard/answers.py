@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from benchmarks.report import Table
-from benchmarks.timer import MIB, Taken, chosen, timed
+from benchmarks.timer import MIB, Taken, chosen_figures, timed
 from crawling.jobs.running import run_job
 from crawling.models import Inquiry
 from crawlsite.middleware.call_stack import with_room
@@ -93,7 +93,7 @@ def _answer(
     if asked[0].status == 405:
         return []
     asked += [_timed_answer(client, address) for _ in range(TIMES - 1)]
-    last, taken = asked[-1], chosen(choose, [one.taken for one in asked])
+    last, taken = asked[-1], chosen_figures(choose, [one.taken for one in asked])
     taken.memory = max(one.taken.memory for one in asked)
     return [Answered(f"{address} {note}".strip(), last.status, last.bytes, taken)]
 

@@ -18,7 +18,7 @@ from benchmarks.report import Table, options
 from benchmarks.scene.database import database_of_pages
 from benchmarks.scene.installation import run_of_pages
 from benchmarks.scene.links import MENU, OF_A_PAGE, fill_links, forget_links
-from benchmarks.timer import Step, least
+from benchmarks.timer import Step, least_figures
 from crawling.datasets.parts import pages_behind
 from crawling.models import LinksPart, Run
 from crawling.uses.link_check import reports
@@ -35,7 +35,7 @@ def main() -> None:
             _tell_size(run)
             table = Table("s", "CPU s", "question, the quicker of two")
             for name, question in _questions(run):
-                taken = least(question, times=2)
+                taken = least_figures(question, times=2)
                 table.row(taken.clock, taken.here, name)
             fill_links(run.pk, links, earlier=_run_before(run).pk)
             show(_addresses(run))

@@ -29,8 +29,8 @@ from allocation.services import create_pool_like, keep_wait_counts
 from benchmarks.dashboard.answers import show
 from benchmarks.dashboard.page_urls import page_urls
 from benchmarks.report import options
-from benchmarks.scene.crawls import await_full_speed, begin, busy_webs, fetched
-from benchmarks.scene.database import database_of_pages, serve_pages, tell
+from benchmarks.scene.crawls import await_full_speed, begin_crawl, busy_webs, fetched_count
+from benchmarks.scene.database import database_of_pages, execute, serve_pages
 from benchmarks.scene.installation import Filled, Size, fill
 from benchmarks.scene.links import forget_links
 from benchmarks.scene.product import SCHEDULER, WORKER, program
@@ -51,9 +51,9 @@ def main() -> None:
         if not is_beside:
             return show(wanted)
         with crawls_beside() as runs:
-            before, began = fetched(runs), time.monotonic()
+            before, began = fetched_count(runs), time.monotonic()
             show(wanted, is_beside=True)
-            rate = (fetched(runs) - before) / (time.monotonic() - began)
+            rate = (fetched_count(runs) - before) / (time.monotonic() - began)
         print(f"beside two crawls that fetched {rate:.0f} pages/s")
 
 
@@ -76,13 +76,13 @@ def copy_of_snapshot(size: Size) -> Iterator[Filled]:
     try:
         filled = _snapshot(size)
         _use_database(own)
-        tell(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
-        tell(f"CREATE DATABASE {COPY} TEMPLATE {SNAPSHOT} STRATEGY FILE_COPY")
+        execute(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
+        execute(f"CREATE DATABASE {COPY} TEMPLATE {SNAPSHOT} STRATEGY FILE_COPY")
         _use_database(COPY)
         yield filled
     finally:
         _use_database(own)
-        tell(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
+        execute(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
 
 
 def _snapshot(size: Size) -> Filled:
@@ -91,7 +91,7 @@ def _snapshot(size: Size) -> Filled:
     """
     note = Path(settings.STATE_DIR, f"{SNAPSHOT}.json")
     if not note.exists():
-        tell(f"DROP DATABASE IF EXISTS {SNAPSHOT} WITH (FORCE)", f"CREATE DATABASE {SNAPSHOT}")
+        execute(f"DROP DATABASE IF EXISTS {SNAPSHOT} WITH (FORCE)", f"CREATE DATABASE {SNAPSHOT}")
     _use_database(SNAPSHOT)
     call_command("migrate", verbosity=0)
     if not note.exists():
@@ -114,7 +114,7 @@ def crawls_beside() -> Iterator[list[int]]:
     _leave_the_scene_alone()
     with ExitStack() as stack:
         webs, pool = stack.enter_context(busy_webs()), _ensure_pool()
-        runs = [begin("Beside", seeds, pool=pool).pk for seeds in webs]
+        runs = [begin_crawl("Beside", seeds, pool=pool).pk for seeds in webs]
         for words in (SCHEDULER, WORKER, WORKER):
             stack.enter_context(program(*words))
         await_full_speed(runs)

@@ -25,7 +25,13 @@ from django.test import Client
 from allocation.models import Pool
 from benchmarks.dashboard.clients import Report, Scene, load
 from benchmarks.report import options
-from benchmarks.scene.crawls import allow_loopback, await_full_speed, begin, busy_webs, fetched
+from benchmarks.scene.crawls import (
+    allow_loopback,
+    await_full_speed,
+    begin_crawl,
+    busy_webs,
+    fetched_count,
+)
 from benchmarks.scene.database import on_own_servers
 from benchmarks.scene.product import PORT, Product, environment_at_hand, running_product
 from crawling.models import Run
@@ -58,7 +64,7 @@ def measure(asked: argparse.Namespace, limit: int) -> None:
     environment = environment_at_hand(API_REQUESTS_A_MINUTE=str(limit))
     with running_product(environment) as product, busy_webs(asked.hosts, asked.width) as webs:
         allow_loopback()
-        runs = [begin(f"crawl {number}", seeds) for number, seeds in enumerate(webs)]
+        runs = [begin_crawl(f"crawl {number}", seeds) for number, seeds in enumerate(webs)]
         play(product, runs, scene_of(asked, runs))
 
 
@@ -107,9 +113,9 @@ def _operator(name: str) -> User:
 
 def pages_a_second(runs: Sequence[int], during: Callable[[], None]) -> float:
     """The rate at which these runs fetch during a block."""
-    before, began = fetched(runs), time.monotonic()
+    before, began = fetched_count(runs), time.monotonic()
     during()
-    return (fetched(runs) - before) / (time.monotonic() - began)
+    return (fetched_count(runs) - before) / (time.monotonic() - began)
 
 
 def report_cores(name: str, seconds: float, before: Counter[str], after: Counter[str]) -> None:

@@ -24,7 +24,7 @@ from dns.resolver import Resolver as DnspythonResolver
 
 from benchmarks.dnscache.server import name_server
 from benchmarks.report import Table, options
-from benchmarks.scene.database import empty_database, tell
+from benchmarks.scene.database import empty_database, execute
 from benchmarks.timer import Step, resident_of, rounds_of, timed
 from dnscache.lookup import Server, ask, server_text
 from dnscache.models import DnsServer
@@ -177,8 +177,8 @@ def bytes_of_names(server: Server, names: int) -> None:
     """Measure the bytes of dnspython's entries, of entries that a new process takes over, and of
     entries that it stores.
     """
-    tell(FILL, given=[names])
-    tell("ANALYZE dnscache_dnsentry")
+    execute(FILL, given=[names])
+    execute("ANALYZE dnscache_dnsentry")
     theirs, now = dnspython(server), time.time()
     loaded, used = Resolver(capacity=names), Resolver(capacity=max(names, ENTRIES))
 

@@ -31,8 +31,8 @@ from dns.resolver import Resolver as DnspythonResolver
 from benchmarks.dnscache.costs import dnspython
 from benchmarks.dnscache.server import name_server
 from benchmarks.report import Table, options
-from benchmarks.scene.crawls import begin, granted_shifts, make_ready
-from benchmarks.scene.database import empty_database, rows
+from benchmarks.scene.crawls import begin_crawl, granted_shifts, make_ready
+from benchmarks.scene.database import empty_database, query_rows
 from benchmarks.scene.product import program
 from benchmarks.scene.sites import Asked, reply, served
 from benchmarks.timer import await_change, in_turn, seconds_of
@@ -117,7 +117,7 @@ class NobodyAsks:
         """Do nothing, since nothing is under way."""
 
 
-def asking_first(
+def lookup_and_step(
     theirs: DnspythonResolver,
 ) -> Callable[[Visit, FetchContext], UnreadAnswer | UrlOutcome | None]:
     """The step of a fetch thread that looks up the host's name before each fetch."""
@@ -150,7 +150,7 @@ def measure(
     settings.DNS_AHEAD = way.ahead
     # the name under which the shift uses the thread
     setattr(name_thread, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010
-    setattr(fetch_threads, "step", asking_first(way.theirs) if way.theirs else step)  # noqa: B010
+    setattr(fetch_threads, "step", lookup_and_step(way.theirs) if way.theirs else step)  # noqa: B010
     zone = f"{zone}{''.join(filter(str.isalpha, way.label)).lower()}"
     names = [f"{KINDS[n * 37 % 100]}.h{n}.{zone}.test" for n in range(hosts)]
     wanted = int(SHARE * pages * sum(name.startswith("web") for name in names))
@@ -158,7 +158,7 @@ def measure(
     with resolving_ahead(server, way.ahead) as busy:
         began, cpu, over = time.perf_counter(), time.process_time() + busy(), Event()
         ended: list[float] = []
-        crawl = begin(zone, seeds, archive=False).crawl
+        crawl = begin_crawl(zone, seeds, archive=False).crawl
         watcher = Thread(target=watch, args=[crawl, wanted, over, ended])
         watcher.start()
         while not over.is_set():
@@ -205,7 +205,9 @@ def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]
 def is_seated() -> bool:
     """Whether the process that resolves ahead is working."""
     return bool(
-        rows("SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", given=[SEAT_LOCK])
+        query_rows(
+            "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", given=[SEAT_LOCK]
+        )
     )
 
 

@@ -24,8 +24,8 @@ from django.db import transaction
 from xxhash import xxh3_128_intdigest
 
 from benchmarks.report import Table, options
-from benchmarks.scene.database import tell
-from benchmarks.timer import Step, Taken, chosen, timed
+from benchmarks.scene.database import execute
+from benchmarks.timer import Step, Taken, chosen_figures, timed
 from crawling.archive.originals import Originals
 from crawling.frontier import Candidate, lease_hosts, locked_run, schedule_urls
 from crawling.frontier.address_clock import take_turn
@@ -86,7 +86,7 @@ def main() -> None:
         ):
             with transaction.atomic():
                 for name, things, prepare in parts():
-                    least = chosen(min, undone(prepare))
+                    least = chosen_figures(min, undone(prepare))
                     table.row(1e6 * least.clock / things, things, name)
                 transaction.set_rollback(True)
 
@@ -158,7 +158,7 @@ class KnownUrls:
         schedule_urls(self._run, [page("directory", 0)], numbers=[0])
         for start in range(1, self._urls, COPIED):
             self._copy_known_urls(range(start, min(self._urls, start + COPIED)))
-        tell("ANALYZE crawling_url")
+        execute("ANALYZE crawling_url")
         addresses = [candidate.address for candidate in self._known]
         self._seen.remember(addresses, 1)
         known, of = len(self._known), self._schedule
@@ -171,7 +171,7 @@ class KnownUrls:
             lambda: of(Order.BEST_FIRST, self._known, gain=1.0),
         )
         marks = [fingerprint(address.url) for address in addresses]
-        look = partial(tell, FIND_SEEN, given=[self._run.pk, marks])
+        look = partial(execute, FIND_SEEN, given=[self._run.pk, marks])
         yield "look for what was seen", known, lambda: look
         yield "the memory of a shift", known, lambda: lambda: self._seen.unseen(addresses, 1)
         yield "a Bloom filter, seen", known, lambda: self._filter(self._known)
@@ -224,8 +224,8 @@ def payloads(pages: int, runs: int) -> Iterator[Part]:
         path.parent.mkdir()
         path.touch()
         given = {"run": run.pk, "queue": queue.pk, "pages": pages, "file": file.pk, "size": SIZE}
-        tell(URLS, PAGES, given=given)
-    tell("ANALYZE crawling_page, crawling_url")
+        execute(URLS, PAGES, given=given)
+    execute("ANALYZE crawling_page, crawling_url")
     rows = Page.objects.order_by("fingerprint").values_list("payload_sha256", "fingerprint")
     wanted = {bytes(digest or b""): (mark, SIZE) for digest, mark in rows[: 10 * BATCH : 20]}
     wanted |= {sha256(digest).digest(): (mark + 1, SIZE) for digest, (mark, _) in wanted.items()}
@@ -248,7 +248,7 @@ def turns(hosts: int) -> Iterator[Part]:
     urls = [f"http://h{number}.test/" for number in range(hosts)]
     with locked_run(run.pk):
         schedule_urls(run, [Candidate(read_address(url), 0, None) for url in urls], numbers=[0])
-    tell("ANALYZE crawling_host, crawling_hostqueue")
+    execute("ANALYZE crawling_host, crawling_hostqueue")
 
     def lease(most: int) -> None:
         leased = lease_hosts(

@@ -22,7 +22,7 @@ from statistics import median
 from django.db import connection
 
 from benchmarks.report import Table, options
-from benchmarks.scene.database import empty_database, rows, tell
+from benchmarks.scene.database import empty_database, execute, query_rows
 from benchmarks.timer import timed
 from crawling.frontier import (
     Candidate,
@@ -35,7 +35,7 @@ from crawling.frontier import (
     locked_run,
     schedule_urls,
 )
-from crawling.frontier.record.outcome_writer import record
+from crawling.frontier.record.outcome_writer import record_batch
 from crawling.frontier.released_hosts import ReturnedHost, let_go
 from crawling.frontier.sql_rows import add_hosts, copy_in
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunProcess, Shift, Url, UrlState
@@ -131,17 +131,17 @@ class GrownFrontier:
         missing = sorted(f"h{n}.test" for n in range(len(self.hosts), hosts))
         with connection.cursor() as cursor:
             add_hosts(cursor, missing)
-        tell(ADD_QUEUES, given=[self.run.pk, missing])
+        execute(ADD_QUEUES, given=[self.run.pk, missing])
         self.hosts = [f"h{n}.test" for n in range(hosts)]
         self.queues = dict(HostQueue.objects.filter(run=self.run).values_list("host__name", "pk"))
         for begin in range(self.urls, urls, COPIED):
             self._copy(range(begin, min(urls, begin + COPIED)))
         self.urls = urls
-        tell(COUNT_QUEUES, SHUFFLE_QUEUES, given=[self.run.pk])
-        tell(VACUUM)
+        execute(COUNT_QUEUES, SHUFFLE_QUEUES, given=[self.run.pk])
+        execute(VACUUM)
 
     def _copy(self, numbers: range) -> None:
-        ids = rows(IDS, given=[len(numbers)])
+        ids = query_rows(IDS, given=[len(numbers)])
         urls = [
             (key, number, self.url(number)) for (key,), number in zip(ids, numbers, strict=True)
         ]
@@ -203,7 +203,7 @@ class GrownFrontier:
         urls = [url for some in claimed.values() for url in some]
         outcomes = [self._outcome(url) for url in urls]
         with timed() as recording:
-            assert len(record(self.shift, outcomes, numbers=[0], memory=memory)) == len(urls)
+            assert len(record_batch(self.shift, outcomes, numbers=[0], memory=memory)) == len(urls)
         known = [candidate(self._some_url()) for _ in range(SEEN)]
         with timed() as looking, locked_run(self.run.pk) as run:
             assert not schedule_urls(run, known, numbers=[0]).new
@@ -261,7 +261,7 @@ def candidate(url: str, via: int | None = None) -> Candidate:
 
 def print_sizes(urls: int) -> None:
     """Print the bytes of each table and index for each URL, and how often it was read."""
-    found = rows(SIZES)
+    found = query_rows(SIZES)
     table = Table("MB", "bytes a URL", "read", "table or index")
     for name, is_index, size, reads in found:
         table.row(size / 1e6, size / urls, reads, f"{'  ' * is_index}{name}")

@@ -46,7 +46,7 @@ def nothing_is_held() -> bool:
     return not Process.objects.exclude(state=ProcessState.FINISHED).exists()
 
 
-def begin(name: str, seeds: Sequence[str], **fields: object) -> Run:
+def begin_crawl(name: str, seeds: Sequence[str], **fields: object) -> Run:
     """Start a new crawl, without a delay unless one is given."""
     order = {"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0, **fields}
     return start_run(create_crawl(order))
@@ -81,7 +81,7 @@ def have_ended(runs: Sequence[int]) -> bool:
     return not Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
 
 
-def fetched(runs: Sequence[int]) -> int:
+def fetched_count(runs: Sequence[int]) -> int:
     """The number of these runs' pages."""
     total = RunTotal.objects.filter(run__in=runs).aggregate(pages=Sum("fetched"))["pages"]
     return total or 0
@@ -90,7 +90,7 @@ def fetched(runs: Sequence[int]) -> int:
 def await_full_speed(runs: Sequence[int]) -> None:
     """Wait until the crawls have found pages, since their rate rises in their first seconds."""
     await_change(
-        lambda: all(fetched([run]) >= WARM_PAGES for run in runs),
+        lambda: all(fetched_count([run]) >= WARM_PAGES for run in runs),
         f"The crawls do not fetch {WARM_PAGES:,} pages.",
         seconds=PATIENCE_SECONDS,
         every=0.5,

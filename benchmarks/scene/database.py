@@ -51,7 +51,7 @@ def serve_pages() -> None:
     connection.close()
 
 
-def tell(*statements: str, given: Mapping[str, Any] | Sequence[Any] | None = None) -> None:
+def execute(*statements: str, given: Mapping[str, Any] | Sequence[Any] | None = None) -> None:
     """Run a statement. given: the values for `%(name)s`; with them, a per cent sign is written
     twice.
     """
@@ -60,7 +60,7 @@ def tell(*statements: str, given: Mapping[str, Any] | Sequence[Any] | None = Non
             cursor.execute(statement, given)
 
 
-def rows(statement: str, given: Mapping[str, Any] | Sequence[Any] | None = None) -> Any:
+def query_rows(statement: str, given: Mapping[str, Any] | Sequence[Any] | None = None) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(statement, given)
         return cursor.fetchall()

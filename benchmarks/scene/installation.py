@@ -9,7 +9,7 @@ from datetime import timedelta
 from allocation.services.use import KEPT
 from benchmarks.scene import lists
 from benchmarks.scene.crawls import allow_loopback
-from benchmarks.scene.database import tell
+from benchmarks.scene.database import execute
 from benchmarks.scene.links import fill_links, written_part
 from benchmarks.scene.long_ledger import long_ledger
 from crawling.frontier.run_counts import total_minutes
@@ -154,21 +154,21 @@ def fill(size: Size) -> Filled:
     part = written_part(live[0].pk)
     part.save()
     add_hosts(size.hosts)
-    tell(CRAWLS, given={"crawls": size.crawls})
+    execute(CRAWLS, given={"crawls": size.crawls})
     for statement in (RUNS, OLD_COUNTS):
-        tell("ANALYZE")  # otherwise each row might be searched for among all earlier rows
-        tell(statement, given={})
-    tell(QUEUES, given=runs)
+        execute("ANALYZE")  # otherwise each row might be searched for among all earlier rows
+        execute(statement, given={})
+    execute(QUEUES, given=runs)
     number_places(keys)
     for numbers in slices(size.pages):
-        tell(URLS, PAGES, given={**numbers, **runs, "part": part.pk})
-    tell(WAITING_URLS, MINUTES, given={**runs, "minutes": 24 * 60})
-    tell(TOTALS)
+        execute(URLS, PAGES, given={**numbers, **runs, "part": part.pk})
+    execute(WAITING_URLS, MINUTES, given={**runs, "minutes": 24 * 60})
+    execute(TOTALS)
     total_minutes()
     twice, often = lists.fill(run=live[0], pages=size.pages // 10, rows=size.rows)
     pool = long_ledger(size.rows)
-    tell(USE, given={"minutes": KEPT // timedelta(minutes=1)})
-    tell("VACUUM ANALYZE")
+    execute(USE, given={"minutes": KEPT // timedelta(minutes=1)})
+    execute("VACUUM ANALYZE")
     fill_links(live[0].pk, size.links)
     return Filled(live[0].crawl_id, twice, often, pool)
 
@@ -180,12 +180,12 @@ def run_of_pages(pages: int) -> Run:
 
 
 def add_hosts(count: int) -> None:
-    tell(HOSTS, given={"hosts": count})
+    execute(HOSTS, given={"hosts": count})
 
 
 def number_places(runs: Sequence[int]) -> None:
     """Create the table `place`: the queues of these runs with the names of their hosts."""
-    tell(*PLACES.split(";"), given={"runs": list(runs)})
+    execute(*PLACES.split(";"), given={"runs": list(runs)})
 
 
 def slices(count: int) -> Iterator[dict[str, int]]:

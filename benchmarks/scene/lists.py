@@ -4,7 +4,7 @@ deliveries, actions.
 
 from __future__ import annotations
 
-from benchmarks.scene.database import tell
+from benchmarks.scene.database import execute
 from crawling.archive.files import this_machine
 from crawling.models import CrawlJob, Run
 
@@ -220,7 +220,7 @@ def fill(*, run: Run, pages: int, rows: int) -> tuple[int, int]:
     twice, often = old.values_list("pk", flat=True)[:2]
     for crawl, runs in ((twice, 2), (often, 1000)):
         Run.objects.filter(crawl=crawl).update(is_latest=False)
-        tell(SECOND_RUN, given={"crawl": crawl, "runs": runs})
+        execute(SECOND_RUN, given={"crawl": crawl, "runs": runs})
     given = {
         "run": run.pk,
         "crawl": run.crawl_id,
@@ -229,5 +229,5 @@ def fill(*, run: Run, pages: int, rows: int) -> tuple[int, int]:
         "rows": rows,
         "machines": ["bench", this_machine()],
     }
-    tell(*TWICE, *LISTS, given=given)
+    execute(*TWICE, *LISTS, given=given)
     return twice, often

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce, Now
 from crawling.archive.files import this_machine
 from crawling.base.errors import CheckpointTrouble
 from crawling.base.storage import pieces_of, storage
-from crawling.frontier.change.checkpoint_restore import renew_ids, stage
+from crawling.frontier.change.checkpoint_restore import renew_ids, stage_rows
 from crawling.models import ArchiveFile
 from crawling.models.archive import MOST_COMMITTED, NAME
 
@@ -64,7 +64,7 @@ def adopt_rows(run_id: int, lines: Iterable[str], *, with_files: bool) -> None:
     row.
     """
     with connection.cursor() as cursor:
-        stage(cursor, lines)
+        stage_rows(cursor, lines)
         cursor.execute(
             STRANGE_FILES,
             {"name": NAME, "machine": MACHINE, "most": MOST_COMMITTED},

@@ -116,13 +116,13 @@ def read_manifest(folder: Path) -> CheckpointManifest:
         raise CheckpointTrouble(
             f"{folder} is no checkpoint, or not a whole one: {error}."
         ) from error
-    compare(folder, MANIFEST, sums)
+    check_file(folder, MANIFEST, sums)
     manifest = _read_manifest_text(folder, text)
     for name in (
         *map(part_file, manifest.parts),
         *(f"{ARCHIVE}/{checked_name(name)}" for name in manifest.archive),
     ):
-        compare(folder, name, sums)
+        check_file(folder, name, sums)
     return manifest
 
 
@@ -136,7 +136,7 @@ def read_sums(folder: Path) -> dict[str, str]:
     }
 
 
-def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
+def check_file(folder: Path, name: str, sums: Mapping[str, str]) -> None:
     """Raise CheckpointTrouble unless the file matches its checksum."""
     if name not in sums:
         raise CheckpointTrouble(f"{folder} is damaged: {SUMS} does not know {name}.")

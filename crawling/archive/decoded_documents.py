@@ -12,7 +12,7 @@ from requests.exceptions import ContentDecodingError
 
 from crawling.archive.unpacker import MOST_SHOWN, StoredRecord, read_record
 from crawling.base.errors import ArchiveTrouble
-from crawling.machine.sandbox_program import sandboxed
+from crawling.machine.sandbox_program import run_sandboxed
 from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.fetch.content_codings import DecodedBody
 from crawling.web.http_caching import read_head
@@ -20,10 +20,10 @@ from crawling.web.http_caching import read_head
 
 def document_in(record: StoredRecord) -> bytes:
     """The payload as a browser would read it, by the codings in its head."""
-    return decoded(record.payload, read_head(record.head).get("content-encoding", ""))
+    return decoded_payload(record.payload, read_head(record.head).get("content-encoding", ""))
 
 
-def decoded(payload: bytes, coding: str) -> bytes:
+def decoded_payload(payload: bytes, coding: str) -> bytes:
     """A payload as a browser would read it, up to the most bytes that may be shown.
 
     A payload that cannot be unpacked is returned unchanged.
@@ -61,4 +61,4 @@ def write_document(length: str) -> None:
 
 
 if __name__ == "__main__":
-    sandboxed(write_document, ArchiveTrouble)
+    run_sandboxed(write_document, ArchiveTrouble)

@@ -15,7 +15,14 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.reader import open_record_of
-from crawling.archive.records import Original, WarcRecord, measure, packed, record_id, reference
+from crawling.archive.records import (
+    Original,
+    WarcRecord,
+    measure_payload,
+    packed,
+    record_id,
+    revisit_fields,
+)
 from crawling.archive.selection import exchange_of
 from crawling.archive.unpacker import MOST_AROUND, MOST_RECORD
 from crawling.base.errors import ArchiveTrouble
@@ -85,7 +92,7 @@ class MovedExchanges:
             given = {"WARC-Record-ID": identity, "WARC-Concurrent-To": answer}
             yield from packed(WarcRecord(_header(said, given), block))
         elif holder := self._holders.get(one.digest):
-            given = {"WARC-Record-ID": answer, **dict(reference(holder))}
+            given = {"WARC-Record-ID": answer, **dict(revisit_fields(holder))}
             yield from packed(WarcRecord(_header(said, given), block))
         else:
             facts = dict(said)
@@ -101,7 +108,7 @@ def _with_payload(one: MovedPage, said: Fields, head: bytes, answer: str) -> Ite
             raise ArchiveTrouble(
                 f"The payload of {one.url} is not in the record that should have it."
             )
-        payload = measure(head, content, one.digest)
+        payload = measure_payload(head, content, one.digest)
         given = {
             "WARC-Type": "response",
             "WARC-Record-ID": answer,

@@ -14,12 +14,12 @@ from uuid import UUID
 from django.db import connection
 
 from crawling.archive.reader import open_record_of
-from crawling.archive.records import Original, began, record_id
+from crawling.archive.records import Original, record_id, start_of_fetch
 from crawling.archive.unpacker import MOST_AROUND
 from crawling.base.errors import ArchiveTrouble
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import ArchiveFile, Page, Run, UrlState
-from crawling.web.addresses import fingerprint, signed
+from crawling.web.addresses import as_signed, fingerprint
 
 #: the most payloads that a shift remembers; the least recently used are forgotten first
 MOST_REMEMBERED = 20_000
@@ -185,7 +185,7 @@ class Originals:
 
     def of_url(self, url: str) -> StoredPayload | None:
         """The record to which an unrequested "not modified" answer refers."""
-        return self._first_payload(OF_THE_URL, self._run.pk, signed(fingerprint(url)), url)
+        return self._first_payload(OF_THE_URL, self._run.pk, as_signed(fingerprint(url)), url)
 
     def of_page(self, page: int) -> StoredPayload | None:
         return self._first_payload(OF_THE_PAGE, page)
@@ -206,7 +206,7 @@ class Originals:
                 return None
         except (OSError, ArchiveTrouble):
             return None
-        at = began(row.fetched_at, row.fetch_seconds)
+        at = start_of_fetch(row.fetched_at, row.fetch_seconds)
         original = Original(record_id(row.namespace, row.archive_offset), row.url, at)
         return StoredPayload(original, row.archive_length, None if is_own else row.url_id)
 

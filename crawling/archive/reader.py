@@ -51,7 +51,7 @@ def packed_record(page: Page) -> Iterator[bytes]:
     """
     if page.archive_file is None or page.archive_offset is None or page.archive_length is None:
         raise ArchiveTrouble("This page was not archived.")
-    with opened(page.archive_file, page.archive_offset) as file:
+    with open_file_from(page.archive_file, page.archive_offset) as file:
         yield from pieces(CommittedBytes(file, page.archive_length))
 
 
@@ -75,7 +75,7 @@ def following_record(page: Page) -> bytes:
     """
     assert page.archive_file is not None
     behind = (page.archive_offset or 0) + (page.archive_length or 0)
-    with opened(page.archive_file, behind) as file:
+    with open_file_from(page.archive_file, behind) as file:
         try:
             raw = zlib.decompressobj(31).decompress(file.read(PIECE_BYTES), PIECE_BYTES)
         except zlib.error as error:
@@ -156,7 +156,7 @@ def _with_payloads() -> QuerySet[Page]:
     return stored.select_related("archive_file", "url", "run__crawl")
 
 
-def content_of(page: Page) -> Page:
+def page_with_content(page: Page) -> Page:
     """The result of `original_of`. If that page is withdrawn but its record still exists, the
     result is a page without a row that has the place of the record. Only the payload, which both
     pages share, may be shown.
@@ -239,7 +239,7 @@ def _search_key(url: str) -> str:
 
 def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, int, int]]:
     """Each record with its offset and length. Raises ArchiveTrouble if the file is damaged."""
-    with opened(row) as file:
+    with open_file_from(row) as file:
         records = ArchiveIterator(
             CommittedBytes(file, row.committed_length),
             check_digests="raise" if check_digests else False,
@@ -268,7 +268,7 @@ def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
     Raises ArchiveTrouble at once if the file is not on this machine, or may have withdrawn records.
     """
     check_not_withdrawn([row])
-    file = opened(row)
+    file = open_file_from(row)
     return pieces(CommittedBytes(file, row.committed_length))
 
 
@@ -289,7 +289,7 @@ def pieces(file: CommittedBytes) -> Iterator[bytes]:
         file.close()
 
 
-def opened(row: ArchiveFile, offset: int = 0) -> BinaryIO:
+def open_file_from(row: ArchiveFile, offset: int = 0) -> BinaryIO:
     """The file from an offset on. Raises ArchiveTrouble if it is not on this machine."""
     try:
         return storage().open(row.stored_name, offset)

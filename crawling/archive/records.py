@@ -84,7 +84,7 @@ class WarcRecord:
     tail: DocumentStream | None = None
 
 
-def measure(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
+def measure_payload(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
     """Read a payload once for the digests of its record."""
     block = hashlib.sha1(head, usedforsecurity=False)
     payload = hashlib.sha1(usedforsecurity=False)
@@ -125,7 +125,7 @@ def _begin_of_ids(file: UUID) -> str:
     return f"<urn:uuid:{str(file)[: -OFFSET_BITS // 4]}" if is_for_offsets else ""
 
 
-def began(fetched_at: datetime, seconds: float) -> datetime:
+def start_of_fetch(fetched_at: datetime, seconds: float) -> datetime:
     """The time when a fetch began, exactly as in all its records."""
     return fetched_at - timedelta(seconds=seconds)
 
@@ -138,7 +138,7 @@ def warcinfo(
     return _plain_record("warcinfo", identity, lines, "application/warc-fields", block)
 
 
-def response(
+def response_record(
     identity: str, capture: Capture, head: bytes, payload: Payload, *, is_cut_short: bool = False
 ) -> WarcRecord:
     truncated = "WARC-Truncated: unspecified\r\n" if is_cut_short else ""
@@ -166,7 +166,7 @@ def resource(identity: str, capture: Capture, content_type: str, payload: Payloa
     return WarcRecord(header, tail=payload.content)
 
 
-def revisit(
+def revisit_record(
     identity: str,
     capture: Capture,
     head: bytes,
@@ -184,12 +184,12 @@ def revisit(
     lines = f"{capture.target_and_server}WARC-Profile: {profile}\r\n"
     if digest:
         lines += f"WARC-Payload-Digest: {digest}\r\n"
-    where = reference(original) if original else said
+    where = revisit_fields(original) if original else said
     lines += "".join(f"{name}: {value}\r\n" for name, value in where)
     return _plain_record("revisit", identity, lines, "application/http; msgtype=response", head)
 
 
-def reference(original: Original) -> Fields:
+def revisit_fields(original: Original) -> Fields:
     """The fields of a revisit that say which record has its payload."""
     return (
         ("WARC-Refers-To", original.record_id),
@@ -199,18 +199,18 @@ def reference(original: Original) -> Fields:
 
 
 def said_reference(record_id: str, url: str, at: datetime | None) -> Fields:
-    """The fields of `reference`, as far as their values are known."""
+    """The fields of `revisit_fields`, as far as their values are known."""
     fields: Fields = (("WARC-Refers-To", record_id),) if record_id else ()
     fields += (("WARC-Refers-To-Target-URI", url),) if url else ()
     return (*fields, ("WARC-Refers-To-Date", _date(at))) if at else fields
 
 
-def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> WarcRecord:
+def request_record(identity: str, capture: Capture, sent: bytes, *, answer: str) -> WarcRecord:
     lines = f"{capture.target_and_server}WARC-Concurrent-To: {answer}\r\n"
     return _plain_record("request", identity, lines, "application/http; msgtype=request", sent)
 
 
-def metadata(
+def metadata_record(
     identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]
 ) -> WarcRecord:
     """The record of facts about the fetch that the exchange lacks, and of the document's links.

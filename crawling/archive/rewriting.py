@@ -21,7 +21,7 @@ from warcio.exceptions import ArchiveLoadFailed
 
 from crawling.archive.files import deletions_held, this_machine
 from crawling.archive.moved_exchanges import MovedExchanges
-from crawling.archive.reader import CommittedBytes, opened, pieces
+from crawling.archive.reader import CommittedBytes, open_file_from, pieces
 from crawling.archive.removed_records import TooNarrow, filler
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
@@ -41,7 +41,7 @@ def ranges_of(
     Raises ArchiveTrouble.
     """
     found: list[tuple[int, int]] = []
-    with opened(row) as file:
+    with open_file_from(row) as file:
         records = ArchiveIterator(CommittedBytes(file, length), no_record_parse=True)
         try:
             for record in records:
@@ -52,10 +52,10 @@ def ranges_of(
                     found.append((begin, end))
         except ArchiveLoadFailed as error:
             raise ArchiveTrouble(f"{row.name} is damaged: {error}") from error
-    return joined(found)
+    return joined_ranges(found)
 
 
-def joined(ranges: Ranges) -> list[tuple[int, int]]:
+def joined_ranges(ranges: Ranges) -> list[tuple[int, int]]:
     """The ranges in order. Ranges that touch or overlap are joined."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
@@ -82,7 +82,7 @@ def rewrite(
         # left by an attempt that was killed
         ArchiveFile.objects.filter(name=name, run=None).delete()
         new = ArchiveFile.objects.create(run=None, name=name, machine=this_machine(), slot=row.slot)
-        length = storage().put(new.stored_name, _pieces(row, joined(removed), moved))
+        length = storage().put(new.stored_name, _pieces(row, joined_ranges(removed), moved))
         with transaction.atomic():
             new.delete()
             ArchiveFile.objects.filter(pk=row.pk).update(
@@ -105,7 +105,7 @@ def _pieces(row: ArchiveFile, removed: Ranges, moved: MovedExchanges | None) -> 
     for (begin, kept_from), (kept_to, _) in pairwise(edges):
         if kept_from > begin:
             yield from _filler(row, kept_from - begin)
-        with opened(row, kept_from) as file:
+        with open_file_from(row, kept_from) as file:
             yield from pieces(CommittedBytes(file, kept_to - kept_from))
     if moved:
         yield from moved.pieces(row.committed_length)

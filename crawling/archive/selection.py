@@ -14,7 +14,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from crawling.archive.reader import (
     CommittedBytes,
     further_records,
-    opened,
+    open_file_from,
     original_of,
     packed_pieces,
     packed_record,
@@ -40,7 +40,7 @@ def files_here(run: Run) -> list[ArchiveFile]:
     if not files:
         raise ArchiveTrouble(f"Nothing of run {run.number} is archived.")
     for file in files:
-        opened(file).close()
+        open_file_from(file).close()
     return files
 
 
@@ -62,7 +62,7 @@ def foreign_payloads(*runs: Run) -> QuerySet[Page]:
     pages = Page.objects.filter(pk__in=wanted, is_revisit=False, archive_file__isnull=False)
     pages = pages.exclude(run__in=runs)
     for file in ArchiveFile.objects.filter(pk__in=pages.values("archive_file")):
-        opened(file).close()
+        open_file_from(file).close()
     return pages.select_related("archive_file").order_by("archive_file", "archive_offset")
 
 
@@ -128,7 +128,7 @@ def exchange_of(page: Page) -> Iterator[bytes]:
     """
     row, begin, length = page.archive_file, page.archive_offset or 0, page.archive_length or 0
     assert row is not None
-    with opened(row, begin + length) as file:
+    with open_file_from(row, begin + length) as file:
         length += _companions(CommittedBytes(file, row.committed_length - begin - length), row.name)
         file.seek(begin)
         yield from pieces(CommittedBytes(file, length))

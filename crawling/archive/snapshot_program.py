@@ -16,7 +16,7 @@ from crawling.archive.snapshot_styles import edit_sheet
 from crawling.archive.snapshots import INLINE, base_of, edit_page, resolver
 from crawling.archive.unpacker import read_record
 from crawling.base.errors import ArchiveTrouble
-from crawling.machine.sandbox_program import sandboxed, work_on_tasks
+from crawling.machine.sandbox_program import run_sandboxed, work_on_tasks
 
 #: the kinds of tasks
 PAGE, SHEET, FILE, SHOW = "page", "sheet", "file", "show"
@@ -175,4 +175,4 @@ def _decoded(document: bytes, charset: str) -> str:
 
 
 if __name__ == "__main__":
-    sandboxed(lambda: work_on_tasks(SnapshotProgram().work), ArchiveTrouble)
+    run_sandboxed(lambda: work_on_tasks(SnapshotProgram().work), ArchiveTrouble)

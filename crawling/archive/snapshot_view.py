@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import BoundedSemaphore
 from typing import Any
 
-from crawling.archive.reader import content_of, packed_record
+from crawling.archive.reader import packed_record, page_with_content
 from crawling.archive.snapshot_program import FILE, MOST_FILES, MOST_NESTED, PAGE, SHEET, SHOW
 from crawling.archive.stored_pages import StoredPages
 from crawling.base.errors import ArchiveTrouble
@@ -85,7 +85,7 @@ class _Program(TaskSandbox):
         """Send the program a task with the record that has the content of a page. Raises
         ArchiveTrouble.
         """
-        stored = content_of(page)
+        stored = page_with_content(page)
         return self.ask(do, packed_record(stored), stored.archive_length or 0, **about)
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 
 from crawling.archive.records import END
 from crawling.base.errors import ArchiveTrouble
-from crawling.machine.sandbox_program import sandboxed
+from crawling.machine.sandbox_program import run_sandboxed
 from crawling.web.document_stream import DocumentStream, new_spool
 
 #: the most bytes of a document that are unpacked to be shown
@@ -128,4 +128,4 @@ def write_head(length: str) -> None:
 
 
 if __name__ == "__main__":
-    sandboxed(write_head, ArchiveTrouble)
+    run_sandboxed(write_head, ArchiveTrouble)

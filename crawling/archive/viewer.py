@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.archive.reader import opened
+from crawling.archive.reader import open_file_from
 from crawling.archive.unpacker import MOST_SHOWN
 from crawling.base.errors import ArchiveTrouble
 from crawling.machine.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
@@ -43,7 +43,7 @@ def whole_document_of(page: Page) -> bytes:
 def _unpacked(page: Page, program: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
-    with opened(page.archive_file, page.archive_offset) as file:
+    with open_file_from(page.archive_file, page.archive_offset) as file:
         end = ProgramSandbox(program, str(page.archive_length), limits=LIMITS).run(file)
     if end.refusal:
         raise ArchiveTrouble(end.refusal)

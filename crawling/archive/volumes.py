@@ -19,15 +19,15 @@ from crawling.archive.records import (
     Original,
     Payload,
     WarcRecord,
-    began,
     record_id,
+    start_of_fetch,
 )
 from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.admit.crawl_rules import OBEYED
 from crawling.frontier.types import ArchiveLocation
 from crawling.machine.memory_limit import await_free_memory
 from crawling.models import Run
-from crawling.web.statuses import NOT_MODIFIED_STATUS, succeeded
+from crawling.web.statuses import NOT_MODIFIED_STATUS, is_success
 
 
 class WarcVolume:
@@ -74,7 +74,7 @@ class WarcVolume:
     ) -> None:
         self._turn_page()
         exchange = captured.exchange
-        payload = records.measure(exchange.head, exchange.payload.at_hand(), digest)
+        payload = records.measure_payload(exchange.head, exchange.payload.at_hand(), digest)
         file, capture = self._file, _capture(captured, answer)
         identity, offset = record_id(file.row.namespace, file.length), file.length
         stored = self._earlier_payload(captured, answer, payload)
@@ -82,12 +82,14 @@ class WarcVolume:
         length = self._append(record)
         if captured.exchange.request:
             self._append(
-                records.request(
+                records.request_record(
                     self._next_id(), capture, captured.exchange.request, answer=identity
                 )
             )
         self._append(
-            records.metadata(self._next_id(), capture, answer=identity, outlinks=captured.outlinks)
+            records.metadata_record(
+                self._next_id(), capture, answer=identity, outlinks=captured.outlinks
+            )
         )
         is_revisit = record.tail is None
         # A failed page may be tried again, and its row vanishes then. A document is found by its
@@ -95,7 +97,7 @@ class WarcVolume:
         if (
             not is_revisit
             and self._originals.seeks(payload.size)
-            and succeeded(answer.status)
+            and is_success(answer.status)
             and captured.has_page
         ):
             original = Original(identity, capture.url, capture.began_at)
@@ -181,18 +183,18 @@ def _answer(
         )
     original = stored.original if stored else None
     if answer.status == NOT_MODIFIED_STATUS and captured.has_page:
-        return records.revisit(
+        return records.revisit_record(
             identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original
         )
     if original:
-        return records.revisit(
+        return records.revisit_record(
             identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original
         )
-    return records.response(
+    return records.response_record(
         identity, capture, head, payload, is_cut_short=captured.exchange.is_cut_short
     )
 
 
 def _capture(captured: CapturedExchange, answer: ServerAnswer) -> Capture:
-    began_at = began(answer.fetched_at, answer.fetch_seconds)
+    began_at = start_of_fetch(answer.fetched_at, answer.fetch_seconds)
     return Capture(captured.url, began_at, answer.fetch_seconds, answer.address, captured.depth)

@@ -19,7 +19,7 @@ COMMAND_LINE = "command-line"
 SCHEDULER = "scheduler"
 
 
-def note(
+def record_action(
     by: User | None,
     thing: models.Model,
     action: str,

@@ -60,14 +60,14 @@ def address_of(use: AppConfig) -> str:
 
 
 @cache
-def part(use: AppConfig, name: str) -> Any:
+def module_of_use(use: AppConfig, name: str) -> Any:
     """The module with this name in a use, or None."""
     if use.module is None or not module_has_submodule(use.module, name):
         return None
     return import_module(f"{use.name}.{name}")
 
 
-def offered(module: str, name: str) -> Iterator[Any]:
+def offered_by_uses(module: str, name: str) -> Iterator[Any]:
     """Everything that uses offer under a name in their modules of the same name."""
     for use in uses():
-        yield from getattr(part(use, module), name, ())
+        yield from getattr(module_of_use(use, module), name, ())

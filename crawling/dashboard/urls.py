@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.base.use import address_of, part, uses
+from crawling.base.use import address_of, module_of_use, uses
 from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.crawls import bulk_views, cancel_views
 from crawling.dashboard.crawls import views as crawls
@@ -119,4 +119,4 @@ urlpatterns = [
 ]
 for use in uses():
     if not address_of(use):
-        urlpatterns += getattr(part(use, "pages"), "urlpatterns", [])
+        urlpatterns += getattr(module_of_use(use, "pages"), "urlpatterns", [])

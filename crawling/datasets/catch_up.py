@@ -23,7 +23,7 @@ from crawling.models import LinksPart, Page, Run
 from crawling.web.documents.base import Document
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import collected, with_fragment
-from crawling.web.statuses import is_redirect, succeeded
+from crawling.web.statuses import is_redirect, is_success
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ def _answer(run: Run, page: Page) -> tuple[Document, str]:
     redirect = ""
     if is_redirect(page.status) and page.final_url != page.url.url:
         redirect = with_fragment(page.final_url, stored_location(page))
-    if not succeeded(page.status) or not page.bytes:
+    if not is_success(page.status) or not page.bytes:
         return Document(), redirect
     with stored_document(run, page) as source:
         return read_document(source), redirect

@@ -18,7 +18,7 @@ from crawling.base.errors import ArchiveTrouble, NotFound
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.parquet import engine
 from crawling.datasets.parts import MOST_BEHIND
-from crawling.datasets.query import limited, rows_within_limit
+from crawling.datasets.query import rows_within_limit, time_limited
 from crawling.jobs.enqueue import jobs_of, open_job
 from crawling.jobs.kinds import JobKind, job_kinds, state_of
 from crawling.models import BackgroundJob, Page, Run
@@ -64,7 +64,7 @@ class JobTables:
         query: contains no input of users, which goes into `values`; the query refers to it as
         $name. Raises LinkSearchTookTooLong, and ArchiveTrouble if the files are on another machine.
         """
-        with self.connected() as connection, limited(connection):
+        with self.connected() as connection, time_limited(connection):
             return connection.execute(query, dict(values or {})).fetchall()
 
     def each(

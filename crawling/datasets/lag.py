@@ -26,7 +26,7 @@ from crawling.frontier import counts_of
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.running import OTHERS_WAIT
 from crawling.models import BackgroundJob, LinksPart, Run
-from crawling.models.background_jobs import about
+from crawling.models.background_jobs import estimated_time_in_words
 from crawling.models.jobs import ENDED_STATES
 from serving.listing.columns import Column
 
@@ -99,7 +99,8 @@ class Lag:
     def prospect(self) -> str:
         """The time when the data will be complete, or the reason why it will not be."""
         if self.until:
-            return f"Complete in {about((self.until - timezone.now()).total_seconds())}"
+            seconds = (self.until - timezone.now()).total_seconds()
+            return f"Complete in {estimated_time_in_words(seconds)}"
         if self.waits:
             return self.waits[0].upper() + self.waits[1:]
         if self.growing:

@@ -16,7 +16,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.builder import HTMLTreeBuilder
 
 from crawling.datasets.microformats import HEIGHTS
-from crawling.machine.sandbox_program import sandboxed, work_on_tasks
+from crawling.machine.sandbox_program import run_sandboxed, work_on_tasks
 
 MOST_ITEMS = 500
 #: the most characters of a text, and of all items as JSON
@@ -139,4 +139,4 @@ def read_page(task: dict[str, Any], document: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    sandboxed(partial(work_on_tasks, read_page))
+    run_sandboxed(partial(work_on_tasks, read_page))

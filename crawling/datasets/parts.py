@@ -104,7 +104,7 @@ def _forget_parts(parts: QuerySet[LinksPart]) -> None:
     LinksPart.objects.filter(pk__in=ids).update(run=None)
 
 
-def clear(run_id: int) -> None:
+def drop_dataset(run_id: int) -> None:
     """Drop the dataset of a run, except parts that a live shift collects, so that all of its pages
     are read again.
     """

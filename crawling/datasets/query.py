@@ -58,7 +58,7 @@ def _paths_here(names: Iterable[str]) -> list[str]:
     return [str(path) for path in map(place, names) if path.exists()]
 
 
-def ask(
+def query_links(
     run: Run,
     query: str,
     values: Mapping[str, Any] | None = None,
@@ -71,7 +71,7 @@ def ask(
     query: contains no input of users, which goes into `values`; the query refers to it as $name.
     before: a run whose links are in the table `old_links`.
     """
-    with _links_of(run, before) as connection, limited(connection, seconds):
+    with _links_connection(run, before) as connection, time_limited(connection, seconds):
         return connection.execute(query, dict(values or {})).fetchall()
 
 
@@ -88,7 +88,7 @@ def each_row(
 
     part: read only the links and findings of this part.
     """
-    with _links_of(run, before, part) as connection:
+    with _links_connection(run, before, part) as connection:
         if wanted:
             connection.register("wanted", dict(wanted))
         yield from rows_within_limit(connection, query)
@@ -101,15 +101,15 @@ def each_columns(
 
     Raises LinkSearchTookTooLong if a query takes longer than `seconds`.
     """
-    with _links_of(run) as connection:
+    with _links_connection(run) as connection:
         for values in each:
-            with limited(connection, seconds):
+            with time_limited(connection, seconds):
                 columns = connection.execute(query, dict(values)).fetchnumpy()
             yield columns
 
 
 @contextmanager
-def _links_of(
+def _links_connection(
     run: Run, before: Run | None = None, part: LinksPart | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the tables `links`, `findings` (of a second reading of the pages) and
@@ -121,9 +121,9 @@ def _links_of(
     earlier = parts_of(before) if before else []
     with engine(reads=[*paths, *findings, *earlier]) as connection:
         but = without_withdrawn(connection, [run, before] if before else [run])
-        connection.execute(f"CREATE TEMP VIEW links AS {source_of(paths, NO_LINKS)}{but}")
-        connection.execute(f"CREATE TEMP VIEW findings AS {source_of(findings, NO_FINDINGS)}{but}")
-        connection.execute(f"CREATE TEMP VIEW old_links AS {source_of(earlier, NO_LINKS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW links AS {rows_query(paths, NO_LINKS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW findings AS {rows_query(findings, NO_FINDINGS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW old_links AS {rows_query(earlier, NO_LINKS)}{but}")
         yield connection
 
 
@@ -149,10 +149,10 @@ def rows_within_limit(
     """The rows of a query, read while they are taken. Raises LinkSearchTookTooLong if `at_a_time`
     rows take too long.
     """
-    with limited(connection):
+    with time_limited(connection):
         found = connection.execute(query, dict(values or {}))
     while True:
-        with limited(connection):
+        with time_limited(connection):
             rows = found.fetchmany(at_a_time)
         if not rows:
             return
@@ -160,7 +160,7 @@ def rows_within_limit(
 
 
 @contextmanager
-def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
+def time_limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
     """Interrupt the connection's query after `seconds`. Raises LinkSearchTookTooLong."""
     timer = threading.Timer(seconds, connection.interrupt)
     timer.start()
@@ -172,7 +172,7 @@ def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> 
         timer.cancel()
 
 
-def source_of(paths: Sequence[str], nothing: str) -> str:
+def rows_query(paths: Sequence[str], nothing: str) -> str:
     """A query for all rows of these files. nothing: the query to use if there are no files."""
     if not paths:
         return f"SELECT * FROM (SELECT {nothing} WHERE false)"  # noqa: S608 - constants

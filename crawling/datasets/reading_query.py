@@ -17,10 +17,10 @@ from crawling.base.storage import pieces_of, storage
 from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, engine, told_facts
 from crawling.datasets.query import (
     ROWS,
-    limited,
     no_rows,
+    rows_query,
     rows_within_limit,
-    source_of,
+    time_limited,
     without_withdrawn,
 )
 from crawling.models import LinksPart, Page, Run
@@ -43,7 +43,7 @@ def query_reading(
     page: read only the part that has this page.
     """
     part = None if page is None else page.links_part or 0
-    with _reading_of(run, part) as connection, limited(connection):
+    with _reading_connection(run, part) as connection, time_limited(connection):
         return connection.execute(query, dict(values)).fetchall()
 
 
@@ -60,7 +60,7 @@ def each_of_reading(
 
     part: read only this part.
     """
-    with _reading_of(run, part.pk if part else None) as connection:
+    with _reading_connection(run, part.pk if part else None) as connection:
         yield from rows_within_limit(connection, query, values, at_a_time=at_a_time)
 
 
@@ -76,8 +76,8 @@ def reading_parquet(
     try:
         path = Path(folder.name, "rows.parquet")
         with (
-            _reading_of(run, writes=folder.name) as connection,
-            limited(connection, SECONDS_OF_A_FILE),
+            _reading_connection(run, writes=folder.name) as connection,
+            time_limited(connection, SECONDS_OF_A_FILE),
         ):
             connection.execute(
                 f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd, "
@@ -96,13 +96,13 @@ def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
     if not paths:
         return 0
     query = "SELECT total_uncompressed_size, path_in_schema FROM parquet_metadata($paths)"
-    with engine(reads=paths) as connection, limited(connection):
+    with engine(reads=paths) as connection, time_limited(connection):
         sizes = connection.execute(query, {"paths": paths}).fetchall()
     return sum(size * columns.count(column) for size, column in sizes)
 
 
 @contextmanager
-def _reading_of(
+def _reading_connection(
     run: Run, part: int | None = None, *, writes: str = ""
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the tables, without rows of withdrawn pages. part: the id of the only part
@@ -114,7 +114,7 @@ def _reading_of(
     ) as opened:
         but = without_withdrawn(opened, [run])
         for table, (_, nothing) in TABLES.items():
-            rows = source_of(paths[table], nothing)
+            rows = rows_query(paths[table], nothing)
             opened.execute(f"CREATE TEMP VIEW {table} AS {rows}{but}")
         yield opened
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import turbohtml
 
 from crawling.archive.decoded_documents import document_in
-from crawling.archive.reader import content_of, record_of
+from crawling.archive.reader import page_with_content, record_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import Page
 from crawling.web.content.normal_text import one_form
@@ -66,7 +66,7 @@ def seen_text(page: Page, selector: str = "") -> SeenText:
         raise ArchiveTrouble(
             f"{kind or 'A document without a type'} has no text that could be compared."
         )
-    whole = document_in(record_of(content_of(page)))
+    whole = document_in(record_of(page_with_content(page)))
     payload = whole[:MOST_BYTES]
     unread = f"Only the first {MOST_BYTES:,} bytes are compared." if len(whole) > MOST_BYTES else ""
     if "html" in kind:

@@ -12,7 +12,7 @@ import turbohtml
 from django.db.models import QuerySet
 
 from crawling.archive.decoded_documents import decoded_stream
-from crawling.archive.reader import content_of, open_record_of
+from crawling.archive.reader import open_record_of, page_with_content
 from crawling.archive.unpacker import MOST_AROUND
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import Page, Run
@@ -90,4 +90,4 @@ def _page_with_record(page: Page) -> Page:
     if page.archive_file is None and page.reused_from:
         stored = Page.objects.select_related("url", "archive_file", "run")
         page = stored.filter(pk=page.reused_from).first() or page
-    return content_of(page)
+    return page_with_content(page)

@@ -38,7 +38,7 @@ class DiffLine(NamedTuple):
     text: str
 
 
-def compared(old: Page, new: Page) -> list[DiffLine]:
+def compare_pages(old: Page, new: Page) -> list[DiffLine]:
     """The differences between the texts of two pages. Raises ArchiveTrouble.
 
     To be called in a background job, since this parses foreign documents.

@@ -41,7 +41,7 @@ def seconds_until_due(process: RunProcess) -> float | None:
     return None if row is None or row[0] is None else float(row[0])
 
 
-def contested(host_ids: Collection[int], run_id: int) -> set[int]:
+def contested_hosts(host_ids: Collection[int], run_id: int) -> set[int]:
     """The hosts among `host_ids` that another active run also needs."""
     others = HostQueue.objects.filter(
         host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES

@@ -15,7 +15,7 @@ from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
 from crawling.frontier.rules.poison_suspects import ALONE_FROM
 from crawling.frontier.run_limits import (
     QueueUse,
-    claimable,
+    claimable_urls,
     close_exhausted_queues,
     limits_hosts,
     pages_left,
@@ -316,7 +316,7 @@ def _close_and_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     if left is not None:
         wanted = _shares(left, uses, wanted)
     close_exhausted_queues(run, [uses[queue] for queue in wanted])
-    return claimable(budget, uses, wanted)
+    return claimable_urls(budget, uses, wanted)
 
 
 def _shares(left: int, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]) -> dict[int, int]:

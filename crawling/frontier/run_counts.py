@@ -91,14 +91,14 @@ RETURNING failed
 """  # noqa: S608  # constants
 
 
-def sums_of(names: Iterable[str]) -> str:
+def sum_expressions(names: Iterable[str]) -> str:
     """SQL for the sum of each of these counts, under its own name."""
     return ", ".join(f"sum({name})::bigint AS {name}" for name in names)
 
 
 SUM_UP = f"""
 INSERT INTO crawling_runtotal (run_id, {_COLUMNS})
-SELECT run_id, {sums_of(COUNTED)} FROM crawling_runcount
+SELECT run_id, {sum_expressions(COUNTED)} FROM crawling_runcount
 WHERE run_id = %s GROUP BY run_id
 """  # noqa: S608  # constants
 
@@ -283,7 +283,7 @@ def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:
 #: commits late if the machine is busy. Charts cover a day at most.
 SUM_UP_MINUTES = f"""
 INSERT INTO crawling_minutetotal (minute, {", ".join(CHARTED)})
-SELECT minute, {sums_of(CHARTED)} FROM crawling_runcount
+SELECT minute, {sum_expressions(CHARTED)} FROM crawling_runcount
 WHERE minute >= greatest((SELECT max(minute) FROM crawling_minutetotal) - interval '5 minutes',
     now() - interval '25 hours')
     AND minute < date_trunc('minute', now()) - interval '2 minutes'

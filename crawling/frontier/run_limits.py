@@ -192,7 +192,7 @@ def uses_of(run: Run, queues: Collection[int]) -> dict[int, QueueUse]:
         return {use.id: use for use in read_rows(cursor, QueueUse)}
 
 
-def claimable(
+def claimable_urls(
     budget: BudgetPart, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]
 ) -> dict[int, int]:
     """The number of URLs that each queue may give. Exhausted queues are left out.

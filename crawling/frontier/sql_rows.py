@@ -98,10 +98,10 @@ class QuickListDumper(ListDumper):
     """Writes lists of numbers and of plain texts directly, and leaves all others to psycopg."""
 
     def dump(self, obj: list[Any]) -> Buffer | None:
-        return literal(obj) or super().dump(obj)
+        return array_literal(obj) or super().dump(obj)
 
 
-def literal(values: Sequence[Any]) -> bytes:
+def array_literal(values: Sequence[Any]) -> bytes:
     """The array as PostgreSQL reads it; b"" for a list that psycopg must write."""
     kinds = set(map(type, values))
     if kinds in NUMBERS:

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
 from crawling.models.access import closed_to_crawls
 from crawling.web.proxies import Proxy, read_proxy
@@ -101,7 +101,7 @@ def set_identity(
         row.clean()
         row.save()
         after = {name: getattr(row, name) for name in before}
-        note(by, row, "changed", {name: (before[name], after[name]) for name in before})
+        record_action(by, row, "changed", {name: (before[name], after[name]) for name in before})
     return row
 
 
@@ -111,16 +111,16 @@ def full_contact(text: str) -> str:
     return f"mailto:{text}" if is_mailbox else text
 
 
-def allow(row: AccessRule, *, by: User | None) -> None:
+def add_access_rule(row: AccessRule, *, by: User | None) -> None:
     """Add an access rule. Raises ValidationError with messages by field."""
     with transaction.atomic():
         row.full_clean()
         row.save(force_insert=True)
-        note(by, row, f"added the {row._meta.verbose_name}")
+        record_action(by, row, f"added the {row._meta.verbose_name}")
 
 
-def disallow(row: AccessRule, *, by: User | None) -> None:
+def remove_access_rule(row: AccessRule, *, by: User | None) -> None:
     """Remove an access rule. It no longer applies from the next fetch on."""
     with transaction.atomic():
-        note(by, row, f"removed the {row._meta.verbose_name}")
+        record_action(by, row, f"removed the {row._meta.verbose_name}")
         row.delete()

@@ -16,7 +16,7 @@ from django.db.models import Model, QuerySet, TextField, Value
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.models import CrawlJob, Run
 from serving.listing.columns import Column
 
@@ -35,7 +35,7 @@ WORDS = {
 }
 
 
-def counted(kind: AlertEvent, count: int) -> str:
+def count_in_words(kind: AlertEvent, count: int) -> str:
     """`2 new broken links`."""
     return f"{count:,} {WORDS[kind][count != 1]}"
 
@@ -54,7 +54,7 @@ class NewsItem:
 
     @property
     def words(self) -> str:
-        return counted(self.kind, self.count)
+        return count_in_words(self.kind, self.count)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def pending_news(crawl: CrawlJob | None = None, *, most: int = MOST_PENDING) -> 
         source.pending(crawl)
         .annotate(label=Value(source.label, TextField()))
         .values_list("finished_at", "crawl", "crawl__name", "number", "label")[:most]
-        for source in offered("news", "NEWS")
+        for source in offered_by_uses("news", "NEWS")
     ]
     if not sources:
         return []
@@ -138,12 +138,12 @@ def pending_news(crawl: CrawlJob | None = None, *, most: int = MOST_PENDING) -> 
 
 def standing_of(runs: Collection[int]) -> dict[int, list[str]]:
     """By ids of runs, words for what is wrong in each, of all sources."""
-    return _joined_words(source.standing(runs) for source in offered("news", "NEWS"))
+    return _joined_words(source.standing(runs) for source in offered_by_uses("news", "NEWS"))
 
 
 def unchecked_of(runs: Collection[int]) -> dict[int, list[str]]:
     """By ids of runs, sentences on what each has not checked, of all sources."""
-    return _joined_words(source.unchecked(runs) for source in offered("news", "NEWS"))
+    return _joined_words(source.unchecked(runs) for source in offered_by_uses("news", "NEWS"))
 
 
 def _joined_words(told: Iterable[Mapping[int, str]]) -> dict[int, list[str]]:
@@ -171,7 +171,7 @@ def latest_news(
     place = _read_place(after) or ((until, "") if until else None)
     found = [
         item
-        for source in offered("news", "NEWS")
+        for source in offered_by_uses("news", "NEWS")
         # for each kind, one more is read, which may have exactly the time of the key
         for item in source.find(begin, place and place[0], crawl, most + 1 + len(WORDS))
         if place is None or _sort_key(item) < place

@@ -109,10 +109,10 @@ def may_act(user: User | None, crawl: CrawlJob) -> bool:
 def require_act(user: User | None, crawl: CrawlJob) -> None:
     """Raise PermissionDenied, with a sentence that says who may act, if the user may not."""
     if not may_act(user, crawl):
-        raise PermissionDenied(refusal(crawl))
+        raise PermissionDenied(refusal_in_words(crawl))
 
 
-def refusal(crawl: CrawlJob) -> str:
+def refusal_in_words(crawl: CrawlJob) -> str:
     """The sentence for a user who may not act on a crawl. It names the users who may."""
     owner = [f"its owner {crawl.created_by}"] if crawl.created_by else []
     team = [f"the members of the team {crawl.team}"] if crawl.team else []

@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.installation.permissions import is_administrator, require_act, require_own
 from crawling.jobs.enqueue import jobs_of, request_job
@@ -106,10 +106,10 @@ def _log_cancelling(job: BackgroundJob, by: User | None) -> None:
     """
     kind = kind_of(job)
     if job.run is None or kind.is_of_asker:
-        note(by, kind.about(job), "cancelled")
+        record_action(by, kind.about(job), "cancelled")
     else:
         run = {"run": (None, job.run.number)}
-        note(by, job.run.crawl, f"cancelled: {kind.label}", run)
+        record_action(by, job.run.crawl, f"cancelled: {kind.label}", run)
 
 
 def clear_cancelled_jobs() -> None:

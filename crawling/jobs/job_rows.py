@@ -25,7 +25,7 @@ def open_jobs() -> QuerySet[BackgroundJob]:
     return seen_jobs().filter(ended_at=None)
 
 
-def wanted(job: BackgroundJob) -> QuerySet[BackgroundJob]:
+def wanted_row(job: BackgroundJob) -> QuerySet[BackgroundJob]:
     """The job's row, as long as this machine is to do the job. The query joins no other table, so
     an update that has waited for the row's lock checks these columns again.
     """
@@ -43,7 +43,7 @@ def end_job(
     wanted.
     """
     ends = {"ended_at": Now(), "trouble": trouble.replace("\0", ""), "waits": ""}
-    return bool(wanted(job).update(result=result, **ends, **columns))
+    return bool(wanted_row(job).update(result=result, **ends, **columns))
 
 
 def file_name(kind: str, number: int) -> str:

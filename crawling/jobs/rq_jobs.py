@@ -96,7 +96,7 @@ class RowJob:
         job = queue.fetch_job(self._id(pk))
         if job is not None:
             had_begun = job.get_status() == JobStatus.STARTED
-            if waits(queue, job) or is_in_hand(job):
+            if is_awaiting_worker(queue, job) or is_in_hand(job):
                 return False
             remove(job)
         self.enqueue(pk, at_front=at_front or had_begun)
@@ -243,7 +243,7 @@ def is_in_hand(job: Job) -> bool:
     )
 
 
-def waits(queue: Queue, job: Job) -> bool:
+def is_awaiting_worker(queue: Queue, job: Job) -> bool:
     """Whether a worker will take the job: it is in the queue, or was taken off it just now.
 
     The job's own state is not enough, since a worker that is killed before it begins does not

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
 from crawling.base.errors import CrawlError, WrongState
-from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted
+from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted_row
 from crawling.jobs.kinds import JobKind, kind_of
 from crawling.jobs.removal import LEAVING, clear_job_files, forget_older, remove_forgotten
 from crawling.jobs.rq_jobs import IDLE, note_turn_of_others
@@ -63,7 +63,7 @@ def run_job(job_id: int) -> str:
         try:
             turn = stack.enter_context(_units_held(kind, job))
         except (NoUnits, AllocationError) as error:
-            wanted(job).update(waits=NO_UNITS.format(kind.memory(job) if kind.memory else 0))
+            wanted_row(job).update(waits=NO_UNITS.format(kind.memory(job) if kind.memory else 0))
             return str(error)
         if trouble := _begin(kind, job_id):
             return trouble
@@ -134,7 +134,7 @@ def _begin(kind: JobKind, job_id: int) -> str:
             name = file_name(kind.name, job.run_id or 0)
             begins = {"name": name, "machine": this_machine(), "began_at": Now()}
             begins |= {"bookmark": None, "progress": {}}
-        wanted(job).update(attempts=F("attempts") + 1, heartbeat_at=Now(), waits="", **begins)
+        wanted_row(job).update(attempts=F("attempts") + 1, heartbeat_at=Now(), waits="", **begins)
     return ""
 
 
@@ -203,7 +203,7 @@ def _result_of_error(kind: JobKind, job: BackgroundJob, error: Exception) -> str
 
 def _note_pause(job: BackgroundJob, why: str) -> None:
     """Note the reason why no process works on the job. This does not count as an attempt."""
-    wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=why)
+    wanted_row(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=why)
 
 
 def _broken_off(kind: JobKind, job_id: int) -> str:
@@ -211,7 +211,7 @@ def _broken_off(kind: JobKind, job_id: int) -> str:
     job = open_jobs().filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
-    row = wanted(job)
+    row = wanted_row(job)
     row.update(attempts=Greatest(F("attempts") - 1, 0), breaks=F("breaks") + 1)
     if job.breaks + 1 >= kind.breaks:
         _give_up(kind, job, kind.no_time)

@@ -23,7 +23,7 @@ from crawling.jobs.rq_jobs import (
     note_turn_of_others,
 )
 from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
-from crawling.machine.cpu_affinity import hurry, let_shifts_go_first
+from crawling.machine.cpu_affinity import let_shifts_go_first, restore_priority
 
 #: A job asks again at its next turn. While it waits, it must not become the process that others may
 #: bypass no more.
@@ -91,7 +91,7 @@ class IdleTurn:
     def look(self) -> None:
         """Check whether the turn is over. Raises DatabaseError or RedisError."""
         if do_users_wait() or others_lack(self._units):
-            hurry()
+            restore_priority()
             self._is_urgent.set()
             self._is_wanted.set()
             return
@@ -144,4 +144,4 @@ def idle_turn(
     finally:
         over.set()
         looking.join()
-        hurry()
+        restore_priority()

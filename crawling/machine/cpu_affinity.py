@@ -135,14 +135,15 @@ def lower_session(niceness: int = SESSION_NICENESS) -> None:
 
 
 def let_shifts_go_first() -> None:
-    """Lower the priority of this work process below that of shifts, until `hurry`. This is done
-    only if its worker has a separate session, in which only the work process works meanwhile.
+    """Lower the priority of this work process below that of shifts, until `restore_priority`. This
+    is done only if its worker has a separate session, in which only the work process works
+    meanwhile.
     """
     if _is_alone():
         lower_session(IDLE_NICENESS)
 
 
-def hurry() -> None:
+def restore_priority() -> None:
     """Give this work process the priority of shifts again, since someone waits for its end."""
     if _is_alone():
         lower_session(0)

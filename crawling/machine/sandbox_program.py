@@ -22,7 +22,7 @@ REFUSED, NO_MEMORY, ORPHANED = 3, 4, 5
 RESERVE_BYTES = 512 * 1024
 
 
-def sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
+def run_sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
     """Run the main part of a program, with its arguments, within the limits of its sandbox.
 
     refusals: errors by which the program refuses its input, with their text.

@@ -35,7 +35,7 @@ class DeadShift(NamedTuple):
 
 
 @contextmanager
-def hold(process_id: int, epoch: int, worker: str) -> Iterator[None]:
+def hold_shift_lock(process_id: int, epoch: int, worker: str) -> Iterator[None]:
     """Show until the block ends that this process works on a shift. A shift that ends by an
     exception, such as the death of PostgreSQL, may remain open, and is then found as abandoned. If
     no file can be written, only the lease shows the shift. The worker is the parent of this
@@ -58,7 +58,7 @@ def hold(process_id: int, epoch: int, worker: str) -> Iterator[None]:
         os.close(file)
 
 
-def abandoned(but: str = "") -> Iterator[DeadShift]:
+def abandoned_shifts(but: str = "") -> Iterator[DeadShift]:
     """The shifts without a live process whose worker has ended or is the caller. The shifts of
     the worker `but` are left out.
 

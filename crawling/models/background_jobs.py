@@ -14,7 +14,7 @@ from crawling.models.jobs import Run
 NAME = r"^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$"
 
 
-def about(seconds: float) -> str:
+def estimated_time_in_words(seconds: float) -> str:
     """An estimated time in words. Above ten minutes or hours it is rounded to fives."""
     if seconds < 60:
         return "less than a minute"
@@ -141,7 +141,7 @@ class BackgroundJob(models.Model):
     @property
     def time_left(self) -> str:
         """The remaining time in words; "" while it is unknown."""
-        return "" if self.seconds_left is None else about(self.seconds_left)
+        return "" if self.seconds_left is None else estimated_time_in_words(self.seconds_left)
 
     @property
     def seconds_left(self) -> float | None:

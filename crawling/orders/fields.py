@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from allocation.wording import beginning
+from allocation.wording import beginning_of_list
 
 MIB = 1024 * 1024
 ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
@@ -148,7 +148,7 @@ def format_value(value: object) -> str:
     an empty limit.
     """
     if isinstance(value, list):
-        return beginning([str(entry) for entry in value], TOLD) or "none"
+        return beginning_of_list([str(entry) for entry in value], TOLD) or "none"
     if isinstance(value, dict):
         return ", ".join(f"{name} = {text}" for name, text in value.items()) or "none"
     return "no limit" if value is None else str(value)

@@ -9,7 +9,7 @@ import ipaddress
 import re
 from collections.abc import Iterable, Sequence
 
-from allocation.wording import beginning
+from allocation.wording import beginning_of_list
 from crawling.web.addresses import Address, BadUrl, read_address
 
 #: the most mistakes in one message; further mistakes are shown once these are corrected
@@ -60,7 +60,7 @@ def read_seeds(texts: Iterable[str]) -> tuple[list[Address], list[str]]:
 
 def in_short(mistakes: Sequence[str]) -> str:
     """The first few mistakes, and the number of further ones."""
-    return beginning(mistakes, TOLD, between="; ")
+    return beginning_of_list(mistakes, TOLD, between="; ")
 
 
 MOST_TAGS = 20

@@ -35,7 +35,7 @@ MOST_OPEN = 100
 NO_QUEUE = "Redis does not answer, so no background worker can be told; ask again once it is back."
 
 
-def ask(
+def start_inquiry(
     kind: str,
     question: Mapping[str, Any],
     *,
@@ -64,7 +64,7 @@ def ask_once(
 ) -> Inquiry:
     """The inquiry that has, or will have, the answer. A new inquiry is made if there is none.
 
-    Raises InquiriesBusy as `ask` does.
+    Raises InquiriesBusy as `start_inquiry` does.
     """
     key = salted_hmac("inquiry", f"{kind} {json.dumps(question, sort_keys=True)}").hexdigest()
     same, now = Inquiry.objects.filter(subject=key).order_by("-pk"), timezone.now()
@@ -74,12 +74,14 @@ def ask_once(
     if by is not None:  # for that user, the inquiry stays cancelled until a button repeats it
         others |= same.filter(cancelled_by=by)
     found = answered.first() or others.first()
-    return found or ask(kind, question, by=by, key=key, run=run)
+    return found or start_inquiry(kind, question, by=by, key=key, run=run)
 
 
 def ask_again(inquiry: Inquiry, *, by: User | None) -> Inquiry:
     """Repeat a cancelled inquiry. Raises InquiriesBusy or SealBroken."""
-    return ask(inquiry.kind, question_of(inquiry), by=by, key=inquiry.subject, run=inquiry.run)
+    return start_inquiry(
+        inquiry.kind, question_of(inquiry), by=by, key=inquiry.subject, run=inquiry.run
+    )
 
 
 def question_of(inquiry: BackgroundJob) -> dict[str, Any]:

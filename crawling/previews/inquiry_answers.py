@@ -9,7 +9,7 @@ from typing import Any
 
 from allocation.errors import AllocationError
 from crawling.base.errors import ArchiveTrouble, CrawlError
-from crawling.datasets.text_diff import compared
+from crawling.datasets.text_diff import compare_pages
 from crawling.installation.identity import identity
 from crawling.jobs.running_job import RunningJob
 from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
@@ -25,7 +25,7 @@ MOST_BYTES = 4 * 1024 * 1024
 TOO_LARGE = "The answer is too large to be kept."
 
 
-def answered(answer: Answer, job: RunningJob) -> dict[str, Any]:
+def answer_inquiry(answer: Answer, job: RunningJob) -> dict[str, Any]:
     """Do the work of the job. Raises CrawlError."""
     inquiry = Inquiry.objects.get(pk=job.row.pk)
     try:
@@ -49,7 +49,7 @@ def _text_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     pages = stored.in_bulk([question["old"], question["new"]])
     if len(pages) < len({question["old"], question["new"]}):
         raise ArchiveTrouble("One of the pages was deleted meanwhile.")
-    lines = compared(pages[question["old"]], pages[question["new"]])
+    lines = compare_pages(pages[question["old"]], pages[question["new"]])
     return {"lines": [line._asdict() for line in lines]}
 
 

@@ -63,9 +63,9 @@ def question_kind(
 
 def _work(answer: Answer, job: RunningJob) -> JobResult:
     # readers of documents are imported only where they are needed
-    from crawling.previews.inquiry_answers import answered
+    from crawling.previews.inquiry_answers import answer_inquiry
 
-    return answered(answer, job)
+    return answer_inquiry(answer, job)
 
 
 def _asked_with(job: BackgroundJob) -> set[int]:

@@ -22,7 +22,7 @@ from crawling.base.timed import time_limit
 from crawling.models import BackgroundJob, Inquiry, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask_once, question_of
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 #: the time limit: a comparison reads both runs completely, and one that takes longer is cancelled,
 #: so that it does not keep the server busy
@@ -180,7 +180,9 @@ def compare_runs(old: Run, new: Run, wanted: ChangeFilter, *, by: User | None) -
     """
     if Page.objects.filter(run__in=[old, new])[: MOST_AT_ONCE + 1].count() > MOST_AT_ONCE:
         return _compared_by_a_job(old, new, wanted, by)
-    rows, following = cut(_differences(old.pk, new.pk, wanted), wanted.limit, _address_of_row)
+    rows, following = cut_to_limit(
+        _differences(old.pk, new.pk, wanted), wanted.limit, _address_of_row
+    )
     return Comparison(_summary(old.pk, new.pk), rows, following, timezone.now())
 
 
@@ -194,14 +196,16 @@ def answer_comparison(question: Mapping[str, Any]) -> dict[str, Any]:
 
 def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None) -> Comparison:
     """The summary is requested separately, since all filters share it."""
-    runs = {"old": old.pk, "new": new.pk, "moments": [moment_of(old), moment_of(new)]}
+    runs = {"old": old.pk, "new": new.pk, "moments": [comparison_stamp(old), comparison_stamp(new)]}
     counted, listed = (
         ask_once(InquiryKind.RUN_CHANGES, {**runs, "wanted": what}, by=by, run=new)
         for what in (None, asdict(wanted))
     )
     summary = _read_part(counted, "summary", SUMMARY_OF_ANSWER)
     found = _read_part(listed, "rows", ROWS_OF_ANSWER)
-    rows, following = (None, None) if found is None else cut(found, wanted.limit, _address_of_row)
+    rows, following = (
+        (None, None) if found is None else cut_to_limit(found, wanted.limit, _address_of_row)
+    )
     asked = (counted, listed)
     return Comparison(
         summary,
@@ -240,7 +244,7 @@ def _read_part(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Foun
     return None if inquiry.answer is None else adapter.validate_python(inquiry.answer[name])
 
 
-def moment_of(run: Run) -> str:
+def comparison_stamp(run: Run) -> str:
     """A value that changes whenever the comparison may. A run that continues after its end, because
     failures are tried again, later ends at another moment.
     """

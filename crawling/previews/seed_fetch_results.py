@@ -10,7 +10,7 @@ from typing import Any
 from crawling.runs.seed_checks import may_be_allowed
 from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.statuses import is_redirect, succeeded
+from crawling.web.statuses import is_redirect, is_success
 
 #: the longest time for one answer
 ANSWER_SECONDS = 5.0
@@ -59,7 +59,7 @@ class SeedTestFetch:
 
     @property
     def succeeded(self) -> bool:
-        return succeeded(self.status)
+        return is_success(self.status)
 
 
 @dataclass
@@ -101,7 +101,7 @@ def robots_in_words(status: int, line: str) -> str:
     return "allowed" if 200 <= status < 300 else "could not be had"
 
 
-def refused(fetch: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
+def refused_fetch(fetch: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
     return replace(fetch, status=int(refusal.status), sentence=refusal.error)
 
 

@@ -29,13 +29,13 @@ from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind
 from crawling.orders.order import CrawlOrder, read_order
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.previews.inquiries import ask
+from crawling.previews.inquiries import start_inquiry
 from crawling.previews.seed_fetch_results import (
     ANSWER_SECONDS,
     LinkRuling,
     SeedTestFetch,
     TestFetchClock,
-    refused,
+    refused_fetch,
     robots_in_words,
     target_of,
     too_late,
@@ -51,7 +51,7 @@ from crawling.web.fetch.robots import as_read, fetch_robots
 from crawling.web.politeness import delay_after
 from crawling.web.robots import MAX_ROBOTS_BYTES, forbidding_line
 from crawling.web.secret_headers import Recipients
-from crawling.web.statuses import FetchStatus, explain, succeeded
+from crawling.web.statuses import FetchStatus, explain, is_success
 from dnscache.protocol.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
 
@@ -85,7 +85,7 @@ def request_test_fetch(
     if mistakes:
         return None, mistakes
     question = {"order": _without_claim(fields), "answers": dict(answers or {})}
-    return ask(InquiryKind.TEST_FETCH, question, by=by), {}
+    return start_inquiry(InquiryKind.TEST_FETCH, question, by=by), {}
 
 
 def _without_claim(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,7 +224,7 @@ class _TestFetchRound:
             address_class=classify(shown).replace("_", "-") if shown else "",
         )
         if refusal:
-            return refused(fetch, refusal)
+            return refused_fetch(fetch, refusal)
         if not self._learn_robots(address, dial, clock):
             return too_late(fetch, clock)
         status, body = self._robots[address.origin]
@@ -240,7 +240,7 @@ class _TestFetchRound:
         )
         fetch = replace(fetch, robots=robots_in_words(status, line), delay=clock.delay)
         if refusal := refusal_by_robots(robots, address):
-            return refused(fetch, refusal)
+            return refused_fetch(fetch, refusal)
         clock.delay_changed()
         if not clock.wait():
             return too_late(fetch, clock)
@@ -318,7 +318,7 @@ class _TestFetchRound:
             seconds=fetched.seconds,
             final_url=target_of(address, fetched),
         )
-        if not succeeded(fetched.status):
+        if not is_success(fetched.status):
             return fetch
         if self._with_answer:
             self._with_answer(fetched)

@@ -77,7 +77,7 @@ def share_of(pool: Pool, team: str) -> int | None:
     return ensure_share(pool=pool.pk, ref=f"{TEAM_REF}{team}", name=team).pk if team else None
 
 
-def enroll(run: Run) -> None:
+def register_processes(run: Run) -> None:
     """Register the run's processes in the pool, each once.
 
     A claim that the pool can no longer serve fails the run.

@@ -19,7 +19,7 @@ from crawling.installation.run_log import write
 from crawling.models import HostQueue, Run, RunProcess, Shift
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
 from crawling.orders.order import MOST_PROCESSES
-from crawling.runs.grants import ask_for_shift, enroll, request_start
+from crawling.runs.grants import ask_for_shift, register_processes, request_start
 from crawling.runs.idle_capacity import REFUSED_SECONDS, lack_of_idle_capacity
 
 #: the number of due hosts for which a further process is worth a worker
@@ -119,7 +119,7 @@ def _add_process(run: Run, number: int, *, is_extra: bool) -> RunProcess:
     """
     wanted = {"is_retired": False, "serving": False, "is_extra": is_extra}
     process, _ = RunProcess.objects.update_or_create(run=run, number=number, defaults=wanted)
-    enroll(run)
+    register_processes(run)
     process.refresh_from_db()
     return process
 

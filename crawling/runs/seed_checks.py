@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 
 from allocation.wording import whole_number
 from crawling.installation.identity import (
-    allow,
+    add_access_rule,
     allowed_directories,
     allowed_networks,
     dial_policy,
@@ -178,5 +178,5 @@ def allow_port(asked: str, *, by: User) -> str:
     address, _, port = asked.rpartition(" ")
     number = whole_number(port) or 0
     rule = AllowedNetwork(network=address, port_from=number, port_to=number, note=ALLOWED_HERE)
-    allow(rule, by=by)
+    add_access_rule(rule, by=by)
     return str(rule)

@@ -24,7 +24,7 @@ from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
 from crawling.installation.events import alert
 from crawling.installation.run_log import write
-from crawling.machine.shift_locks import abandoned
+from crawling.machine.shift_locks import abandoned_shifts
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.runs.endings import ending_of, in_vain
@@ -283,7 +283,7 @@ def close_shifts_lost_here(but: str = "") -> None:
 
     but: a live worker, which closes its own shift, since it knows the cause.
     """
-    for lost in abandoned(but):
+    for lost in abandoned_shifts(but):
         if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
             ending = "lost: its operating-system process and its worker were killed"
             shift_was_lost(lost.process_id, lost.epoch, ending, worker=lost.worker)

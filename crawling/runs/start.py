@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from crawling.base.alert_events import AlertEvent
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import TooManyWait, WrongState
 from crawling.frontier import Candidate, locked_run, rules_key, schedule_urls, serving_numbers
 from crawling.frontier.admit.quarantine import keep_decisions
@@ -17,7 +17,7 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.runs.extensions import missing_parts
-from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.grants import ask_for_shifts, register_processes
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
 from crawling.web.addresses import canonical_address
 
@@ -31,7 +31,7 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     if lacks_contact(without_mistakes(crawl.seeds)):
         raise WrongState(f"A contact {NO_CONTACT}")
     run = new_run(crawl, by=by)
-    enroll(run)
+    register_processes(run)
     ask_for_shifts(run)
     return run
 
@@ -80,7 +80,7 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     RunProcess.objects.bulk_create(
         RunProcess(run=run, number=number) for number in range(crawl.process_limit or 1)
     )
-    note(
+    record_action(
         by,
         crawl,
         "started by its schedule" if by_schedule else "started",

@@ -15,7 +15,7 @@ from django.utils import timezone
 from allocation.services import check_keep_seconds
 from allocation.wording import listed
 from crawling.base.alert_events import AlertEvent
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.frontier import counts_of, limit_reached, locked_run
 from crawling.installation.events import alert
@@ -24,7 +24,7 @@ from crawling.models import CrawlJob, Level, Run, RunCount, Shift
 from crawling.models.archive import archive_disk
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.sections.thresholds import ThresholdsPart, too_little_room, too_many_errors
-from crawling.runs.grants import ask_for_shifts, cancel_waiting, enroll
+from crawling.runs.grants import ask_for_shifts, cancel_waiting, register_processes
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.transitions import ACTIONS, FETCHING, RunAction, told_before, told_before_start
 
@@ -82,7 +82,7 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     A crash after the change of state loses nothing: the scheduler does the rest. Raises WrongState.
     """
     run = _change_state(crawl, "resume", "Waiting for a worker.", by)
-    enroll(run)
+    register_processes(run)
     ask_for_shifts(run)
     return run
 
@@ -134,7 +134,7 @@ def _change_state(
         if word == "resume" and run.state in ENDED_STATES:
             _check_rest(run)
         kept = {} if keep_seconds is None else {"keep_seconds": (None, keep_seconds)}
-        note(by, crawl, action.done, {"state": (run.state, to), **kept})
+        record_action(by, crawl, action.done, {"state": (run.state, to), **kept})
         write(run.pk, f"{action.done.capitalize()} by {by or 'the command line'}.")
         if to == RunState.QUEUED:
             run.resumed_at = timezone.now()

@@ -34,7 +34,7 @@ FETCHING = "Fetching."
 AT_REST = frozenset({"draft", *ENDED_STATES})
 
 
-def possible(state: str, *, queued: int, is_aborting: bool = False) -> list[str]:
+def possible_actions(state: str, *, queued: int, is_aborting: bool = False) -> list[str]:
     """The actions that are possible in a state as pages show it (`start` begins a new run), the
     likeliest first.
 
@@ -49,7 +49,7 @@ def possible(state: str, *, queued: int, is_aborting: bool = False) -> list[str]
     return [word for word, action in ACTIONS.items() if stored in action.allowed_from]
 
 
-def after(word: str, state: RunState) -> RunState | None:
+def state_after(word: str, state: RunState) -> RunState | None:
     """The state that an action leads to while no shift is alive; None if it is not allowed."""
     action = ACTIONS[word]
     return WOUND_DOWN.get(action.to, action.to) if state in action.allowed_from else None

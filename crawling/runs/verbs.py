@@ -73,6 +73,6 @@ VERBS = {
 AGAIN = replace(VERBS["start"], label="Run again", icon="i-rotate-cw")
 
 
-def offered(words: Iterable[str], *, has_run: bool) -> dict[str, Verb]:
+def offered_verbs(words: Iterable[str], *, has_run: bool) -> dict[str, Verb]:
     """The verbs of these words, for a crawl with or without a run."""
     return {word: AGAIN if has_run and word == "start" else VERBS[word] for word in words}

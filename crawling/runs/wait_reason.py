@@ -20,7 +20,7 @@ from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_IN_SQL
 from crawling.runs.diagnosis import STARTING_SOON
 from crawling.runs.idle_capacity import lack_of_idle_capacity
-from crawling.web.outages import Outage, holding, read_outage, read_outages
+from crawling.web.outages import Outage, outage_waited_for, read_outage, read_outages
 
 #: each run's next free host: its name, the seconds until it is free, the other crawl that leases
 #: it, if any, and whether the host waits for DNS
@@ -244,7 +244,7 @@ class _HostRow(NamedTuple):
             self.taken_by,
             self.is_held,
             self.rest_reason,
-            outage or holding(of_origins, self.due_at, timezone.now()),
+            outage or outage_waited_for(of_origins, self.due_at, timezone.now()),
         )
 
 

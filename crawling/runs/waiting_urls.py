@@ -13,19 +13,19 @@ from django.db.models import F, QuerySet
 from django.db.models.expressions import RawSQL
 
 from allocation.wording import whole_number
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.base.timed import time_limit
 from crawling.frontier import counts_of, limit_reached, locked_run
-from crawling.frontier.change.manual_order import UrlAction, handle, requeue_failed, taken_out
+from crawling.frontier.change.manual_order import UrlAction, apply_action, requeue_failed, taken_out
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.grants import ask_for_shifts, register_processes
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.steering import reopen
 from crawling.web.statuses import explain
-from serving.paging import cut
+from serving.paging import cut_to_limit
 from serving.requests import asked_text
 
 #: the lists that can be shown, by the word in the address
@@ -168,7 +168,7 @@ def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator
     after: int | None = None
     while True:
         ids = found_ids(run, replace(wanted, after=after), most=batch + 1)
-        ids, after = cut(ids, batch, int)
+        ids, after = cut_to_limit(ids, batch, int)
         # as one value, and without model objects: Django takes longer over thousands than
         # PostgreSQL
         rows = Url.objects.filter(pk__in=RawSQL("SELECT unnest(%s::bigint[])", [ids]))
@@ -191,8 +191,8 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
         with locked_run(run.pk) as locked:
             _check_not_ended(locked)
             # logged with each batch, since the run or this process may end before the next
-            if count := handle(locked, deed, some):
-                note(
+            if count := apply_action(locked, deed, some):
+                record_action(
                     by,
                     run.crawl,
                     f"frontier: {deed.value.replace('_', ' ')}",
@@ -257,7 +257,7 @@ def retry_failed(
         with locked_run(latest.pk) as run:
             done += requeue_failed(run.pk, status=status) or count
     if run.state in WORKING_STATES:
-        enroll(run)
+        register_processes(run)
         ask_for_shifts(run)
     return count
 
@@ -286,7 +286,7 @@ def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) 
         )
     if sentence := limit_reached(run):
         raise WrongState(f"{sentence} Raise that limit, then try again.")
-    note(by, run.crawl, "retried failed URLs", {"failed": (count, 0)})
+    record_action(by, run.crawl, "retried failed URLs", {"failed": (count, 0)})
     cause = "" if status is None else f" ({explain(status)})"
     told = "A failed URL is" if count == 1 else f"{count:,} failed URLs{cause} are"
     write(run.pk, f"{told} to be tried again, asked for by {by or 'the command line'}.")

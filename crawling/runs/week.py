@@ -17,7 +17,7 @@ from crawling.installation.news import (
     WORDS,
     NewsItem,
     PendingNews,
-    counted,
+    count_in_words,
     latest_news,
     pending_news,
     standing_of,
@@ -40,7 +40,7 @@ class WeekChange:
 
     @property
     def words(self) -> str:
-        return counted(self.kind, self.count)
+        return count_in_words(self.kind, self.count)
 
 
 @dataclass(frozen=True)

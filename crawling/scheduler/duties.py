@@ -29,7 +29,7 @@ from crawling.installation.pools import capacity_of, crawl_pools, default_pool
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import ArchiveFile, CrawlJob, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_IN_SQL, ENDED_STATES, WINDING_DOWN_IN_SQL, WORKING_IN_SQL
-from crawling.runs.grants import SOON_SECONDS, ask_for_shift, enroll, leave_bank
+from crawling.runs.grants import SOON_SECONDS, ask_for_shift, leave_bank, register_processes
 from crawling.runs.idle_capacity import REFUSED_SECONDS, start_while_idle
 from crawling.runs.shift_lifecycle import settle_run
 
@@ -162,7 +162,7 @@ def settle_leftovers() -> Progress:
     imply.
     """
     steps: tuple[tuple[str, Callable[[int], object]], ...] = (
-        (UNREGISTERED, lambda run_id: enroll(Run.objects.get(pk=run_id))),
+        (UNREGISTERED, lambda run_id: register_processes(Run.objects.get(pk=run_id))),
         (UNSETTLED, settle_run),
         (STAYING, lambda run_id: leave_bank(Run.objects.get(pk=run_id))),
     )
@@ -179,7 +179,9 @@ def settle_leftovers() -> Progress:
 
 def enroll_anew() -> Progress:
     """Register runs again that continued while their end was still being reported to the pool."""
-    return for_each(_processes_of_query(LET_GO), lambda run_id: enroll(Run.objects.get(pk=run_id)))
+    return for_each(
+        _processes_of_query(LET_GO), lambda run_id: register_processes(Run.objects.get(pk=run_id))
+    )
 
 
 def for_each(

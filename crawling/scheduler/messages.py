@@ -27,8 +27,8 @@ from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import (
     EXPERIMENT_SHIFTS,
     SHIFTS,
+    is_awaiting_worker,
     remove,
-    waits,
 )
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
@@ -113,7 +113,8 @@ def enqueue_shift(
     except DuplicateJobError:
         job = queue.fetch_job(job_id)
         if job is None or not (
-            waits(queue, job) or (leave_started and job.get_status() == JobStatus.STARTED)
+            is_awaiting_worker(queue, job)
+            or (leave_started and job.get_status() == JobStatus.STARTED)
         ):
             # a job that has ended, or one from before the database was restored, does not count
             if job is not None:

@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, keep_wait_counts, reap_expired
 from crawling.base.errors import CrawlError
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.host_state import trim_robots
 from crawling.frontier.run_counts import total_minutes
@@ -120,7 +120,7 @@ def duties() -> list[Duty]:
         Duty(total_minutes, 60.0),
         Duty(sample_use, 10.0),
         Duty(tidy_jobs, 30.0),
-        *(Duty(do, seconds) for do, seconds in offered("jobs", "DUTIES")),
+        *(Duty(do, seconds) for do, seconds in offered_by_uses("jobs", "DUTIES")),
     ]
 
 

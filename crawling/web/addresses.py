@@ -205,7 +205,7 @@ def dns_name(host_key: str) -> str:
 
 def fingerprint(url: str) -> int:
     """A hash of the canonical URL, of 64 bits, signed for PostgreSQL's bigint."""
-    return signed(xxh3_64_intdigest(url.encode()))
+    return as_signed(xxh3_64_intdigest(url.encode()))
 
 
 def fingerprints(url: str) -> list[int]:
@@ -213,10 +213,10 @@ def fingerprints(url: str) -> list[int]:
     the next free one. Three URLs with one fingerprint have never been seen.
     """
     first = fingerprint(url)
-    return [signed((first + step) % (1 << 64)) for step in range(4)]
+    return [as_signed((first + step) % (1 << 64)) for step in range(4)]
 
 
-def signed(number: int) -> int:
+def as_signed(number: int) -> int:
     """The signed number with the same bits as an unsigned 64-bit number."""
     return number - (1 << 64) if number >= 1 << 63 else number
 

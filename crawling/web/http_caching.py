@@ -110,7 +110,7 @@ def read_head(head: str) -> dict[str, str]:
     return fields
 
 
-def renewed(stored: Mapping[str, str], said: Iterable[tuple[str, str]]) -> dict[str, str]:
+def renewed_fields(stored: Mapping[str, str], said: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The stored document's fields, updated by the fields of the *not modified* answer (RFC 9111,
     section 3.2).
     """

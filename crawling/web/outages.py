@@ -76,7 +76,7 @@ def read_outages(fields: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Ou
     return {origin: outage for origin, outage in found.items() if outage}
 
 
-def holding(origins: Iterable[Outage], due_at: datetime, now: datetime) -> Outage | None:
+def outage_waited_for(origins: Iterable[Outage], due_at: datetime, now: datetime) -> Outage | None:
     """Return the outage for which a host's queue with this due time waits, if any: the outage of
     the origin that is tried again first.
     """

@@ -30,7 +30,7 @@ PLACES = np.arange(7, -1, -1, dtype=np.uint64).reshape(8, 1)
 LOWEST = np.uint64(0x0101010101010101)
 
 
-def folded(text: str) -> bytes:
+def folded_text(text: str) -> bytes:
     """The parts of a text that count: without blanks, in lower case, and with all digits replaced
     by one.
     """
@@ -44,7 +44,7 @@ def simhash(text: str) -> int | None:
 
     Features are eight bytes in a row; for a longer text a sixteenth of them, chosen by their hash.
     """
-    body = folded(text)
+    body = folded_text(text)
     if len(body) < LEAST_BYTES:
         return None
     features: np.ndarray = np.ndarray((len(body) - 7,), np.uint64, body, strides=(1,)) * SPREAD[0]

@@ -216,7 +216,7 @@ def is_redirect(status: int) -> bool:
     return status in (301, 302, 303, 307, 308)
 
 
-def succeeded(status: int) -> bool:
+def is_success(status: int) -> bool:
     return 200 <= status < 400
 
 

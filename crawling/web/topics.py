@@ -115,7 +115,7 @@ def _url_words(url: str) -> str:
     return unquote(f"{parts.path} {parts.query}")[-200:].replace("_", " ")
 
 
-def expected(page: float, foreseen: float, own: float) -> float:
+def expected_similarity(page: float, foreseen: float, own: float) -> float:
     """The similarity that is expected of a link's target, 0 to 1: half from the page with the link,
     half from the link's own words.
 

@@ -55,7 +55,7 @@ ASCII_WORDS = bytes(one if chr(one) in IN_WORDS else ord(" ") for one in range(2
 LONGEST_WORD = 100
 
 
-def separated(text: str) -> str:
+def separated_words(text: str) -> str:
     """A text as the words that WORD finds in it, separated by blanks."""
     if text.isascii():
         return text.encode().translate(ASCII_WORDS).decode()
@@ -76,7 +76,7 @@ def word_analyzer(
     endings.
 
     has_stop_words: stop words like `the` count as words, too. Only the languages in STOP_WORDS have
-    a list of them. is_separated: for texts that are `separated`.
+    a list of them. is_separated: for texts that are `separated_words`.
     """
     tokenizer = tantivy.Tokenizer.whitespace() if is_separated else tantivy.Tokenizer.regex(WORD)
     builder = tantivy.TextAnalyzerBuilder(tokenizer)

@@ -18,10 +18,10 @@ from django.views.decorators.http import require_GET
 
 from crawling.installation.identity import (
     ACCESS_RULES,
-    allow,
-    disallow,
+    add_access_rule,
     full_contact,
     identity,
+    remove_access_rule,
     set_identity,
 )
 from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
@@ -133,7 +133,7 @@ def access(request: AuthenticatedRequest) -> HttpResponse:
     if bound is not None:
         _require_permission(request.user, "add", asked)
         if bound.is_valid():
-            allow(bound.instance, by=request.user)
+            add_access_rule(bound.instance, by=request.user)
             messages.success(request, f"{bound.instance} is allowed from the next fetch on.")
             return redirect("administration:access")
     groups = [
@@ -155,7 +155,7 @@ def remove_access(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResp
         raise Http404
     _require_permission(request.user, "delete", kind)
     row = cast("AccessRule", get_object_or_404(ACCESS_RULES[kind], pk=pk))
-    disallow(row, by=request.user)
+    remove_access_rule(row, by=request.user)
     messages.success(request, f"{row} is no longer allowed.")
     return redirect("administration:access")
 

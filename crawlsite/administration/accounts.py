@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
 from allocation.wording import some
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder
 from crawling.base.use import Use, uses
 from crawling.installation.events import account_deleted
@@ -134,7 +134,7 @@ def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User,
             user = User.objects.create_user(name, email)
             password = give_password(user)
             _give_role(user, role)
-            note(by, user, "created", {"role": (None, role)})
+            record_action(by, user, "created", {"role": (None, role)})
     except IntegrityError as error:
         raise BadAccount({"name": f"There is a user named {name} already."}) from error
     return user, password
@@ -161,7 +161,7 @@ def set_email(user: User, email: str, *, by: User) -> None:
         row = User.objects.select_for_update().get(pk=user.pk)
         if row.is_superuser and not by.is_superuser:
             raise PermissionDenied
-        note(by, row, "e-mail changed", {"email": (row.email, email)})
+        record_action(by, row, "e-mail changed", {"email": (row.email, email)})
         User.objects.filter(pk=row.pk).update(email=email)
 
 
@@ -176,7 +176,7 @@ def set_role(user: User, role: str, *, by: User) -> None:
         row = _changeable(user, by)
         before = role_of(row)
         _give_role(row, role)
-        note(by, row, "role changed", {"role": (before, role)})
+        record_action(by, row, "role changed", {"role": (before, role)})
 
 
 def set_active(user: User, *, is_active: bool, by: User) -> None:
@@ -186,7 +186,7 @@ def set_active(user: User, *, is_active: bool, by: User) -> None:
     """
     with transaction.atomic():
         row = _changeable(user, by)
-        note(by, row, "activated" if is_active else "deactivated")
+        record_action(by, row, "activated" if is_active else "deactivated")
         User.objects.filter(pk=row.pk).update(is_active=is_active)
 
 
@@ -199,7 +199,7 @@ def reset_password(user: User, *, by: User) -> str:
     with transaction.atomic():
         row = _changeable(user, by)
         password = give_password(row)
-        note(by, row, "password reset")
+        record_action(by, row, "password reset")
     return password
 
 
@@ -275,7 +275,7 @@ def delete_account(user: User, *, hand_to: str = "", by: User) -> None:
     hand_to, and errors: as for `deactivate`.
     """
     deactivate(user, hand_to=hand_to, by=by)
-    note(by, user, "deleted")
+    record_action(by, user, "deleted")
     account_deleted(user, by)
     user.groups.clear()
     user.user_permissions.clear()

@@ -19,7 +19,12 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.api_parameters import LARGEST, Text
-from crawling.installation.identity import ACCESS_RULES, AccessRule, allow, disallow
+from crawling.installation.identity import (
+    ACCESS_RULES,
+    AccessRule,
+    add_access_rule,
+    remove_access_rule,
+)
 from crawlsite.administration.accounts import (
     BadAccount,
     accounts,
@@ -151,7 +156,7 @@ def create_access_rule(
         raise BadOrder(dict.fromkeys(sorted(unknown), sentence))
     row = model(**fields)
     try:
-        allow(row, by=request.user)
+        add_access_rule(row, by=request.user)
     except ValidationError as error:
         raise BadOrder(
             {field: " ".join(said) for field, said in error.message_dict.items()}
@@ -164,7 +169,7 @@ def create_access_rule(
 def delete_access_rule(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -> Status:
     model = _rule_model(kind)
     require(request.user, f"crawling.delete_{model._meta.model_name}")
-    disallow(cast("AccessRule", get_object_or_404(model, pk=rule_id)), by=request.user)
+    remove_access_rule(cast("AccessRule", get_object_or_404(model, pk=rule_id)), by=request.user)
     return Status(204, None)
 
 

@@ -23,7 +23,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawlsite.models import GivenPassword
 from crawlsite.tokens import sent_token
 from serving.access import AuthenticatedRequest, authenticated
@@ -115,7 +115,7 @@ def own_password(request: AuthenticatedRequest) -> HttpResponse:
         with transaction.atomic():
             form.save()
             GivenPassword.objects.filter(user=request.user).delete()
-            note(request.user, request.user, "password changed")
+            record_action(request.user, request.user, "password changed")
         update_session_auth_hash(request, request.user)
         messages.success(request, "Your password is changed. All your other sessions have ended.")
         is_ours = url_has_allowed_host_and_scheme(following, {request.get_host()})

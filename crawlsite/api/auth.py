@@ -20,7 +20,7 @@ from ninja.utils import check_csrf
 
 from crawlsite.middleware.crawl_permissions import withhold_acts
 from crawlsite.tokens import ASKED_BY, find_token, sent_token
-from serving.visitors import counted, seconds_left, this_minute, visitor_address
+from serving.visitors import count_request, seconds_left, this_minute, visitor_address
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,9 @@ class RequestsAMinute(BaseThrottle):
     def allow_request(self, request: HttpRequest) -> bool:
         token = sent_token(request)
         is_allowed = (
-            counted(f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}")
+            count_request(
+                f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}"
+            )
             <= settings.API_REQUESTS_A_MINUTE
         )
         if not is_allowed:
@@ -85,7 +87,7 @@ def has_spent(request: HttpRequest) -> bool:
 
 def count_wrong_token(request: HttpRequest) -> None:
     """Count a wrong token. Raises Throttled once the address has sent too many in this minute."""
-    if counted(f"wrong/{visitor_address(request)}") > WRONG_TOKENS:
+    if count_request(f"wrong/{visitor_address(request)}") > WRONG_TOKENS:
         raise Throttled(wait=seconds_left())
 
 

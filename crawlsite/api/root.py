@@ -16,7 +16,7 @@ from pydantic import Field
 
 from allocation.api import banker, pools
 from crawling.base.errors import BadOrder
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.dashboard.base.api_parameters import may_view
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
@@ -209,6 +209,6 @@ api.add_router("/users", users, tags=["administration"])
 api.add_router("/teams", teams, tags=["administration"])
 api.add_router("/team-rule", team_rule, tags=["administration"])
 api.add_router("/activity", activity, tags=["administration"])
-for prefix, router, group in offered("api", "ROUTERS"):
+for prefix, router, group in offered_by_uses("api", "ROUTERS"):
     api.add_router(prefix, router, tags=[group])
 add_error_handlers(api)

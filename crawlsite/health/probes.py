@@ -43,7 +43,7 @@ class ComponentHealth:
     detail: str = ""
 
 
-def parts() -> list[ComponentHealth]:
+def component_health() -> list[ComponentHealth]:
     """All parts of the product, except PostgreSQL, since the page itself shows that PostgreSQL
     answers.
     """

@@ -27,7 +27,7 @@ from crawling.web.extensions import Extension
 from crawlsite import service_addresses
 from crawlsite.env import Environment
 from crawlsite.health import probes
-from crawlsite.health.probes import OK, ComponentHealth, parts
+from crawlsite.health.probes import OK, ComponentHealth, component_health
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
 from crawlsite.tokens import find_token, sent_token
 from serving.access import AuthenticatedRequest, authenticated
@@ -91,7 +91,7 @@ def report() -> SystemReport:
 
     If Redis does not answer, this is reported. Without PostgreSQL there is no page at all.
     """
-    told, servers = parts(), [_postgresql(settings.ENVIRONMENT)]
+    told, servers = component_health(), [_postgresql(settings.ENVIRONMENT)]
     versions, added = _versions(), installed_extensions()
     try:
         servers.append(_redis(settings.ENVIRONMENT))

@@ -11,7 +11,12 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest, HttpResponse
 from pydantic import TypeAdapter, ValidationError
 
-from crawling.installation.permissions import ACTS, crawl_out_of_reach, is_restricted, refusal
+from crawling.installation.permissions import (
+    ACTS,
+    crawl_out_of_reach,
+    is_restricted,
+    refusal_in_words,
+)
 from serving.access import withhold
 
 #: every path below these is about the crawl with the number that follows
@@ -42,7 +47,7 @@ def withhold_acts(request: HttpRequest, user: User | AnonymousUser) -> None:
         return
     crawl = crawl_out_of_reach(user, number)
     if crawl is not None:
-        request.refused_acts = why = refusal(crawl)  # type: ignore[attr-defined]
+        request.refused_acts = why = refusal_in_words(crawl)  # type: ignore[attr-defined]
         withhold(user, dict.fromkeys(ACTS, why))
 
 

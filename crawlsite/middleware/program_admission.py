@@ -71,11 +71,11 @@ class ProgramAdmission:
         """
         if not self.is_full():
             return False
-        head = seen(connection, HEAD_BYTES)
+        head = bytes_at_hand(connection, HEAD_BYTES)
         if not is_short(head):
             return False
         self.crowded_at = monotonic()
-        answer, sent = refusal(), 0
+        answer, sent = refusal_answer(), 0
         with suppress(OSError):  # the client has closed the connection, or reads no answer
             connection.recv(len(head))
             sent = connection.send(answer)
@@ -91,7 +91,7 @@ def admission_of(threads: int) -> ProgramAdmission:
     return ProgramAdmission(program_places(threads))
 
 
-def seen(connection: socket.socket, most_bytes: int) -> bytes:
+def bytes_at_hand(connection: socket.socket, most_bytes: int) -> bytes:
     """The bytes that have arrived, without consuming them; empty if there are none."""
     try:
         return connection.recv(most_bytes, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -122,7 +122,7 @@ def is_short(head: bytes) -> bool:
     )
 
 
-def refusal() -> bytes:
+def refusal_answer() -> bytes:
     """The answer that `AdmissionMiddleware` gives to other requests."""
     status, body = HTTPStatus.SERVICE_UNAVAILABLE, json.dumps({"detail": NO_PLACE})
     lines = (

@@ -17,7 +17,7 @@ HIDDEN = r"""/(?:news|open|shared(?:/collections)?|stored|watches)/)[^/\s'"?]++"
 Hiding = Callable[[str], str]
 
 
-def hiding(hosts: Sequence[str] = ()) -> Hiding:
+def address_hider(hosts: Sequence[str] = ()) -> Hiding:
     """A function that replaces secret parts by …, in paths, which a quotation mark or white space
     may precede, and in addresses of these hosts and of this machine. Addresses of crawled sites are
     unchanged.
@@ -59,4 +59,4 @@ def keep_secrets_of_gunicorn(hosts: Sequence[str]) -> None:
     """Keep secrets of addresses out of the web server's own lines."""
     log = logging.getLogger("gunicorn.error")
     if not any(isinstance(one, SecretAddressFilter) for one in log.filters):
-        log.addFilter(SecretAddressFilter(hiding(hosts)))
+        log.addFilter(SecretAddressFilter(address_hider(hosts)))

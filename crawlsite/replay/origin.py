@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from whitenoise import WhiteNoise
 
-from crawling.base.use import part
+from crawling.base.use import module_of_use
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.middleware.secret_addresses import keep_secrets_of_gunicorn
 from crawlsite.private_files import keep_private
@@ -38,7 +38,7 @@ def make_application() -> Callable[..., Iterable[bytes]]:
     keep_secrets_of_gunicorn(settings.OWN_HOSTS)
     if not apps.is_installed(EXPORTS):
         return answer_nothing
-    answers = part(apps.get_app_config("exports"), "replay.answers")
+    answers = module_of_use(apps.get_app_config("exports"), "replay.answers")
 
     def add_headers(headers: Headers, path: str, url: str) -> None:
         for name, value in answers.player_headers().items():

@@ -159,14 +159,14 @@ class EmbeddedServers:
                 self._postgres, self.state_dir, self._account, FIXED_ENVIRONMENT
             )
             words, stops = (
-                postgres.command(self._postgres, data, self.state_dir, loose=self.loose),
+                postgres.server_command(self._postgres, data, self.state_dir, loose=self.loose),
                 postgres.STOPS,
             )
         else:
             assert self._valkey
             data = make_private(self.state_dir / "valkey", self._account)
             words, stops = (
-                valkey.command(self._valkey, data, self.state_dir, loose=self.loose),
+                valkey.server_command(self._valkey, data, self.state_dir, loose=self.loose),
                 valkey.STOPS,
             )
         self._running[name] = start_child(

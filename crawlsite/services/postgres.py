@@ -53,7 +53,7 @@ def prepare_data(
     return data
 
 
-def command(
+def server_command(
     programs: PostgresPrograms, data: Path, state_dir: Path, *, loose: bool
 ) -> list[str | Path]:
     """Return the server's command line: no TCP, so the private directory of its socket is all the

@@ -19,7 +19,7 @@ from crawlsite.services.stops import StartError
 STOPS = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 0.2))
 
 
-def command(program: Path, data: Path, state_dir: Path, *, loose: bool) -> list[str | Path]:
+def server_command(program: Path, data: Path, state_dir: Path, *, loose: bool) -> list[str | Path]:
     """Return the server's command line: a socket and no TCP, every write saved within a second, and
     no key ever evicted.
     """

@@ -21,7 +21,7 @@ from dnscache.models import DnsEntry
 from dnscache.preresolver.plan import GRACE_SECONDS
 from dnscache.protocol.answers import LONGEST_STALE_SECONDS, MOST_TRIES
 from dnscache.regions.entry import CachedAnswer
-from dnscache.resolution import AnswerSource, Resolution, resolution
+from dnscache.resolution import AnswerSource, Resolution, resolution_of
 
 #: a pre-resolver sends a heartbeat every second; one without a heartbeat for this long counts as
 #: dead
@@ -46,7 +46,7 @@ IS_KEPT = (
 _turns = count()
 
 
-def settled(names: Collection[str]) -> dict[str, Resolution]:
+def settled_answers(names: Collection[str]) -> dict[str, Resolution]:
     """Return the answers of the settled ones among the canonical names, by PostgreSQL's clock and
     one query.
 
@@ -62,7 +62,7 @@ def settled(names: Collection[str]) -> dict[str, Resolution]:
     now, turn = time.time(), next(_turns)
     entries = [CachedAnswer(store.answer_of(row), now=now) for row in rows]
     return {
-        entry.name: resolution(
+        entry.name: resolution_of(
             entry, AnswerSource.DATABASE, now=now, waited=0.0, turn=turn, just_asked=True
         )
         for entry in entries

@@ -13,7 +13,7 @@ from math import ceil
 
 from dnscache.protocol.names import DnsCacheError, levels_of, read_host
 from dnscache.regions.entry import CachedAnswer
-from dnscache.resolution import Resolution, literal, refused
+from dnscache.resolution import Resolution, literal_resolution, refused_resolution
 
 #: hosts that come due within this time are resolved now
 LOOK_AHEAD_SECONDS = 10.0
@@ -145,10 +145,10 @@ class Agenda:
             try:
                 read = read_host(host)
             except DnsCacheError as error:
-                found[host] = refused(host, str(error))
+                found[host] = refused_resolution(host, str(error))
                 continue
             if read.is_literal:
-                found[host] = literal(read.text)
+                found[host] = literal_resolution(read.text)
             else:
                 self.dues[read.text] = min(due, self.dues.get(read.text, due))
                 self._spellings.setdefault(read.text, []).append(host)

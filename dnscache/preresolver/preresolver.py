@@ -35,7 +35,7 @@ from dnscache.preresolver.plan import (
 )
 from dnscache.protocol.answers import DnsStatus, Reply, answer_from
 from dnscache.regions.entry import CachedAnswer
-from dnscache.resolution import AnswerSource, Resolution, resolution
+from dnscache.resolution import AnswerSource, Resolution, resolution_of
 from dnscache.resolver import Resolver
 
 #: the time that the tries of each lane wait; a name without an answer in the main lane goes on in
@@ -113,7 +113,7 @@ class PreResolver:
                 self._start(name, due, is_new=entry is None)
             if entry is not None and entry.may_be_served(now):
                 found |= self._agenda.under_all_spellings(
-                    resolution(entry, AnswerSource.MEMORY, now=now, waited=0)
+                    resolution_of(entry, AnswerSource.MEMORY, now=now, waited=0)
                 )
         self._resize()
         self._budget.refill(min(len(self._queued), self._slots()))
@@ -213,7 +213,7 @@ class PreResolver:
         self._resolver.writer.write_entries(entries)
         now = self._resolver.clock()
         learnt = [
-            resolution(entry, AnswerSource.LOOKUP, now=now, waited=0, just_asked=True)
+            resolution_of(entry, AnswerSource.LOOKUP, now=now, waited=0, just_asked=True)
             for entry in entries
         ]
         return {

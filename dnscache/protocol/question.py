@@ -104,7 +104,7 @@ class DnsQuery:
         self.reply = Reply(status, addresses, self.target, rcode, ttl, upstream=upstream)
 
 
-def merged(questions: list[DnsQuery], *, resolve_ms: int) -> Reply:
+def merged_reply(questions: list[DnsQuery], *, resolve_ms: int) -> Reply:
     """Return one reply for all types: with addresses if any question has them, in the order of the
     questions.
 

@@ -93,7 +93,7 @@ class PacketMatch(Enum):
     EXACT = auto()
 
 
-def query(name: str, rdtype: RdataType, *, with_edns: bool = True) -> bytes:
+def query_packet(name: str, rdtype: RdataType, *, with_edns: bool = True) -> bytes:
     """Return the packet that asks for a name, which may have dnspython's escapes, with a random id.
 
     The case of each letter is random: a forger must guess it, too (draft-vixie-dnsext-dns0x20).

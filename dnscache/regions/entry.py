@@ -82,7 +82,7 @@ class TreeNode:
         self.left = self.right = self.before = None
 
 
-def row(first: TreeNode | None) -> Iterator[TreeNode]:
+def nodes_of_row(first: TreeNode | None) -> Iterator[TreeNode]:
     """Walk right from `first`: all names of one level under one parent."""
     while first is not None:
         yield first
@@ -263,7 +263,7 @@ def region_of(packed: str) -> Region:
 def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
     """Return the registered name and the entry.
 
-    The fields are in the order in which `store.load` selects them.
+    The fields are in the order in which `store.stored_rows` selects them.
     """
     first, *reply, resolved, expires, retry, used, fails, region, cost, hits, upstream, error = (
         packed.split(SEPARATOR, 16)

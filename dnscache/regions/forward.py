@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dnscache.protocol.names import Levels, levels_below, levels_of
-from dnscache.regions.entry import CachedAnswer, TreeNode, row
+from dnscache.regions.entry import CachedAnswer, TreeNode, nodes_of_row
 
 
 class ForwardRegion:
@@ -62,8 +62,11 @@ class ForwardRegion:
         """Walk the tree of a registered name in table 1: each name of the second level, or the
         registered one, with the third-level names on its left branch.
         """
-        for second in row(self.table1.get(first)):
-            yield second, [node for node in row(second.left) if isinstance(node, CachedAnswer)]
+        for second in nodes_of_row(self.table1.get(first)):
+            yield (
+                second,
+                [node for node in nodes_of_row(second.left) if isinstance(node, CachedAnswer)],
+            )
 
     def names_of(self, first: str) -> list[str]:
         """Return the names under a registered one that have an answer."""

@@ -11,7 +11,7 @@ from django.db.models import Model, QuerySet
 
 from serving.listing.columns import row_of
 from serving.listing.row_list import ListFilter
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 Row = TypeVar("Row")
 M = TypeVar("M", bound=Model)
@@ -31,7 +31,7 @@ def records_of(
     behind, order = ("gt", "") if is_oldest_first else ("lt", "-")
     found = found.filter(**{f"{key}__{behind}": after}) if after else found
     records = list(found.order_by(f"{order}{key}")[: most + 1])
-    return cut(records, most, lambda record: getattr(record, key))
+    return cut_to_limit(records, most, lambda record: getattr(record, key))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from allocation.wording import UnitWords, beginning
+from allocation.wording import UnitWords, beginning_of_list
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from allocation.wording import UnitWords, beginning
     ],
 )
 def test_of_a_long_list_the_beginning_is_said_and_how_many_more_there_are(names, between, said):
-    assert beginning(list(names), 2, between=between) == said
+    assert beginning_of_list(list(names), 2, between=between) == said
 
 
 @pytest.mark.parametrize(

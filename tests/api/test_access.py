@@ -554,7 +554,7 @@ def test_a_fault_of_ours_is_told_without_its_inside(programs, monkeypatch):
     def break_down(*args, **kwargs):
         raise DatabaseError("secret inside")
 
-    monkeypatch.setattr("crawling.dashboard.crawls.api.page_of", break_down)
+    monkeypatch.setattr("crawling.dashboard.crawls.api.crawls_and_next", break_down)
     programs["viewer"].client.raise_request_exception = False
 
     status, problem = programs["viewer"]("GET", "crawls")
@@ -568,7 +568,7 @@ def test_a_database_that_is_too_busy_is_no_fault_of_the_program(programs, monkey
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL statement_timeout = 1; SELECT pg_sleep(1)")
 
-    monkeypatch.setattr("crawling.dashboard.crawls.api.page_of", wait_too_long)
+    monkeypatch.setattr("crawling.dashboard.crawls.api.crawls_and_next", wait_too_long)
 
     assert programs["viewer"]("GET", "crawls") == (
         503,

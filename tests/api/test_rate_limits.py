@@ -85,7 +85,7 @@ def test_guesses_of_tokens_are_counted_by_address(three_a_minute, programs, monk
 
 def test_another_process_counts_on(three_a_minute):
     """The count of this process holds in the next."""
-    here = [visitors.counted("token/one") for _ in range(2)]
+    here = [visitors.count_request("token/one") for _ in range(2)]
     code = (
         "import django; django.setup(); from serving import visitors; "
         "visitors.time = lambda: 1_000_000_030.0; print(visitors.counted('token/one'))"

@@ -19,7 +19,7 @@ from crawling.frontier import (
     locked_run,
     schedule_urls,
 )
-from crawling.frontier.record.outcome_writer import record
+from crawling.frontier.record.outcome_writer import record_batch
 from crawling.frontier.run_counts import COUNTED, count_seeds
 from crawling.models import (
     CrawlJob,
@@ -92,7 +92,7 @@ class Frontier:
         )
 
     def record(self, *outcomes, shift=None):
-        return record(shift or self.shift, outcomes, numbers=self.numbers)
+        return record_batch(shift or self.shift, outcomes, numbers=self.numbers)
 
     def give_back(self, shift=None):
         with locked_run(self.run.pk):

@@ -17,7 +17,7 @@ from benchmarks.crawling.use_steps import STEPS
 from benchmarks.crawling.uses import NAME, uses
 from benchmarks.crawling.watched_site import Judged, watched_crawl
 from benchmarks.scene.sites import EVERY, page_of
-from benchmarks.timer import MIB, command
+from benchmarks.timer import MIB, run_command
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
 from crawling.runs.start import start_run
@@ -90,7 +90,7 @@ sys.exit(subprocess.call([sys.executable, "-c", {HOLDS!r}]))
 
 def test_a_command_is_measured_with_what_it_starts(db):
     with TemporaryFile() as out:
-        status, taken = command([sys.executable, "-c", HELD_TWICE], out, os.environ)
+        status, taken = run_command([sys.executable, "-c", HELD_TWICE], out, os.environ)
 
     assert status == 0
     assert taken.memory > 120 * MIB

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.installation.identity import identity, set_identity
 from crawling.models import AllowedNetwork, CrawlJob, TrustedProxy
 from crawling.runs.crawls.creation import create_crawl
@@ -245,7 +245,7 @@ def test_an_account_is_deleted_once_it_was_said_what_goes_and_its_name_stays(adm
     token = make_token(ada, "nightly")
     set_identity("librarybot", "mailto:bot@example.org")
     create_crawl({"name": "Atlas", "seeds": ["http://a.test/"]}, by=ada)
-    note(ada, ada, "came")
+    record_action(ada, ada, "came")
 
     said = soup(administrator.get(f"{USERS}{ada.pk}/")).main.get_text(" ", strip=True)
     assert "1 API token" in said

@@ -285,7 +285,9 @@ def test_an_example_says_that_it_is_one_and_another_crawl_does_not(operator, ord
 @pytest.fixture
 def viewer(db, monkeypatch):
     cache.delete(overview.KEPT)
-    monkeypatch.setattr(overview, "parts", lambda: [ComponentHealth("Workers", True, "2")])
+    monkeypatch.setattr(
+        overview, "component_health", lambda: [ComponentHealth("Workers", True, "2")]
+    )
     return browser("viewer")
 
 
@@ -310,7 +312,9 @@ def test_whatever_fails_is_counted_and_listed_with_a_way_there(viewer, failed, p
 
 
 def test_a_part_that_does_not_answer_is_listed_too(viewer, monkeypatch):
-    monkeypatch.setattr(overview, "parts", lambda: [ComponentHealth("Workers", False, "none")])
+    monkeypatch.setattr(
+        overview, "component_health", lambda: [ComponentHealth("Workers", False, "none")]
+    )
 
     [row] = soup(viewer.get(LIST)).select("tbody tr")
 

@@ -171,5 +171,5 @@ def test_health_tells_of_a_directory_that_others_can_enter(old, settings, admin_
     settings.STATE_DIR, settings.ARCHIVE_DIR = old, old / "archive"
     assert f"can enter {old} and {old / 'archive'}" in admin_client.get("/health/").text
     old.chmod(0o750)
-    assert "Private files" not in [part.name for part in probes.parts()]
+    assert "Private files" not in [part.name for part in probes.component_health()]
     assert open_to_others([old / "archive", old / "nothing"]) == []

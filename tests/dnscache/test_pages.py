@@ -20,7 +20,7 @@ from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.regions.entry import Region
 from dnscache.regions.space import EvictedAnswer, EvictionReason
 from dnscache.resolution import AnswerSource, Resolution
-from dnscache.selectors import SORTS, hard_names, overview
+from dnscache.selectors import SORTS, cache_overview, hard_names
 from dnscache.templatetags.dns import threads
 from tests.crawling.pages import browser, soup
 from tests.dnscache.live_cache import live_cache
@@ -59,7 +59,7 @@ def test_counts_of_all_processes_add_up_by_the_minute():
         tally.tell()
         tally.tell()
 
-    told = overview()
+    told = cache_overview()
 
     assert (told.used, told.asked, told.answered, told.failed, told.cut) == (100, 8, 4, 4, 2)
     assert told.shares == {"memory": 0.0, "database": 0.98, "lookup": 0.02, "stale": 0.02}
@@ -71,10 +71,10 @@ def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
     tally = LookupCounter()
     tally.note_look_ups({"queued": 9, "cut": 2, "timeout": 1})
     tally.tell()
-    assert not overview().is_silent  # these few may be dead names
+    assert not cache_overview().is_silent  # these few may be dead names
     tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1})
     tally.tell()
-    assert overview().is_silent
+    assert cache_overview().is_silent
     assert (
         "No name server has answered in the last two minutes"
         in soup(browser("viewer").get(reverse("dnscache:overview"))).main.get_text()
@@ -83,7 +83,7 @@ def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
     tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1, "nxdomain": 1})
     tally.tell()
 
-    assert not overview().is_silent
+    assert not cache_overview().is_silent
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_hosts_waiting_are_told_over_the_hour_with_its_idle_minutes(begun, hosts
     DnsMinute.objects.create(minute=now - begun, waited_seconds=0, **empty)
     DnsMinute.objects.create(minute=now - timedelta(minutes=3), waited_seconds=1800, **empty)
 
-    assert overview().hosts_waiting == pytest.approx(hosts, rel=0.01)
+    assert cache_overview().hosts_waiting == pytest.approx(hosts, rel=0.01)
 
 
 def test_the_conflict_area_says_why_and_shows_the_heaviest_first():
@@ -154,7 +154,7 @@ def test_the_page_has_figures_a_tree_and_one_list():
     know("sf.test", DnsStatus.SERVFAIL, fails=1)
     DnsDropped.objects.create(name="old.test", region=2, weight=0.1, why="x")
     name_servers.exchanges.note(("192.0.2.53", 53), ExchangeOutcome.ANSWERED, 20, is_paid=True)
-    name_servers.tell()
+    name_servers.write_questions()
     viewer, page = browser("viewer"), reverse("dnscache:overview")
 
     with live_cache():

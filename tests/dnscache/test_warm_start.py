@@ -3,7 +3,7 @@ import pytest
 from dnscache import services, store
 from dnscache.models import DnsEntry
 from dnscache.protocol.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
-from dnscache.regions.entry import CachedAnswer, Region, row, unpack
+from dnscache.regions.entry import CachedAnswer, Region, nodes_of_row, unpack
 from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN
 
@@ -34,7 +34,10 @@ def test_a_new_process_begins_with_what_the_last_one_knew(
     assert found["www.a.test"].addresses == (PLAIN,)
     assert sum(dns_server.queries.values()) == asked
     space = resolver.memory.space
-    assert {node.name for node in row(space.forward.table1["a.test"])} == {"www.a.test", "y.a.test"}
+    assert {node.name for node in nodes_of_row(space.forward.table1["a.test"])} == {
+        "www.a.test",
+        "y.a.test",
+    }
     assert space.reverse.table3.keys() == {"nx.test", "sf.test", "slow-400.test"}
 
 
@@ -51,7 +54,7 @@ def test_an_entry_comes_back_as_it_went_in(clock):
     written[0].touch(clock() + 60)
     store.write_entries(written)
 
-    read = [unpack(name, row)[1] for name, row in store.load(most=10, now=clock())]
+    read = [unpack(name, row)[1] for name, row in store.stored_rows(most=10, now=clock())]
 
     assert sorted((entry.answer for entry in read), key=lambda answer: answer.name) == answers
     assert {
@@ -76,7 +79,7 @@ def test_only_what_is_of_use_is_loaded_the_weightiest_first(make_resolver, clock
     gone = DnsAnswer("gone.test", Reply(DnsStatus.NXDOMAIN, ttl=30), clock() - 31, clock() - 1)
     store.write([gone])
 
-    assert {name for name, _ in store.load(most=10, now=clock())} == {
+    assert {name for name, _ in store.stored_rows(most=10, now=clock())} == {
         "heavy.test",
         "stale.test",
         "light.test",

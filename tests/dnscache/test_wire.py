@@ -67,7 +67,7 @@ def by_dnspython(packet, asked):
     "name", ["www.example.org", "a", "x" * 63 + ".test", "_dmarc.a-b.test", r"odd\032one.test"]
 )
 def test_a_query_is_what_dnspython_would_send_but_for_the_case_of_letters(name, rdtype, with_edns):
-    packet = wire.query(name, rdtype, with_edns=with_edns)
+    packet = wire.query_packet(name, rdtype, with_edns=with_edns)
     edns = 0 if with_edns else -1
     theirs = dns.message.make_query(
         name,
@@ -82,7 +82,7 @@ def test_a_query_is_what_dnspython_would_send_but_for_the_case_of_letters(name, 
 
 
 def test_no_two_queries_have_ids_or_letters_that_could_be_guessed():
-    packets = [wire.query("www.example.org", dns.rdatatype.A) for _ in range(100)]
+    packets = [wire.query_packet("www.example.org", dns.rdatatype.A) for _ in range(100)]
 
     assert len({packet[:2] for packet in packets}) > 90
     assert len({packet[12:-4] for packet in packets}) > 90
@@ -100,7 +100,7 @@ def test_no_two_queries_have_ids_or_letters_that_could_be_guessed():
 def test_what_is_read_is_what_dnspython_reads(
     rdtype, rcode, answers, authority, is_compressed, has_edns
 ):
-    asked = wire.query("www.a.test", rdtype)
+    asked = wire.query_packet("www.a.test", rdtype)
     response = dns.message.make_response(dns.message.from_wire(asked), recursion_available=True)
     response.set_rcode(rcode)
     for section, told in ((response.answer, answers), (response.authority, authority)):
@@ -132,7 +132,7 @@ def _uncompressed(response):
 
 @given(types, st.binary(max_size=60), st.integers(0, 59))
 def test_what_is_taken_for_an_answer_has_the_id_and_the_question(rdtype, noise, place):
-    asked = wire.query("www.a.test", rdtype)
+    asked = wire.query_packet("www.a.test", rdtype)
     answer = bytearray(NameServer().handle(asked, "udp"))
     answer[place : place + len(noise)] = noise
     packet = bytes(answer)
@@ -153,7 +153,7 @@ def test_what_is_taken_for_an_answer_has_the_id_and_the_question(rdtype, noise, 
 def test_a_packet_that_was_tampered_with_is_never_read_otherwise_than_by_dnspython(
     data, rdtype, scenario
 ):
-    asked = wire.query(f"{scenario}.test", rdtype)
+    asked = wire.query_packet(f"{scenario}.test", rdtype)
     packet = bytearray(NameServer().handle(asked, "tcp"))
     for _ in range(data.draw(st.integers(1, 3))):
         packet[data.draw(st.integers(0, len(packet) - 1))] = data.draw(st.integers(0, 255))
@@ -164,7 +164,7 @@ def test_a_packet_that_was_tampered_with_is_never_read_otherwise_than_by_dnspyth
 
 @pytest.mark.parametrize("ahead", [0, 2, 200])
 def test_a_pointer_that_leads_not_backwards_is_not_followed(ahead):
-    asked = wire.query("plain.test", dns.rdatatype.A)
+    asked = wire.query_packet("plain.test", dns.rdatatype.A)
     packet = bytearray(NameServer().handle(asked, "udp"))
     owner = len(asked) - 11  # of the first answer, in two bytes
     packet[owner : owner + 2] = struct.pack("!H", 0xC000 | (owner + ahead))
@@ -178,7 +178,7 @@ def test_a_pointer_that_leads_not_backwards_is_not_followed(ahead):
     ["plain", "chain-3", "nx", "nxnosoa", "dual", "v6", "mapped", "dangling", "nodata", "mixed"],
 )
 def test_what_servers_usually_say_needs_no_dnspython(scenario, rdtype):
-    asked = wire.query(f"{scenario}.a.test", rdtype)
+    asked = wire.query_packet(f"{scenario}.a.test", rdtype)
 
     assert wire.read(NameServer().handle(asked, "udp"), asked) is not None
 
@@ -199,7 +199,7 @@ def answer_to(asked, *records, authority=(), additional=(), **how):
 
 NAME = "www.a.test."
 GOOD = (NAME, "A", 60, "192.0.2.1")
-ASKED = wire.query("www.a.test", dns.rdatatype.A)
+ASKED = wire.query_packet("www.a.test", dns.rdatatype.A)
 ALIASES = [(f"n{n}.a.test.", "CNAME", 60, f"n{n + 1}.a.test.") for n in range(16)]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allocation.rules.banker import fits, plus
-from experiments.deadlock_detection import deadlocked
+from experiments.deadlock_detection import deadlocked_processes
 
 
 def v(digits):
@@ -22,7 +22,9 @@ def stuck(available, holding, wanting):
     rows = range(len(holding.split()))
     waiting = {i: v(want) for i, want in zip(rows, wanting.split(), strict=True) if int(want)}
     return set(
-        deadlocked(v(available), dict(zip(rows, map(v, holding.split()), strict=True)), waiting)
+        deadlocked_processes(
+            v(available), dict(zip(rows, map(v, holding.split()), strict=True)), waiting
+        )
     )
 
 
@@ -38,7 +40,7 @@ def test_one_more_request_locks_up_those_in_the_circle_and_whoever_waits_for_the
 
 
 def test_who_waits_for_one_that_is_at_work_is_only_slow():
-    assert deadlocked((0,), {"busy": (2,)}, {"slow": (2,)}) == frozenset()
+    assert deadlocked_processes((0,), {"busy": (2,)}, {"slow": (2,)}) == frozenset()
 
 
 @st.composite
@@ -61,4 +63,4 @@ def test_it_is_as_the_definition_says_tried_in_every_order(situation):
             work = plus(work, allocation[process])
             can_finish.add(process)
 
-    assert deadlocked(available, allocation, waiting) == set(allocation) - can_finish
+    assert deadlocked_processes(available, allocation, waiting) == set(allocation) - can_finish

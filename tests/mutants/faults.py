@@ -28,10 +28,10 @@ PURE = {
         "allocation.rules.banker:State.need", "minus(most, held)", "most"
     ),
     "freezes holders too once the first was passed often enough": Fault(
-        "allocation.rules.fairness:refusal", "if asker.holds", "if False"
+        "allocation.rules.fairness:turn_refusal", "if asker.holds", "if False"
     ),
     "starts a process beyond the limit of its share": Fault(
-        "allocation.rules.fairness:refusal", "if not asker.is_within_share", "if False"
+        "allocation.rules.fairness:turn_refusal", "if not asker.is_within_share", "if False"
     ),
     "leaves nothing to the reserves of other shares": Fault(
         "allocation.rules.fairness:kept_back", "asker.set_aside or none", "none"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from crawling.dashboard.run.diagnostics_bundle import _csv
-from serving.row_lines import csv_lines, guarded, lines_of
+from serving.row_lines import csv_lines, guarded_cell, lines_of
 
 FORMULAS = ["-2+3+cmd|' /C calc'!A0", "=1+1", "+1+1", "@SUM(A1)", " =1+1", "\t=1", "\r=1", "\n=1"]
 
@@ -17,14 +17,14 @@ FORMULAS = ["-2+3+cmd|' /C calc'!A0", "=1+1", "+1+1", "@SUM(A1)", " =1+1", "\t=1
 def test_what_could_be_a_formula_is_text_everywhere(text):
     by_hand = _csv([{"title": text}])
 
-    assert guarded(text) == f"'{text}"
+    assert guarded_cell(text) == f"'{text}"
     assert "".join(csv_lines(["title"], [[text]])) == by_hand
     assert list(csv.reader(by_hand.splitlines(keepends=True)))[1] == [f"'{text}"]
 
 
 @pytest.mark.parametrize("cell", [-5, -1.5, None, "-12.5", "+3", "-1e-5", "a-b", "", "5 - 3"])
 def test_numbers_and_other_texts_stay_as_they_are(cell):
-    assert guarded(cell) == cell
+    assert guarded_cell(cell) == cell
 
 
 ROWS = [{"at": datetime(2026, 1, 2, tzinfo=UTC), "names": ["a", "ö"], "title": "=1"}] * 2

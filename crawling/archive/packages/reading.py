@@ -7,7 +7,7 @@ from datetime import datetime
 
 from crawling.archive.packages.layout import REST
 from crawling.archive.packages.stored_package import StoredPackage
-from crawling.archive.reader import CommittedBytes, opened, pieces
+from crawling.archive.reader import CommittedBytes, open_file_from, pieces
 from crawling.archive.records import record_id
 from crawling.archive.removed_records import TooNarrow, filler
 from crawling.base.errors import ArchiveTrouble
@@ -15,7 +15,7 @@ from crawling.base.storage import storage
 from crawling.models import ArchiveFile
 
 
-def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
+def replacing_bytes(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
     """The bytes that replace records of a file. Raises ArchiveTrouble."""
     try:
         return filler(length, record_id(row.namespace, begin), at)
@@ -23,7 +23,7 @@ def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[
         raise ArchiveTrouble(f"{row.name}: {error}.") from error
 
 
-def read(package: StoredPackage, begin: int, end: int) -> Iterator[bytes]:
+def read_package(package: StoredPackage, begin: int, end: int) -> Iterator[bytes]:
     """The bytes of a package from `begin` up to `end`, piece by piece.
 
     Rows are read at once, and files as the pieces are taken. Raises ArchiveTrouble while pieces are
@@ -45,7 +45,7 @@ def _read_range(
     for source, offset, length in segments:
         first, last = max(begin - at, 0), min(end - at, length)
         if first < last and source < REST:
-            whole = filled(files[-source], offset, length, package.asked_at)
+            whole = replacing_bytes(files[-source], offset, length, package.asked_at)
             yield from _range_of(whole, first, last)
         elif first < last:
             yield from _stored_pieces(package, files.get(source), offset + first, last - first)
@@ -55,7 +55,7 @@ def _read_range(
 def _stored_pieces(
     package: StoredPackage, file: ArchiveFile | None, offset: int, length: int
 ) -> Iterator[bytes]:
-    source = opened(file, offset) if file else storage().open(package.name, offset)
+    source = open_file_from(file, offset) if file else storage().open(package.name, offset)
     return pieces(CommittedBytes(source, length))
 
 

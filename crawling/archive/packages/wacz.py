@@ -20,7 +20,7 @@ from zipfile import ZipFile, ZipInfo
 from django.db.models import F, QuerySet
 
 from crawling.archive.packages.layout import Layout, LayoutWriter, pending_withdrawals
-from crawling.archive.packages.reading import filled
+from crawling.archive.packages.reading import replacing_bytes
 from crawling.archive.packages.wacz_index import (
     BEGINNING,
     INDEX_NAME,
@@ -33,13 +33,13 @@ from crawling.archive.packages.wacz_index import (
 from crawling.archive.reader import (
     CommittedBytes,
     asked_facts,
-    opened,
+    open_file_from,
     originals_of,
     packed_record,
     pieces,
 )
 from crawling.archive.records import packed, warcinfo
-from crawling.archive.rewriting import joined, ranges_of
+from crawling.archive.rewriting import joined_ranges, ranges_of
 from crawling.archive.selection import (
     FOREIGN,
     exchange_of,
@@ -203,7 +203,7 @@ class WaczPackage:
         rows = found.filter(behind__lte=file.committed_length).order_by("archive_offset")
         # the answer to a method other than GET may be the only one
         by_methods = set(_other_methods(file).values_list("archive_offset", flat=True))
-        with opened(file) as source:
+        with open_file_from(file) as source:
             for row in rows.values_list(*COLUMNS, "archive_length").iterator(chunk_size=2_000):
                 url, depth, status, kind, title, offset, length = row
                 line = _line(header_at(source, offset, length), status, kind)
@@ -328,7 +328,7 @@ def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
         "method",
         "body",
     )
-    with opened(file) as source:
+    with open_file_from(file) as source:
         for url, status, kind, offset, length, method, body in rows.iterator(chunk_size=2_000):
             line = _line(header_at(source, offset, length), status, kind)
             facts = line.facts(file.name, offset, length) | asked_facts(method, body)
@@ -354,12 +354,12 @@ def _content_of_file(file: ArchiveFile, at: datetime) -> Iterator[tuple[Place, b
     for begin, end in [*_withdrawn_ranges(file), (file.committed_length, None)]:
         yield from _with_places(file.pk, done, _committed_bytes(file, done, begin))
         if end:
-            yield from _with_places(-file.pk, begin, filled(file, begin, end - begin, at))
+            yield from _with_places(-file.pk, begin, replacing_bytes(file, begin, end - begin, at))
             done = end
 
 
 def _committed_bytes(file: ArchiveFile, begin: int, end: int) -> Iterator[bytes]:
-    return pieces(CommittedBytes(opened(file, begin), end - begin))
+    return pieces(CommittedBytes(open_file_from(file, begin), end - begin))
 
 
 def _with_places(source: int, offset: int, parts: Iterable[bytes]) -> Iterator[tuple[Place, bytes]]:
@@ -373,7 +373,7 @@ def _withdrawn_ranges(file: ArchiveFile) -> list[tuple[int, int]]:
     found = [
         part for one in pending for part in ranges_of(file, one.length, one.withdrawal.rule.covers)
     ]
-    ranges = joined(found)
+    ranges = joined_ranges(found)
     if len(ranges) > MOST_GAPS:
         raise ArchiveTrouble(
             f"{file.name} has {len(ranges):,} records of pages that were taken down; it is "

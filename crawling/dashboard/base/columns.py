@@ -26,7 +26,7 @@ class ColumnHead(NamedTuple):
     is_number: bool
 
 
-def column(
+def column_head(
     key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False
 ) -> ColumnHead:
     """The head of the column `key`, if the rows are sorted by `now`. The first click may request

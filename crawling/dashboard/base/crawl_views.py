@@ -20,8 +20,8 @@ from crawling.dashboard.base.schedule import schedule_texts
 from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob, Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
-from crawling.runs.transitions import possible
-from crawling.runs.verbs import Verb, offered
+from crawling.runs.transitions import possible_actions
+from crawling.runs.verbs import Verb, offered_verbs
 from crawling.runs.wait_reason import NextHostQueue, WaitReason, wait_reasons
 
 NOT_STARTED = "Not started yet."
@@ -103,10 +103,10 @@ def verbs_of(view: CrawlView, run: Run | None) -> dict[str, Verb]:
     run, which the view shows.
     """
     if run is None:
-        return offered(["start"], has_run=False)
+        return offered_verbs(["start"], has_run=False)
     is_aborting = run.aborted_at is not None
-    words = possible(run.state, queued=view.counts.queued, is_aborting=is_aborting)
-    return offered(words, has_run=True)
+    words = possible_actions(run.state, queued=view.counts.queued, is_aborting=is_aborting)
+    return offered_verbs(words, has_run=True)
 
 
 def find_crawl(name_or_id: str) -> CrawlJob:
@@ -125,7 +125,7 @@ def find_crawl(name_or_id: str) -> CrawlJob:
     return crawl
 
 
-def shifts_of(place: str) -> Prefetch[str]:
+def prefetched_shifts(place: str) -> Prefetch[str]:
     """The leasing shifts, with the names of their crawls. Each is read once, since one shift may
     have leased very many hosts.
     """

@@ -51,7 +51,7 @@ def lag_facts_of(lag: Lag) -> dict[str, Any]:
     return {"behind": lag.behind, "complete": lag.complete, "until": lag.until}
 
 
-def marked(file: Download, run: Run, name: Derived) -> Download:
+def marked_download(file: Download, run: Run, name: Derived) -> Download:
     """The file, marked as incomplete if it lacks data of the run."""
     return replace(file, complete=file.complete and read_lag(run, name).complete)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 
 #: of each kind
 MOST = 5
@@ -35,7 +35,7 @@ class NamedThing:
 
 def named_things(text: str, user: User) -> Iterator[NamedThing]:
     """The things with a part of their name, those of each kind by their names."""
-    for kind in offered("pages", "FOUND_BY_NAME"):
+    for kind in offered_by_uses("pages", "FOUND_BY_NAME"):
         if user.has_perm(kind.needs):
             for one in kind.rows().filter(name__icontains=text).order_by("name", "pk")[:MOST]:
                 yield NamedThing(kind.label, one.name, kind.page(one))

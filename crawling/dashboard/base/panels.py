@@ -13,7 +13,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.dashboard.base.requests import address_of
 from crawling.models import Page, Run
 from serving.downloads import Download
@@ -153,16 +153,16 @@ def form_with_page(route: str) -> Callable[[Page, int], str]:
 
 
 def tabs() -> list[Tab]:
-    return list(offered("pages", "TABS"))
+    return list(offered_by_uses("pages", "TABS"))
 
 
 def bulk_pages() -> dict[str, BulkPage]:
     """The pages by their actions."""
-    return {one.action: one for one in offered("pages", "BULK_PAGES")}
+    return {one.action: one for one in offered_by_uses("pages", "BULK_PAGES")}
 
 
 def links(place: Place) -> Iterator[Link]:
-    found = (one for one in offered("pages", "LINKS") if one.place is place)
+    found = (one for one in offered_by_uses("pages", "LINKS") if one.place is place)
     return iter(sorted(found, key=attrgetter("order")))
 
 
@@ -170,7 +170,7 @@ def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, A
     """The template with its facts that a request below a report asks for; None for the report
     itself.
     """
-    for page in offered("pages", "SHARED_PAGES"):
+    for page in offered_by_uses("pages", "SHARED_PAGES"):
         facts = page.facts(run, query[page.name]) if page.name in query else None
         if facts is not None:
             return page.template, facts
@@ -179,10 +179,10 @@ def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, A
 
 def shared_file(run: Run, query: Mapping[str, str]) -> Download | None:
     """The file that a request below a report asks for; None if there is none of this name."""
-    files = offered("pages", "SHARED_FILES")
+    files = offered_by_uses("pages", "SHARED_FILES")
     asked = query.get("file")
     return next((one.make(run) for one in files if one.name == asked), None)
 
 
 def panels(place: Place) -> Iterator[Panel]:
-    return (one for one in offered("pages", "PANELS") if one.place is place)
+    return (one for one in offered_by_uses("pages", "PANELS") if one.place is place)

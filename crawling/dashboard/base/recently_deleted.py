@@ -17,7 +17,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.base.errors import NotFound, WrongState
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.installation.permissions import acted_on, is_restricted, require_act
 from crawling.models import CrawlJob, DeletedItem, DeletedKind, Run
 from crawling.models.deleted import RESTORABLE
@@ -89,7 +89,7 @@ class RestorableKind(NamedTuple):
 
 def of_uses() -> Mapping[str, RestorableKind]:
     """The kinds that uses of crawls offer, by name."""
-    return {kind.name: kind for kind in offered("pages", "RESTORABLE")}
+    return {kind.name: kind for kind in offered_by_uses("pages", "RESTORABLE")}
 
 
 def restorable_kinds() -> list[str]:

@@ -160,7 +160,7 @@ def asked_ids(request: HttpRequest, name: str) -> list[int]:
     return [number for number in numbers if number is not None]
 
 
-def back(request: HttpRequest) -> HttpResponse:
+def redirect_back(request: HttpRequest) -> HttpResponse:
     """Return to the page with the button, if it is one of our pages."""
     return redirect(next_page(request) or "crawling:crawls")
 

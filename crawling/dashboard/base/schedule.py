@@ -14,7 +14,7 @@ from django.utils import timezone
 from crawling.models import CrawlJob, Schedule, ScheduledStart
 from crawling.orders.schedules import ScheduleTiming, read_timing
 from serving.listing.columns import Column
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 UPCOMING, STARTS = 5, 20
 #: the number of next starts that a form shows
@@ -102,7 +102,7 @@ def schedule_text(stored: Mapping[str, Any]) -> str:
     return timing.in_words if timing.is_on else f"{timing.in_words} (disabled)"
 
 
-def previewed(
+def preview_schedule(
     fields: Mapping[str, Any], *, over_minutes: int = 0
 ) -> tuple[ScheduleTiming | None, NextStarts | None]:
     """A schedule that is not saved, with the starts that it would cause; None if it is invalid."""
@@ -140,7 +140,7 @@ def scheduled_crawls(*, after: int = 0, limit: int) -> tuple[list[ScheduledCrawl
         )
         .order_by(F("next_at").asc(nulls_last=True), "pk")[after : after + limit + 1]
     )
-    found, _ = cut(list(rows), limit, lambda row: row.pk)
+    found, _ = cut_to_limit(list(rows), limit, lambda row: row.pk)
     following = after + limit if len(rows) > limit else None
     return [_scheduled(row) for row in found], following
 

@@ -49,7 +49,7 @@ def mistakes_kept(errors: dict[str, str], *others: type[Exception]) -> ErrorHand
     return ErrorHandler((BadOrder, *others), tell)
 
 
-def blame(form: Form, errors: Mapping[str, str]) -> None:
+def show_mistakes(form: Form, errors: Mapping[str, str]) -> None:
     """Put each sentence beside the field that it is about, or above all fields."""
     for field, sentence in errors.items():
         form.add_error(field if field in form.fields else None, capfirst(sentence))

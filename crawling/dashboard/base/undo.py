@@ -27,7 +27,7 @@ SALT = "undo {}"
 BUTTON = '{} <button form="act" class="small" formaction="{}" name="acts" value="{}">{}</button>'
 
 
-def tell(
+def show_message(
     request: AuthenticatedRequest,
     text: str,
     acts: Sequence[dict[str, Any]] = (),
@@ -56,7 +56,9 @@ def tell(
 
 def tell_deleted(request: AuthenticatedRequest, text: str, item: DeletedItem) -> None:
     """Show that a small item is deleted, with a button that restores it."""
-    tell(request, text, address=reverse("crawling:restore-deleted", args=[item.kind, item.pk]))
+    show_message(
+        request, text, address=reverse("crawling:restore-deleted", args=[item.kind, item.pk])
+    )
 
 
 def acts_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ def nothing_here() -> HttpResponse:
     return visitor_page("shared/nothing.html", {}, status=404)
 
 
-def busy() -> HttpResponse:
+def busy_answer() -> HttpResponse:
     answer = visitor_page("shared/too_many.html", {}, status=503)
     answer["Retry-After"] = str(AGAIN_SECONDS)
     return answer

@@ -38,7 +38,7 @@ from crawling.dashboard.base.recently_deleted import (
 )
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.crawls.filter import ORDERS, STATES, CrawlFilter
-from crawling.dashboard.crawls.listing import page_of, sortable
+from crawling.dashboard.crawls.listing import crawls_and_next, sortable_filter
 from crawling.dashboard.run.api.detail import detail
 from crawling.dashboard.run.run_list import list_runs
 from crawling.runs.crawls.creation import create_idempotently
@@ -84,8 +84,8 @@ def list_crawls(
     the latest run.
     """
     waiting = waiting_runs()
-    rows, following = page_of(
-        sortable(
+    rows, following = crawls_and_next(
+        sortable_filter(
             CrawlFilter(state, q.strip(), tag, sort, cursor, TimeRange(since, until), owner, team),
             waiting,
         ),

@@ -25,7 +25,14 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.job_answers import InquiryOut, open_inquiry
 from crawling.dashboard.crawls.api_overview import ZIP
-from crawling.dashboard.crawls.bulk import ACTIONS, MOST, BulkAction, bulk_action, chosen, needed
+from crawling.dashboard.crawls.bulk import (
+    ACTIONS,
+    MOST,
+    BulkAction,
+    bulk_action,
+    chosen_crawls,
+    needed_permission,
+)
 from crawling.dashboard.crawls.export import export_answer
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
@@ -114,7 +121,7 @@ def apply_bulk_action(
     that have ended are resumed only if the filter names their state. Deleted crawls are restored by
     ids.
     """
-    require(request.user, needed(asked.action))
+    require(request.user, needed_permission(asked.action))
     crawls = _chosen_crawls(asked.action, asked, request.user)
     try:
         act = BulkAction(
@@ -161,7 +168,7 @@ def _chosen_crawls(action: str, asked: BulkIn | CrawlsIn, by: User) -> list[Craw
     )
     if action == "delete" and wanted == CrawlFilter():
         raise BadOrder({"filter": "says which crawls are deleted: it must not be empty"})
-    return chosen(action, ids=asked.crawls or (), wanted=wanted, by=by)
+    return chosen_crawls(action, ids=asked.crawls or (), wanted=wanted, by=by)
 
 
 class ViewOut(Schema):

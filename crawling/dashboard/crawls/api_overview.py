@@ -22,7 +22,7 @@ from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.crawls.state_counts import MOST_COUNTED, state_counts
 from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of
-from crawling.dashboard.run.diagnostics_bundle import evidence_of
+from crawling.dashboard.run.diagnostics_bundle import diagnostics_bundle
 from crawling.dashboard.run.processes import dealings_of
 from crawling.installation import identity as installation
 from crawling.models import Identity
@@ -251,7 +251,7 @@ def get_crawl_diagnosis(
 def export_crawl_diagnosis(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> HttpResponse:
-    return HttpResponse(evidence_of(get_run(crawl_id, run)), content_type="application/zip")
+    return HttpResponse(diagnostics_bundle(get_run(crawl_id, run)), content_type="application/zip")
 
 
 class NamedOut(Schema):

@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from crawling.base.errors import CrawlError
 from crawling.dashboard.crawls.filter import CrawlFilter, found_crawls
-from crawling.installation.permissions import STEER, acted_on, refusal, within_reach
+from crawling.installation.permissions import STEER, acted_on, refusal_in_words, within_reach
 from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.seeds import BadTags
@@ -79,12 +79,12 @@ EACH: Mapping[str, Callable[[CrawlJob, BulkAction, User | None], object]] = {
 ACTIONS = (*EACH, "schedule", *TAGGING)
 
 
-def needed(action: str) -> str:
+def needed_permission(action: str) -> str:
     """The permission of a role that the action requires."""
     return DELETING if action in ("delete", "restore") else STEER
 
 
-def chosen(
+def chosen_crawls(
     action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None, by: User | None
 ) -> list[CrawlJob]:
     """The crawls with these ids, or all that match, on which the user may act and to which the
@@ -123,7 +123,7 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
     Raises BadTags if the action is about tags and names none, and BadOrder for an invalid schedule.
     """
     own = acted_on(by, [crawl.pk for crawl in crawls])
-    refused = {crawl.pk: refusal(crawl) for crawl in crawls if crawl.pk not in own}
+    refused = {crawl.pk: refusal_in_words(crawl) for crawl in crawls if crawl.pk not in own}
     mine = [crawl for crawl in crawls if crawl.pk in own]
     if act.action in TAGGING:
         return _change_tags(act, mine, refused, by)

@@ -13,27 +13,27 @@ from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
-from allocation.wording import beginning, listed
+from allocation.wording import beginning_of_list, listed
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.base.panels import bulk_pages
-from crawling.dashboard.base.requests import asked_ids, back, next_page
+from crawling.dashboard.base.requests import asked_ids, next_page, redirect_back
 from crawling.dashboard.base.schedule import schedule_texts
-from crawling.dashboard.base.trouble import blame, errors_told
-from crawling.dashboard.base.undo import acts_of, tell
+from crawling.dashboard.base.trouble import errors_told, show_mistakes
+from crawling.dashboard.base.undo import acts_of, show_message
 from crawling.dashboard.crawls.bulk import (
     MOST,
     TAGGING,
     BulkAction,
     BulkResult,
     bulk_action,
-    chosen,
-    needed,
+    chosen_crawls,
+    needed_permission,
 )
-from crawling.dashboard.crawls.bulk_words import BULK_VERBS, outlook
+from crawling.dashboard.crawls.bulk_words import BULK_VERBS, bulk_preview
 from crawling.dashboard.crawls.export import export_answer
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.orders.forms.schedule import ScheduleForm
-from crawling.dashboard.orders.schedule_views import foreseen
+from crawling.dashboard.orders.schedule_views import foreseen_starts
 from crawling.installation.permissions import within_reach
 from crawling.models import CrawlJob
 from crawling.orders.schedule_words import Repeat
@@ -68,8 +68,8 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
     if action not in BULK_VERBS and action not in pages:
         words = listed([*BULK_VERBS, *pages], last="or")
         messages.error(request, f"Choose what to do: {words}.")
-        return back(request)
-    require(request.user, needed(action))
+        return redirect_back(request)
+    require(request.user, needed_permission(action))
     with errors_told(request, CrawlError, BadTags):
         crawls = _chosen_crawls(request, action)
         if action in pages:
@@ -82,19 +82,19 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
             return export_answer(crawls)
         act = BulkAction(action, tags=read_tags(request.POST.get("tags", "")))
         _show_result(request, act, bulk_action(act, crawls, by=request.user), len(crawls))
-    return back(request)
+    return redirect_back(request)
 
 
 def _chosen_crawls(request: AuthenticatedRequest, action: str) -> list[CrawlJob]:
     which = request.POST.get("which", "")
     if which == "all":
-        return chosen(
+        return chosen_crawls(
             action,
             wanted=CrawlFilter.read(QueryDict(request.POST.get("next", "").partition("?")[2])),
             by=request.user,
         )
     ids = asked_ids(request, "shown" if which == "page" else "crawl")
-    return chosen(action, ids=ids, by=request.user)
+    return chosen_crawls(action, ids=ids, by=request.user)
 
 
 def _ask_to_confirm(
@@ -103,7 +103,7 @@ def _ask_to_confirm(
     facts = {
         "action": action,
         "verb": BULK_VERBS[action],
-        "outlook": outlook(action, crawls, request.user),
+        "outlook": bulk_preview(action, crawls, request.user),
         "next": next_page(request),
     }
     return render(request, "crawling/bulk.html", facts)
@@ -121,9 +121,9 @@ def _show_result(
         are = "crawl is" if result.changed == 1 else "crawls are"
         done = f"{result.changed:,} {are} {DONE[act.action]}."
     label = "Stop them" if act.action == "start" else "Undo"
-    tell(request, done, [one.as_dict() for one in result.undo], label=label)
+    show_message(request, done, [one.as_dict() for one in result.undo], label=label)
     if result.refused:
-        why = beginning([*result.refused.values()], MOST_TOLD, between=" ")
+        why = beginning_of_list([*result.refused.values()], MOST_TOLD, between=" ")
         messages.warning(request, f"{len(result.refused):,} could not be: {why}")
 
 
@@ -141,17 +141,17 @@ def undo(request: AuthenticatedRequest) -> HttpResponse:
     with errors_told(request, CrawlError, BadTags):
         for fields in acts_of(request, request.user):
             act = BulkAction(**fields)
-            require(request.user, needed(act.action))
+            require(request.user, needed_permission(act.action))
             result = bulk_action(
-                act, chosen(act.action, ids=act.crawls, by=request.user), by=request.user
+                act, chosen_crawls(act.action, ids=act.crawls, by=request.user), by=request.user
             )
             if result.done:
                 messages.success(request, _undone_in_words(act, result.changed))
             if result.refused:
-                why = beginning([*result.refused.values()], MOST_TOLD, between=" ")
+                why = beginning_of_list([*result.refused.values()], MOST_TOLD, between=" ")
                 again = [act.of([*result.refused]).as_dict()]
-                tell(request, why, again, label="Try again", level=messages.WARNING)
-    return back(request)
+                show_message(request, why, again, label="Try again", level=messages.WARNING)
+    return redirect_back(request)
 
 
 def _undone_in_words(act: BulkAction, count: int) -> str:
@@ -169,7 +169,7 @@ def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
     if "unscheduled" in asked:
         ids = [crawl.pk for crawl in _crawls_without_schedule(request)[:MOST]]
     with errors_told(request, CrawlError):
-        crawls = chosen("schedule", ids=ids, by=request.user) if ids else []
+        crawls = chosen_crawls("schedule", ids=ids, by=request.user) if ids else []
         form = ManyForm(asked if request.method == "POST" else None, initial=USUAL)
         if "save" in request.POST and _schedules(request, crawls, form):
             return redirect(next_page(request) or "crawling:schedules")
@@ -194,7 +194,7 @@ def _schedules(request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: 
     try:
         _show_result(request, act, bulk_action(act, crawls, by=request.user), len(crawls))
     except BadOrder as error:
-        blame(form, error.errors)
+        show_mistakes(form, error.errors)
     return form.is_valid()
 
 
@@ -205,7 +205,7 @@ def _ask_schedule(
     texts = schedule_texts([crawl.pk for crawl in offered])
     facts = {
         "form": form,
-        "foreseen": foreseen(form),
+        "foreseen": foreseen_starts(form),
         "rows": [(crawl, texts.get(crawl.pk, "")) for crawl in offered],
         "is_chosen": bool(crawls),
         "unscheduled": 0 if crawls else min(_crawls_without_schedule(request).count(), MOST),

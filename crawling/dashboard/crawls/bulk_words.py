@@ -14,12 +14,12 @@ from django.template.defaultfilters import filesizeformat
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
 from crawling.dashboard.base.panels import bulk_pages
-from crawling.dashboard.crawls.bulk import AT_REST_ONLY, needed
+from crawling.dashboard.crawls.bulk import AT_REST_ONLY, needed_permission
 from crawling.installation.permissions import STEER, acted_on
 from crawling.models import CrawlJob, Run, RunState
 from crawling.runs.housekeeping.retention_view import loss_of
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
-from crawling.runs.transitions import AT_REST, ENDING, possible, told_before
+from crawling.runs.transitions import AT_REST, ENDING, possible_actions, told_before
 from crawling.runs.verbs import AGAIN, VERBS
 
 OTHERS = "only their owners, their teams and administrators act on them"
@@ -108,7 +108,9 @@ BULK_VERBS: Mapping[str, BulkVerb] = {
 
 def verbs_for(user: User) -> dict[str, BulkVerb]:
     """The actions that the user's role permits, and the pages of uses that ask for more input."""
-    verbs = {word: verb for word, verb in BULK_VERBS.items() if user.has_perm(needed(word))}
+    verbs = {
+        word: verb for word, verb in BULK_VERBS.items() if user.has_perm(needed_permission(word))
+    }
     pages = bulk_pages() if user.has_perm(STEER) else {}
     return verbs | {
         word: BulkVerb(page.label, page.icon, ("", ""), "", "") for word, page in pages.items()
@@ -133,7 +135,7 @@ class BulkPreview:
         return sum(one.crawls for one in self.unable)
 
 
-def outlook(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkPreview:
+def bulk_preview(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkPreview:
     """The crawls to which the action applies now, and its effect. Takes a fixed number of
     queries.
     """
@@ -155,7 +157,7 @@ def _why_not(action: str, view: CrawlView) -> str:
     if action in AT_REST_ONLY:
         fits = view.state in AT_REST
     else:
-        fits = action not in RUN_ACTIONS or action in possible(
+        fits = action not in RUN_ACTIONS or action in possible_actions(
             view.state, queued=view.counts.queued
         )
     return "" if fits else f"{view.state}; {BULK_VERBS[action].fits}"

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import InquiriesBusy, WrongState
-from crawling.dashboard.base.requests import back, next_page
+from crawling.dashboard.base.requests import next_page, redirect_back
 from crawling.dashboard.base.trouble import errors_told
 from crawling.jobs.cancel import cancel_job
 from crawling.models import Inquiry, InquiryKind
@@ -27,7 +27,7 @@ def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse
     except WrongState as error:
         if not wants_fragment(request):  # the list of jobs shows the state itself
             messages.error(request, str(error))
-    return _page_of(request, inquiry, inquiry)
+    return _redirect_to_page(request, inquiry, inquiry)
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
@@ -36,7 +36,7 @@ def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpRes
     another = inquiry
     with errors_told(request, InquiriesBusy, SealBroken, WrongState):
         another = asked_again(request, inquiry)
-    return _page_of(request, inquiry, another)
+    return _redirect_to_page(request, inquiry, another)
 
 
 def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
@@ -56,11 +56,13 @@ def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
     return new[inquiry.pk]
 
 
-def _page_of(request: AuthenticatedRequest, inquiry: Inquiry, shown: Inquiry) -> HttpResponse:
+def _redirect_to_page(
+    request: AuthenticatedRequest, inquiry: Inquiry, shown: Inquiry
+) -> HttpResponse:
     """Lead back to the page with the button. Some pages have the inquiry in their address."""
     if inquiry.kind == InquiryKind.TEST_FETCH:
         return redirect("crawling:tested", shown.pk)
     page = next_page(request)
     if page and (named := f"/text/{inquiry.pk}/") in page:
         return redirect(page.replace(named, f"/text/{shown.pk}/"))
-    return back(request)
+    return redirect_back(request)

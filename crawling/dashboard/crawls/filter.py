@@ -121,26 +121,26 @@ def found_crawls(
 
     waiting: the waiting runs. among: the ids of the found crawls, if they are known.
     """
-    crawls: Any = narrowed(wanted).annotate(
+    crawls: Any = matching_crawls(wanted).annotate(
         last=FilteredRelation("runs", condition=Q(runs__is_latest=True))
     )
     crawls = crawls.annotate(latest=F("last__pk"))
     if among is not None:
-        return crawls.filter(pk__in=any_of(among))
+        return crawls.filter(pk__in=ids_as_parameter(among))
     if wanted.span:
         crawls = crawls.filter(wanted.span.of("last__started_at"))
     if wanted.state == "draft":
         return crawls.filter(pk__in=RawSQL(DRAFTS, []))  # noqa: S611 - a constant
     if wanted.state == "waiting":
-        return crawls.filter(last__in=any_of(waiting))
+        return crawls.filter(last__in=ids_as_parameter(waiting))
     return (
-        crawls.filter(last__state=wanted.state).exclude(last__in=any_of(waiting))
+        crawls.filter(last__state=wanted.state).exclude(last__in=ids_as_parameter(waiting))
         if wanted.state
         else crawls
     )
 
 
-def narrowed(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
+def matching_crawls(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
     """The crawls that match search, tag, owner and team. Their runs are not needed for this."""
     crawls: Any = CrawlJob.objects.all()
     if wanted.search:
@@ -163,7 +163,7 @@ def _contains_text(text: str) -> Q:
     return Q(words__startswith=Upper(Value(text))) | Q(words__contains=Upper(Value(f" {text}")))
 
 
-def any_of(runs: Collection[int]) -> RawSQL:
+def ids_as_parameter(runs: Collection[int]) -> RawSQL:
     """The ids as one parameter, since ten thousand parameters take longer to write and parse than
     to look up.
     """

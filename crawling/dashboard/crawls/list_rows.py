@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.models import User
 
-from crawling.dashboard.base.columns import ColumnHead, column
+from crawling.dashboard.base.columns import ColumnHead, column_head
 from crawling.dashboard.base.crawl_views import NOT_STARTED, CrawlView
 from crawling.dashboard.crawls.filter import BY_COUNTS, CrawlFilter
 from crawling.dashboard.crawls.listing import Listing
@@ -16,8 +16,8 @@ from crawling.dashboard.run.rates import rates_now
 from crawling.installation.permissions import acted_on
 from crawling.models import CrawlJob, Schedule
 from crawling.runs.endings import ALL_DONE
-from crawling.runs.transitions import FETCHING, possible
-from crawling.runs.verbs import Verb, offered
+from crawling.runs.transitions import FETCHING, possible_actions
+from crawling.runs.verbs import Verb, offered_verbs
 
 #: the number of a crawl's seeds that its row shows
 SEEDS_TOLD = 10
@@ -89,14 +89,14 @@ def _row(
     """
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
-    verbs = possible(view.state, queued=view.counts.queued)
+    verbs = possible_actions(view.state, queued=view.counts.queued)
     # to show the harsher action next to the gentler one would only crowd the row
     if "stop" in verbs:
         verbs.remove("abort")
     return CrawlListRow(
         crawl,
         view,
-        offered(verbs, has_run=view.run is not None),
+        offered_verbs(verbs, has_run=view.run is not None),
         rate,
         view.run_id in now,
         may_act,
@@ -131,12 +131,12 @@ HIDEABLE = {
 }
 
 
-def heads(wanted: CrawlFilter, listing: Listing, shown: Collection[str]) -> list[ColumnHead]:
+def column_heads(wanted: CrawlFilter, listing: Listing, shown: Collection[str]) -> list[ColumnHead]:
     """The heads of the columns. If the counts of all found crawls are too many to be added up,
     columns of counts cannot be sorted by.
     """
     return [
-        column(
+        column_head(
             key if one.is_sortable and (listing.sums or key not in BY_COUNTS) else "",
             one.label,
             one.is_number and key != "started",

@@ -22,7 +22,7 @@ from crawling.frontier.run_counts import SETTLED
 from crawling.models import CrawlJob, HostQueue, RunState, Url, UrlState
 from crawling.runs.wait_reason import waiting_runs
 from serving.downloads import Download, row_file
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 #: the number of crawls that are read at a time for a file
 CHUNK = 200
@@ -70,7 +70,9 @@ def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
     if matching is None:
         matching, among = found_ids(wanted, waiting)
     sums = matching.number <= MOST_SUMMED
-    crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, most, among)
+    crawls, following = crawls_and_next(
+        wanted if sums else without_sums(wanted), waiting, most, among
+    )
     return Listing(
         crawls=crawls,
         following=following,
@@ -83,7 +85,7 @@ def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
     )
 
 
-def page_of(
+def crawls_and_next(
     wanted: CrawlFilter,
     waiting: Collection[int],
     most: int,
@@ -96,7 +98,7 @@ def page_of(
     rows = _in_order(found_crawls(wanted, waiting, among), wanted.sort)
     # The ids are read first, so that the sorted rows are narrow, however long the lists of seeds
     # are.
-    ids, following = cut(_first_ids(_indexed_parts(rows, wanted), most + 1), most, int)
+    ids, following = cut_to_limit(_first_ids(_indexed_parts(rows, wanted), most + 1), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
     crawls = [shown[pk] for pk in ids if pk in shown]
     return list(zip(crawls, crawl_views(crawls), strict=True)), following
@@ -158,7 +160,7 @@ def _in_process(found: QuerySet[Any]) -> int:
     return sum(fetching[run] for run in latest)
 
 
-def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
+def sortable_filter(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
     """The filter. It sorts by age if so many crawls are found that their counts cannot be added
     up.
     """
@@ -233,9 +235,9 @@ def _crawls(wanted: CrawlFilter) -> Iterator[dict[str, Any]]:
     open.
     """
     waiting = waiting_runs()
-    wanted = sortable(replace(wanted, after=None), waiting)
+    wanted = sortable_filter(replace(wanted, after=None), waiting)
     while True:
-        crawls, following = page_of(wanted, waiting, CHUNK)
+        crawls, following = crawls_and_next(wanted, waiting, CHUNK)
         yield from (view.as_dict() for _, view in crawls)
         if following is None:
             return

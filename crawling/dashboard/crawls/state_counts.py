@@ -11,9 +11,9 @@ from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 from crawling.dashboard.crawls.filter import (
     STATES,
     CrawlFilter,
-    any_of,
     found_crawls,
-    narrowed,
+    ids_as_parameter,
+    matching_crawls,
 )
 from crawling.models import CrawlJob, Run, RunState
 from crawling.models.jobs import ENDED_STATES
@@ -66,7 +66,7 @@ def found_ids(wanted: CrawlFilter, waiting: Collection[int]) -> tuple[CrawlCount
 
 
 def _are_many(wanted: CrawlFilter) -> bool:
-    some = narrowed(wanted).order_by().values("pk")[: MOST_COUNTED + 1]
+    some = matching_crawls(wanted).order_by().values("pk")[: MOST_COUNTED + 1]
     return some.count() > MOST_COUNTED
 
 
@@ -75,7 +75,7 @@ def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[st
     found = found_crawls(replace(wanted, state=""), waiting)
     shown = Case(
         When(last=None, then=Value("draft")),
-        When(last__in=any_of(waiting), then=Value("waiting")),
+        When(last__in=ids_as_parameter(waiting), then=Value("waiting")),
         default=F("last__state"),
         output_field=CharField(),
     )

@@ -18,12 +18,12 @@ from crawling.dashboard.base.recently_deleted import (
     restorable_rows,
     restore,
 )
-from crawling.dashboard.base.requests import back, next_page
+from crawling.dashboard.base.requests import next_page, redirect_back
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.base.undo import tell_deleted
 from crawling.dashboard.crawls.bulk_words import verbs_for
 from crawling.dashboard.crawls.filter import CrawlFilter
-from crawling.dashboard.crawls.list_rows import COLUMNS, USUALLY_HIDDEN, heads, list_rows
+from crawling.dashboard.crawls.list_rows import COLUMNS, USUALLY_HIDDEN, column_heads, list_rows
 from crawling.dashboard.crawls.listing import CRAWLS_PER_PAGE, crawls_file, list_crawls
 from crawling.models import Team
 from crawling.runs.crawls.saved_views import forget_view, save_view, visible_views
@@ -66,7 +66,7 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
         "wanted": wanted,
         "listing": listing,
         "rows": list_rows(listing, request.user),
-        "columns": heads(wanted, listing, shown),
+        "columns": column_heads(wanted, listing, shown),
         "shown": shown,
     }
     if not wants_fragment(request):
@@ -98,7 +98,7 @@ def keep_view(request: AuthenticatedRequest) -> HttpResponse:
         item = None if view_id is None else forget_view(request.user, view_id)
         if item:
             tell_deleted(request, f"The view {item.name} is deleted.", item)
-        return back(request)
+        return redirect_back(request)
     with errors_told(request, CrawlError):
         view = save_view(
             request.user,
@@ -107,7 +107,7 @@ def keep_view(request: AuthenticatedRequest) -> HttpResponse:
             is_shared="is_shared" in request.POST,
         )
         return redirect(f"{reverse('crawling:crawls')}?{view.query}")
-    return back(request)
+    return redirect_back(request)
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))

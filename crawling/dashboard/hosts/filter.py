@@ -50,7 +50,7 @@ class HostFilter:
         if self.text:
             hosts = hosts.filter(name__contains=self.text.lower())
         if self.state:
-            hosts = hosts.filter(condition(self.state))
+            hosts = hosts.filter(state_condition(self.state))
         return hosts.filter(name__gt=self.after) if self.after else hosts
 
 
@@ -62,7 +62,7 @@ def host_counts(wanted: HostFilter) -> dict[str, int]:
     return {state: bounded_count(replace(every, state=state).found()) for state in WORDS}
 
 
-def condition(state: str) -> Q:
+def state_condition(state: str) -> Q:
     """The condition for a host to be in one of STATES. It uses lists of names, which PostgreSQL
     reads once, rather than a subquery for each host.
     """
@@ -72,10 +72,10 @@ def condition(state: str) -> Q:
         return Q(
             dns_name__in=DnsEntry.objects.exclude(status=DnsEntry.Status.OK).values("name")
         ) | Q(name__in=_without_robots())
-    return Q(name__in=blocks().values("text"))
+    return Q(name__in=block_entries().values("text"))
 
 
-def blocks() -> QuerySet[BlocklistEntry]:
+def block_entries() -> QuerySet[BlocklistEntry]:
     return BlocklistEntry.objects.filter(kind=BlocklistKind.HOST, removed_at=None)
 
 

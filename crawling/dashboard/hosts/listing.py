@@ -13,13 +13,13 @@ from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from crawling.base.timed import time_limit
-from crawling.dashboard.base.crawl_views import shifts_of
-from crawling.dashboard.hosts.filter import HostFilter, blocks
+from crawling.dashboard.base.crawl_views import prefetched_shifts
+from crawling.dashboard.hosts.filter import HostFilter, block_entries
 from crawling.models import BlocklistEntry, CrawlJob, Host, HostQueue, Page, RobotsFile
 from crawling.web.statuses import explain
 from dnscache.models import DnsEntry
 from serving.downloads import Download, row_file
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 HOSTS = 100
 CRAWLS = 100
@@ -65,8 +65,8 @@ class VisitingCrawl:
 
 def list_hosts(wanted: HostFilter, *, most: int = HOSTS) -> tuple[list[HostSummary], str | None]:
     """A page of hosts by name, and the name to continue after."""
-    found = wanted.found().prefetch_related(shifts_of("shift")).order_by("name")
-    rows, following = cut(list(found[: most + 1]), most, lambda host: host.name)
+    found = wanted.found().prefetch_related(prefetched_shifts("shift")).order_by("name")
+    rows, following = cut_to_limit(list(found[: most + 1]), most, lambda host: host.name)
     return summarize_hosts(rows), following
 
 
@@ -75,7 +75,7 @@ def summarize_hosts(hosts: Sequence[Host]) -> list[HostSummary]:
     names = [host.name for host in hosts]
     entries = {
         entry.name: entry
-        for entry in DnsEntry.objects.filter(name__in={bare(name) for name in names})
+        for entry in DnsEntry.objects.filter(name__in={dns_name(name) for name in names})
     }
     files = RobotsFile.objects.filter(
         origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
@@ -83,7 +83,9 @@ def summarize_hosts(hosts: Sequence[Host]) -> list[HostSummary]:
     robots = {
         file.origin.partition("://")[2]: file for file in files.defer("body").order_by("fetched_at")
     }
-    blocked = {block.text: block for block in blocks().filter(text__in=names).select_related("by")}
+    blocked = {
+        block.text: block for block in block_entries().filter(text__in=names).select_related("by")
+    }
     queues = HostQueue.objects.filter(host__in=hosts, run__is_latest=True).values("host")
     work: dict[int, dict[str, Any]] = {
         row["host"]: dict(row)
@@ -104,7 +106,7 @@ def _summary_of(
     block: BlocklistEntry | None,
     work: Mapping[str, int],
 ) -> HostSummary:
-    entry, shift = entries.get(bare(host.name)), host.shift
+    entry, shift = entries.get(dns_name(host.name)), host.shift
     troubles: Iterable[str] = (
         entry.get_status_display() if entry and entry.status != DnsEntry.Status.OK else "",
         explain(robots.status) if robots and (robots.status < 0 or robots.status >= 500) else "",
@@ -134,7 +136,7 @@ def _robots_in_words(file: RobotsFile | None) -> str:
     )
 
 
-def bare(name: str) -> str:
+def dns_name(name: str) -> str:
     """The name for DNS: without port and brackets."""
     return name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
 
@@ -199,7 +201,7 @@ class PageSearchResult:
     is_common: bool = False
 
 
-def holds(text: str) -> Q:
+def contains_text(text: str) -> Q:
     """The condition, in the form that the index `pages_by_words` has."""
     return Q(final_url__icontains=text) | Q(title__icontains=text)
 
@@ -212,7 +214,7 @@ def search_pages(text: str) -> PageSearchResult:
     with time_limit():
         # In no order, since sorting all pages that contain "html" would read them all.
         ids = list(
-            Page.objects.filter(holds(text))
+            Page.objects.filter(contains_text(text))
             .order_by()
             .values_list("pk", flat=True)[: LOOKED_AT + 1]
         )

@@ -10,7 +10,7 @@ from crawling.models import HostQueue
 from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import dns_name
 from dnscache.models import DnsEntry
-from dnscache.preresolver.gate import settled
+from dnscache.preresolver.gate import settled_answers
 from dnscache.preresolver.preresolver import live_pre_resolvers
 from dnscache.protocol.answers import MOST_TRIES
 from dnscache.resolution import Resolution
@@ -67,7 +67,7 @@ def _sentences(wait: NameWaitReason) -> list[str]:
             "The gate is open, because no pre-resolver runs; the crawl that fetches from the "
             "host resolves its name."
         ]
-    if found := settled([name]).get(name):
+    if found := settled_answers([name]).get(name):
         return [_passage_in_words(found)]
     if entry is None:
         return ["Its name has not been looked up yet.", *_queue_place(name)]

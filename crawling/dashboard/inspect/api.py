@@ -10,7 +10,7 @@ from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import TEXT, Cursor, Limit, may_view
-from crawling.dashboard.inspect.url_decision import UrlDecision, why
+from crawling.dashboard.inspect.url_decision import UrlDecision, decisions_about
 from crawling.dashboard.inspect.url_inspection import history_of, referrers_of
 from crawling.models import Url, UrlState
 from serving.access import AuthenticatedRequest
@@ -90,7 +90,7 @@ def get_url_history(
 ) -> dict[str, Any]:
     """Only the first page has `crawls`: the newest 50 crawls, with or without the URL."""
     canonical, rows, following = history_of(url, before=cursor, limit=limit)
-    answers = why(url)[1] if cursor is None else []
+    answers = decisions_about(url)[1] if cursor is None else []
     referrers = referrers_of(rows)
     return {
         "url": canonical,

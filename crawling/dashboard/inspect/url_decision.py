@@ -89,7 +89,7 @@ class UrlDecisionFacts:
     excepted: frozenset[int]
 
 
-def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[UrlDecision]]:
+def decisions_about(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[UrlDecision]]:
     """The URL in its canonical form, and the facts about it from one crawl, or from each of the
     latest.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from crawling.dashboard.inspect.url_decision import UrlDecision, why
+from crawling.dashboard.inspect.url_decision import UrlDecision, decisions_about
 from crawling.models import CrawlJob, Url
 from crawling.web.addresses import dns_name, fingerprints, read_address
 from dnscache.models import DnsEntry
@@ -99,7 +99,7 @@ def inspect(text: str, *, crawl: CrawlJob | None = None) -> Inspection:
         url=address.url,
         name=name,
         entry=DnsEntry.objects.filter(name=name).first() if name else None,
-        answers=why(text, crawl=crawl)[1],
+        answers=decisions_about(text, crawl=crawl)[1],
         history=[UrlOccurrence(row, referrers.get(row.pk, "")) for row in rows],
         more_runs=older is not None,
     )

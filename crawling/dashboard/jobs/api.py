@@ -24,7 +24,7 @@ from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.models import BackgroundJob
 from serving.access import AuthenticatedRequest
-from serving.paging import page_of
+from serving.paging import rows_and_next
 from serving.schemas import Schema
 
 jobs = Router()
@@ -80,7 +80,7 @@ def list_jobs(
     the scheduler, and questions of pages. Jobs of deleted runs are not listed.
     """
     found = listed_jobs(kind=kind, state=state, crawl=crawl)
-    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
+    rows, following = rows_and_next(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": [job_facts(row) for row in rows_for(request.user, rows)], "next": following}
 
 

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 
 from crawling.base.errors import CrawlError
-from crawling.dashboard.base.requests import asked_number, back, latest_asked
+from crawling.dashboard.base.requests import asked_number, latest_asked, redirect_back
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.jobs.job_list import STATES, listed_jobs, rows_for
 from crawling.jobs.cancel import cancel_job, run_job_again
@@ -46,7 +46,7 @@ def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     job = get_object_or_404(seen_jobs(), pk=pk)
     with errors_told(request, CrawlError):
         cancel_job(job, by=request.user)
-    return back(request)
+    return redirect_back(request)
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
@@ -55,4 +55,4 @@ def run_again(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     with errors_told(request, CrawlError):
         again = run_job_again(job, by=request.user)
         messages.success(request, f"Job {again.pk} does the {kind_of(again).label} again.")
-    return back(request)
+    return redirect_back(request)

@@ -12,10 +12,16 @@ from django.core.management.base import CommandError
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.crawls.bulk import ACTIONS, BulkAction, BulkResult, bulk_action, chosen
+from crawling.dashboard.crawls.bulk import (
+    ACTIONS,
+    BulkAction,
+    BulkResult,
+    bulk_action,
+    chosen_crawls,
+)
 from crawling.dashboard.crawls.export import write_export
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
-from crawling.dashboard.management.command_errors import refused, require_worker
+from crawling.dashboard.management.command_errors import refusal_error, require_worker
 from crawling.dashboard.management.crawl_verbs import confirm
 from crawling.models import CrawlJob, DeletedKind
 from crawling.orders.seeds import BadTags, read_tags
@@ -70,7 +76,7 @@ def act_on_many(options: dict[str, Any]) -> str:
     except BadTags as error:
         raise CommandError(f"nothing was changed: {error}") from error
     except BadOrder as error:
-        raise refused("nothing was changed:", error) from error
+        raise refusal_error("nothing was changed:", error) from error
     return _result_text(action, len(crawls), done, options)
 
 
@@ -80,10 +86,10 @@ def _chosen_crawls(action: str, options: dict[str, Any]) -> list[CrawlJob]:
     if options["search"]:
         asked["search"] = options["search"]
     if options["crawls"]:
-        return chosen(action, ids=_ids(action, options["crawls"]), by=None)
+        return chosen_crawls(action, ids=_ids(action, options["crawls"]), by=None)
     if not asked:
         raise CommandError("Name crawls, or say which: --state, --search, --tag, --owner, --team.")
-    return chosen(action, wanted=CrawlFilter(**asked), by=None)
+    return chosen_crawls(action, wanted=CrawlFilter(**asked), by=None)
 
 
 def _ids(action: str, typed: Sequence[str]) -> list[int]:

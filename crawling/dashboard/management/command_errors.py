@@ -44,7 +44,7 @@ def plain_errors() -> Iterator[None]:
         raise CommandError(f"Redis does not answer; {REMEDY} ({error})") from error
 
 
-def refused(what: str, error: BadOrder) -> CommandError:
+def refusal_error(what: str, error: BadOrder) -> CommandError:
     """The message that an action was refused, with a line for each wrong field."""
     return CommandError("\n  ".join([what, *map(": ".join, error.errors.items())]))
 
@@ -66,7 +66,7 @@ def read_json_object(path: Path, option: str) -> dict[str, Any]:
     return fields
 
 
-def page_of(name: str, *args: Any) -> str:
+def page_address(name: str, *args: Any) -> str:
     """The address of a page of the dashboard, to be opened in a browser."""
     return settings.DASHBOARD_URL.rstrip("/") + reverse(name, args=args)
 

@@ -94,11 +94,11 @@ def add_arguments(verb: str, parser: ArgumentParser) -> None:
         parser.add_argument("--tags", metavar="TAG,TAG", help="default: none")
 
 
-def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
+def clone_crawl_by_name(crawl: CrawlJob, options: Options) -> CrawlJob:
     return clone_crawl(crawl, name=options["name"])
 
 
-def delete(crawl: CrawlJob, typed: str, *, for_good: bool) -> None:
+def delete_crawl_by_name(crawl: CrawlJob, typed: str, *, for_good: bool) -> None:
     """Delete a crawl with all its data.
 
     Permanent deletion requires the name, since a number is too easily mistyped.

@@ -18,7 +18,7 @@ from crawling.dashboard.run.log import (
     LogFilter,
     as_jsonl,
     as_text,
-    following,
+    following_id,
     log_after,
     log_before,
 )
@@ -77,7 +77,7 @@ def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]
     show(lines)
     if options["follow"]:
         _follow(
-            run, wanted, following(run, lines, timezone.now()), {line.pk for line in lines}, show
+            run, wanted, following_id(run, lines, timezone.now()), {line.pk for line in lines}, show
         )
 
 

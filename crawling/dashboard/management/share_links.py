@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from crawling.dashboard.management.command_errors import page_of
+from crawling.dashboard.management.command_errors import page_address
 from crawling.models import CrawlJob, ShareLink
 from crawling.runs.crawls.share_links import (
     MOST_DAYS,
@@ -40,7 +40,7 @@ def share(crawl: CrawlJob, options: dict[str, Any]) -> str:
     if options["list"]:
         return _printed_links(crawl, options)
     link, token = create_share_link(crawl, days=options["days"], by=None)
-    url = page_of("shared-report", token)
+    url = page_address("shared-report", token)
     if options["json"]:
         return json.dumps({**_link_facts(link), "url": url}, indent=2)
     return f"{url}\nExpires at {link.expires_at:%Y-%m-%d %H:%M} UTC. It is not shown again."

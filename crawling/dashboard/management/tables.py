@@ -14,7 +14,7 @@ from crawling.runs.failure_causes import FailureCause
 HARMLESS = "\n\t\u200c\u200d"
 
 
-def harmless(text: str) -> str:
+def without_controls(text: str) -> str:
     """The text without control characters, which a terminal would obey, since page titles may
     contain some.
     """

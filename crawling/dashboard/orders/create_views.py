@@ -22,20 +22,20 @@ from allocation.wording import listed, some
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, CrawlError, NoPool
 from crawling.dashboard.base.schedule import plan_of
-from crawling.dashboard.base.trouble import blame, errors_told
+from crawling.dashboard.base.trouble import errors_told, show_mistakes
 from crawling.dashboard.orders.first_answers import to_begin_with
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, format_claim
 from crawling.dashboard.orders.forms.purposes import (
     CARDS,
+    answers_for_purpose,
     card_of,
     read_purpose,
     schedule_for,
-    switched,
     switched_schedule,
 )
 from crawling.dashboard.orders.forms.schedule import ScheduleForm
 from crawling.dashboard.orders.forms.sections import sections_of
-from crawling.dashboard.orders.schedule_views import foreseen
+from crawling.dashboard.orders.schedule_views import foreseen_starts
 from crawling.installation.identity import identity, set_identity
 from crawling.installation.pools import capacity_of, default_pool, pool_named
 from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
@@ -129,7 +129,7 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
     form = form_of(request)
     old = read_purpose(request.POST.get("purpose", ""))
     new_purpose = read_purpose(request.POST.get("for", ""))
-    answers = switched(form.answers, old, new_purpose)
+    answers = answers_for_purpose(form.answers, old, new_purpose)
     typed = ScheduleForm(request.POST)
     suggested = switched_schedule(typed, schedule_typed(request), old, new_purpose)
     schedule = ScheduleForm(initial={**suggested})
@@ -223,7 +223,7 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
     closed = {"closed": closed_addresses(seeds)}
     part = render_to_string("crawling/_closed_addresses.html", closed, request)
     is_resolving = bool(asked and asked.is_open)
-    return checked(form, figures, schedule, closed=part.strip(), is_resolving=is_resolving)
+    return check_answer(form, figures, schedule, closed=part.strip(), is_resolving=is_resolving)
 
 
 def _judge(form: CrawlForm, by: User) -> list[Figure]:
@@ -250,7 +250,7 @@ def _reserved(order: CrawlOrder, claim: Mapping[str, int]) -> Figure:
     return Figure("Reserves at most", format_claim(claim), f"{each}{amounts}")
 
 
-def checked(
+def check_answer(
     form: CrawlForm | EditForm,
     figures: list[Figure],
     schedule: ScheduleForm | None = None,
@@ -309,7 +309,7 @@ def form_page(
     facts |= {
         "cards": CARDS,
         "purpose": purpose.value,
-        "foreseen": foreseen(schedule),
+        "foreseen": foreseen_starts(schedule),
         "form": form,
         "who": who,
         "asks_who": not who.contact_url,
@@ -355,7 +355,7 @@ def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
     try:
         set_schedule(crawl, form.as_timing(), by=by)
     except BadOrder as error:
-        blame(form, error.errors)
+        show_mistakes(form, error.errors)
 
 
 def _not_allowed(closed: Sequence[ClosedAddress]) -> str:

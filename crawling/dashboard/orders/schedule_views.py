@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from allocation.wording import whole_number
 from crawling.base.errors import BadOrder
-from crawling.dashboard.base.schedule import plan_of, previewed, scheduled_crawls
-from crawling.dashboard.base.trouble import blame
+from crawling.dashboard.base.schedule import plan_of, preview_schedule, scheduled_crawls
+from crawling.dashboard.base.trouble import show_mistakes
 from crawling.dashboard.base.undo import tell_deleted
 from crawling.dashboard.orders.forms.schedule import ScheduleForm, schedule_answers
 from crawling.models import CrawlJob
@@ -30,7 +30,7 @@ def schedule(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     is_check = "check" in request.POST
     if request.method == "POST" and not is_check and _set_schedule(request, crawl, form):
         return redirect("crawling:schedule", pk=pk)
-    facts = {"crawl": crawl, "plan": plan, "form": form, "foreseen": foreseen(form)}
+    facts = {"crawl": crawl, "plan": plan, "form": form, "foreseen": foreseen_starts(form)}
     return render(request, "crawling/schedule.html", facts)
 
 
@@ -46,7 +46,7 @@ def _set_schedule(request: AuthenticatedRequest, crawl: CrawlJob, form: Schedule
     try:
         set_schedule(crawl, form.as_timing(), by=request.user)
     except BadOrder as error:
-        blame(form, error.errors)
+        show_mistakes(form, error.errors)
         return False
     messages.success(request, "The schedule is saved.")
     return True
@@ -56,10 +56,10 @@ def _set_schedule(request: AuthenticatedRequest, crawl: CrawlJob, form: Schedule
 def dates(request: AuthenticatedRequest) -> HttpResponse:
     """Show the part of a form with the starts that its answers would cause."""
     form = ScheduleForm(request.GET)
-    return render(request, "crawling/_next_starts.html", {"foreseen": foreseen(form)})
+    return render(request, "crawling/_next_starts.html", {"foreseen": foreseen_starts(form)})
 
 
-def foreseen(form: ScheduleForm) -> dict[str, Any] | None:
+def foreseen_starts(form: ScheduleForm) -> dict[str, Any] | None:
     """The starts that a form's answers would cause. None if the form asks for no schedule, or has
     mistakes.
     """
@@ -69,7 +69,7 @@ def foreseen(form: ScheduleForm) -> dict[str, Any] | None:
     if not form.is_valid() or form.is_never:
         return None
     over = min(whole_number(str(form.data.get("over_minutes", ""))) or 0, LONGEST_SPREAD)
-    timing, starts = previewed(form.as_timing(), over_minutes=over)
+    timing, starts = preview_schedule(form.as_timing(), over_minutes=over)
     return {"words": timing.repeats, "starts": starts} if timing else None
 
 

@@ -15,9 +15,9 @@ from allocation.wording import whole_number
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.orders.create_views import checked, form_of
+from crawling.dashboard.orders.create_views import check_answer, form_of
 from crawling.dashboard.orders.forms.create import EditForm, edit_answers
-from crawling.dashboard.orders.forms.fields import lines
+from crawling.dashboard.orders.forms.fields import typed_entries
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.models import CrawlJob
 from crawling.orders.estimates import figures
@@ -97,7 +97,7 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     form.is_valid()
     order, mistakes = read_changed(crawl, form.as_changes())
     form.blame(mistakes)
-    return checked(form, figures(order) if order else [])
+    return check_answer(form, figures(order) if order else [])
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
@@ -119,7 +119,7 @@ def revert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 def _test_scope(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
     tested, mistakes = try_changes(
-        crawl, form.as_changes(), lines(form.cleaned_data.get("urls", ""))[:MOST_TESTED]
+        crawl, form.as_changes(), typed_entries(form.cleaned_data.get("urls", ""))[:MOST_TESTED]
     )
     if wants_fragment(request):
         return render(request, "crawling/_tested.html", {"tested": tested, "mistakes": mistakes})
@@ -161,7 +161,7 @@ def test_scope(request: AuthenticatedRequest) -> HttpResponse:
     scripts, on a separate page.
     """
     form = form_of(request)
-    asked = lines(request.POST.get("urls", ""))[:MOST_TESTED]
+    asked = typed_entries(request.POST.get("urls", ""))[:MOST_TESTED]
     tested: list[RuleCheck]
     tested, mistakes = try_order(form.as_order(), asked)
     template = "crawling/_tested.html" if wants_fragment(request) else "crawling/tested.html"

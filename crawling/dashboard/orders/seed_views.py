@@ -9,9 +9,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from allocation.wording import beginning, some
+from allocation.wording import beginning_of_list, some
 from crawling.base.errors import BadSeeds
-from crawling.dashboard.orders.forms.fields import lines
+from crawling.dashboard.orders.forms.fields import typed_entries
 from crawling.models import CrawlJob
 from crawling.runs.crawls.added_seeds import AddedSeedsResult, add_to_seeds
 from serving.access import AuthenticatedRequest, authenticated
@@ -30,7 +30,7 @@ def seeds(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         try:
             added = add_to_seeds(
                 crawl,
-                lines(typed),
+                typed_entries(typed),
                 by=request.user,
                 widen="widen" in request.POST,
                 resume=is_resumed,
@@ -68,7 +68,7 @@ def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
         messages.info(request, "Nothing was added: all of them are start URLs already.")
     if added.known:
         known = [f"{url} ({what})" for url, what in added.known.items()]
-        messages.info(request, f"Known: {beginning(known, NAMED, between='; ')}.")
+        messages.info(request, f"Known: {beginning_of_list(known, NAMED, between='; ')}.")
     if without := added.without_secrets:
         messages.warning(
             request,

@@ -19,7 +19,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.lags import LagOut, lag_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
-from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of
+from crawling.dashboard.pages.downloads import EXTRACTED, extracted_rows
 from crawling.dashboard.pages.duplicates import SimilarityKind, SimilarPage, list_alike
 from crawling.dashboard.pages.trap_patterns import list_traps
 from crawling.datasets.lag import Derived
@@ -79,7 +79,7 @@ def list_extracted_rows(
     rules.
     """
     one = get_run(crawl_id, run)
-    return ListAnswer(extracted_of(one, name), lambda: lag_facts(one, Derived.FIELDS))
+    return ListAnswer(extracted_rows(one, name), lambda: lag_facts(one, Derived.FIELDS))
 
 
 @listed(

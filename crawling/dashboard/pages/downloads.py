@@ -91,14 +91,14 @@ def row_of(page: Page) -> dict[str, Any]:
     return {name: fact(page) for name, fact in FACTS.items()}
 
 
-def extracted_of(run: Run, name: str = "") -> QuerySet[ExtractedRow]:
+def extracted_rows(run: Run, name: str = "") -> QuerySet[ExtractedRow]:
     """The rows of all rules, or of one rule."""
     found = ExtractedRow.objects.filter(run=run).select_related("url")
     return found.filter(name=name) if name else found
 
 
 def extracted_rows_file(run: Run, kind: str) -> Download:
-    rows = EXTRACTED.each(extracted_of(run))
+    rows = EXTRACTED.each(extracted_rows(run))
     stem = f"crawl-{run.crawl_id}-run-{run.number}"
     return row_file(stem, kind, ({name: row[name] for name in COLUMNS} for row in rows), COLUMNS)
 

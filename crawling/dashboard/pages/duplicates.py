@@ -22,7 +22,7 @@ from serving.access import AuthenticatedRequest
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 from serving.listing.columns import Column
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 #: the time limit, since a run with many near copies needs many comparisons
 LONGEST_SECONDS = 10
@@ -120,7 +120,7 @@ def list_alike(
     with time_limit(LONGEST_SECONDS, DuplicateSearchTookTooLong) as cursor:
         cursor.execute(QUERIES[kind], values)
         rows = cursor.fetchall()
-    rows, following = cut(rows, most, lambda row: row[0])
+    rows, following = cut_to_limit(rows, most, lambda row: row[0])
     items = [
         SimilarPage(pk, url, of_id, of, kind, distance, title, size)
         for pk, url, of_id, of, distance, title, size in rows

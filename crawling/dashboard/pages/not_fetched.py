@@ -25,7 +25,7 @@ from crawling.orders.scope.trap_patterns import why_held
 from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
 from crawling.web.statuses import FetchStatus, explain
 from serving.listing.columns import Column
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 CHUNK = 500
 HELD, COPY = "held", "copy"
@@ -126,7 +126,7 @@ def not_fetched_urls(
     """A page of the addresses with one reason, in the order of finding, and the id after which to
     continue.
     """
-    rows, following = cut(_read_rows(run, key, after, most + 1), most, lambda row: row.id)
+    rows, following = cut_to_limit(_read_rows(run, key, after, most + 1), most, lambda row: row.id)
     urls = dict(
         Url.objects.filter(pk__in={row.via for row in rows if row.via is not None}).values_list(
             "pk", "url"

@@ -22,7 +22,7 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
-from crawling.archive.reader import content_of
+from crawling.archive.reader import page_with_content
 from crawling.archive.snapshot_view import Snapshot, snapshot_of
 from crawling.archive.viewer import document_of
 from crawling.base.errors import ArchiveTrouble, NotFound
@@ -133,7 +133,7 @@ def framed_page(page: Page, address_of: Callable[[Page], str]) -> tuple[HttpResp
         snapshot = snapshot_of(page, charset_of(page), address_of)
         kind = "text/html; charset=utf-8"
     else:
-        snapshot.document = document_of(content_of(page))
+        snapshot.document = document_of(page_with_content(page))
     return _with_safe_headers(HttpResponse(snapshot.document, content_type=kind)), snapshot
 
 

@@ -13,7 +13,7 @@ from django.db import connection
 from crawling.models import Run, TrapPattern, UrlState
 from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import why_held
-from serving.paging import page_of
+from serving.paging import rows_and_next
 
 #: for each pattern, the number of held URLs and the first few of them
 HELD = f"""
@@ -53,11 +53,11 @@ def list_traps(run: Run, *, after: int = 0, most: int) -> tuple[list[TrapView], 
         .exclude(state=TrapState.WATCHED)
         .order_by("pk")
     )
-    rows, following = page_of(found, most)
+    rows, following = rows_and_next(found, most)
     return _views(run, rows), following
 
 
-def undecided(run: Run, *, most: int) -> list[TrapView]:
+def undecided_patterns(run: Run, *, most: int) -> list[TrapView]:
     return _views(
         run,
         list(

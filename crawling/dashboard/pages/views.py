@@ -18,14 +18,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import content_disposition_header
 
-from crawling.archive.reader import content_of, original_of, packed_pieces
+from crawling.archive.reader import original_of, packed_pieces, page_with_content
 from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import head_of, whole_document_of
 from crawling.base.errors import ArchiveTrouble, CrawlError
 from crawling.dashboard.base.requests import (
     asked_number,
-    back,
     of_run,
+    redirect_back,
     wanted_page,
     wanted_page_of_any,
 )
@@ -95,7 +95,7 @@ def judge(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             request,
             f"{count:,} URLs are {'queued again' if decide is approve_trap else 'excluded'}.",
         )
-    return back(request)
+    return redirect_back(request)
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -160,7 +160,7 @@ def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """The document itself, as a file that no browser opens automatically."""
     found = wanted_page(pk, url)
     try:
-        content = whole_document_of(content_of(found))
+        content = whole_document_of(page_with_content(found))
     except ArchiveTrouble as trouble:
         messages.error(request, str(trouble))
         return redirect("crawling:page", pk, url)

@@ -12,10 +12,10 @@ from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
 
-from crawling.frontier.run_counts import CHARTED, COUNTED, ChartCounts, FetchCounts, sums_of
+from crawling.frontier.run_counts import CHARTED, COUNTED, ChartCounts, FetchCounts, sum_expressions
 from crawling.models import HostQueue, Run, RunCount
 from serving.downloads import Download, row_file
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 #: for the chart of all crawls, the hours that it covers -> the minutes of each point
 SPANS = {1: 1, 24: 15}
@@ -26,7 +26,7 @@ SIZES = {"GB": 1024**3, "MB": 1024**2, "KB": 1024, "bytes": 1}
 _COLUMNS = ", ".join(CHARTED)
 
 SUMS = f"""
-SELECT date_bin(%(step)s::interval, minute, %(origin)s), {sums_of(CHARTED)}
+SELECT date_bin(%(step)s::interval, minute, %(origin)s), {sum_expressions(CHARTED)}
 FROM {{rows}} AS counts WHERE minute >= %(since)s AND minute <= %(until)s
 GROUP BY 1
 """  # noqa: S608  # constants
@@ -224,7 +224,7 @@ def _series(
     return TimeSeries(minutes, tuple(points))
 
 
-def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], int | None]:
+def run_minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], int | None]:
     """The run's work by minute, the oldest first; the cursor is the minute in seconds since
     1970."""
     since = datetime.fromtimestamp(after, UTC)
@@ -235,7 +235,7 @@ def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], i
         RunMinute(minute=minute, **dict(zip(COUNTED, totals, strict=True)))
         for minute, *totals in found[: limit + 1]
     ]
-    return cut(rows, limit, lambda row: int(row.minute.timestamp()))
+    return cut_to_limit(rows, limit, lambda row: int(row.minute.timestamp()))
 
 
 def chart_file(stem: str, chart: TimeSeries) -> Download:

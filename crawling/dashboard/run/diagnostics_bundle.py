@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from allocation.models import Process
 from allocation.selectors import resource_rows
 from crawling.dashboard.base.crawl_views import run_view
-from crawling.dashboard.run.charts import RunMinute, minutes
+from crawling.dashboard.run.charts import RunMinute, run_minutes
 from crawling.dashboard.run.diagnosis import facts_of
 from crawling.dashboard.run.hosts import first_hosts, host_rows
 from crawling.dashboard.run.log import latest_as_text
@@ -32,7 +32,7 @@ LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360
 MINUTE = tuple(field.name for field in fields(RunMinute))
 
 
-def evidence_of(run: Run) -> bytes:
+def diagnostics_bundle(run: Run) -> bytes:
     """The bundle. Each part is bounded, whatever the size of the run."""
     content = BytesIO()
     with ZipFile(content, "w", ZIP_DEFLATED) as bundle:
@@ -65,7 +65,7 @@ def _file_texts(run: Run) -> dict[str, str]:
     columns = ("url", "state", "attempts", "due_at", "status", "error", "shift")
     urls = [*at_work.values(*columns)[:URLS], *waiting.values(*columns)[:URLS]]
     until = run.finished_at or timezone.now()
-    by_minute, _ = minutes(run, after=int(until.timestamp()) - 60 * MINUTES, limit=MINUTES)
+    by_minute, _ = run_minutes(run, after=int(until.timestamp()) - 60 * MINUTES, limit=MINUTES)
     return {
         "verdict.json": _json({"verdict": verdict(facts), "facts": facts}),
         "crawl.json": _json({**view.as_dict(), "order": order_of(run.crawl)}),

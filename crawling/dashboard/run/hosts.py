@@ -14,14 +14,14 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from crawling.dashboard.base.crawl_views import shifts_of
+from crawling.dashboard.base.crawl_views import prefetched_shifts
 from crawling.frontier.waiting_names import held_at_gate
 from crawling.models import HostQueue, RobotsFile, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.scope.scope import Reach
-from crawling.web.outages import Outage, holding, read_outage, read_outages
+from crawling.web.outages import Outage, outage_waited_for, read_outage, read_outages
 from crawling.web.statuses import explain
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 SOME = 20
 SORTS = {"host": "host__name", "queued": "queued", "done": "done", "found": "pk"}
@@ -110,7 +110,7 @@ def hosts_of(
     `-` before it.
     """
     queues = run.queues.select_related("host").only(*READ)
-    queues = queues.prefetch_related(shifts_of("host__shift"))
+    queues = queues.prefetch_related(prefetched_shifts("host__shift"))
     if which is not HostScope.ALL:
         own = _of_crawl(run)
         queues = queues.filter(own if which is HostScope.OF_CRAWL else ~own)
@@ -156,7 +156,7 @@ def hosts_page(
     queues = hosts_of(run, text=text, sort=sort, which=which)
     if after is not None:
         queues = queues.filter(_rows_after(run, after, sort))
-    ids, following = cut(list(queues.values_list("pk", flat=True)[: most + 1]), most, int)
+    ids, following = cut_to_limit(list(queues.values_list("pk", flat=True)[: most + 1]), most, int)
     return list(hosts_of(run, sort=sort).filter(pk__in=ids)), following
 
 
@@ -227,7 +227,9 @@ def _row(run: Run, queue: HostQueue, *, robots: str, is_at_gate: bool, is_restin
 
 def _outage_of(queue: HostQueue) -> Outage | None:
     origins = read_outages(queue.origin_outages)
-    return read_outage(queue.outage) or holding(origins.values(), queue.due_at, timezone.now())
+    return read_outage(queue.outage) or outage_waited_for(
+        origins.values(), queue.due_at, timezone.now()
+    )
 
 
 def _free_at(queue: HostQueue) -> datetime:

@@ -19,7 +19,7 @@ from django.utils.html import format_html
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Level, LogLine, Run
 from serving.downloads import Download, row_file, text_file
-from serving.paging import page_of
+from serving.paging import rows_and_next
 from serving.requests import asked_text
 from serving.row_lines import lines_of
 
@@ -194,7 +194,7 @@ def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: 
             .first()
         )
         found = found if end is None else found.filter(pk__gt=end)
-    lines, older = page_of(found, most)
+    lines, older = rows_and_next(found, most)
     return LogWindow(lines, end + 1 if older is None and end is not None else older)
 
 
@@ -231,7 +231,7 @@ def _lines_after(
         ids = LogLine.objects.filter(place, run=run).order_by("pk").values_list("pk", flat=True)
         end = ids[SEARCHED - 1 : SEARCHED].first()
         found = found if end is None else found.filter(pk__lte=end)
-    lines, newer = page_of(found, most)
+    lines, newer = rows_and_next(found, most)
     return lines, end if newer is None else newer
 
 
@@ -246,7 +246,7 @@ def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
     return [*reversed(before), *lines.filter(pk__gt=line).order_by("pk")[: most // 2]]
 
 
-def following(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
+def following_id(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
     """The id from which to continue after these lines, which are the end of the log, the oldest
     first. No line before that id can still appear.
     """

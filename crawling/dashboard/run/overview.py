@@ -10,7 +10,7 @@ from typing import Any
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view, verbs_of
 from crawling.dashboard.pages.filter import PageFilter
-from crawling.dashboard.pages.trap_patterns import TrapView, undecided
+from crawling.dashboard.pages.trap_patterns import TrapView, undecided_patterns
 from crawling.dashboard.run.crawl_settings import importance_of
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import SOME, HostRow, first_hosts, host_rows
@@ -35,7 +35,7 @@ from crawling.orders.scope.scope import Reach
 from crawling.runs.diagnosis import Stall
 from crawling.runs.endings import sites_of_one_text
 from crawling.runs.failure_causes import FailureCause, failure_causes
-from crawling.runs.verbs import Verb, offered
+from crawling.runs.verbs import Verb, offered_verbs
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
 #: two estimates are shown as one if their ratio is at most this
@@ -82,7 +82,7 @@ def status_rows_of(found: Iterable[tuple[str, int, int]]) -> list[StatusRow]:
     total = sum(urls for _, _, urls in counts)
     rows, start = [], 0.0
     for (state, status, urls), tenths in zip(
-        counts, shares([urls for *_, urls in counts], 1000), strict=True
+        counts, shares_of_whole([urls for *_, urls in counts], 1000), strict=True
     ):
         width = 100 * urls / total
         rows.append(StatusRow(state, status, urls, round(start, 3), round(width, 3), tenths / 10))
@@ -90,7 +90,7 @@ def status_rows_of(found: Iterable[tuple[str, int, int]]) -> list[StatusRow]:
     return rows
 
 
-def shares(parts: Sequence[int], whole: int) -> list[int]:
+def shares_of_whole(parts: Sequence[int], whole: int) -> list[int]:
     """Divide `whole` units in proportion to the parts, by largest remainder. Of equal remainders,
     the earlier part comes first.
     """
@@ -102,7 +102,7 @@ def shares(parts: Sequence[int], whole: int) -> list[int]:
     return rounded
 
 
-def remaining(
+def remaining_in_words(
     *, known: int, fetched: int, most: int | None, rates: tuple[float | None, ...]
 ) -> str:
     """known: the number of URLs that wait or are being fetched"""
@@ -178,7 +178,7 @@ class RunOverview:
         if self.rates is None or self.run is None or self.run.state not in WORKING_STATES:
             return ""
         counts, rates = self.view.counts, (self.rates.now, self.view.pages_per_second)
-        return remaining(
+        return remaining_in_words(
             known=counts.queued + counts.in_process,
             fetched=counts.pages if self.crawl.requisites else counts.fetched,
             most=self.crawl.max_pages,
@@ -304,7 +304,7 @@ def _number_options() -> tuple[tuple[str, str, str, Any], ...]:
 
 
 def empty_page(crawl: CrawlJob) -> RunOverview:
-    return RunOverview(crawl, crawl_view(crawl), verbs=offered(["start"], has_run=False))
+    return RunOverview(crawl, crawl_view(crawl), verbs=offered_verbs(["start"], has_run=False))
 
 
 def latest_runs(crawl: CrawlJob) -> list[Run]:
@@ -350,7 +350,7 @@ def run_page(
         dealings=dealings,
         shifts=rows.shifts[:SHIFTS],
         moved=moved_seeds(run) if numbers.has_moved_seeds else (),
-        traps=undecided(run, most=TRAPS) if rows.counts.quarantined else (),
+        traps=undecided_patterns(run, most=TRAPS) if rows.counts.quarantined else (),
         alike=sites_of_one_text(run) if numbers.has_sites_of_one_text else (),
         fetch_threads=fetch_threads_of(live),
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),

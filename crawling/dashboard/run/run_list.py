@@ -9,7 +9,7 @@ from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob
 from crawling.models.jobs import WORKING_STATES
 from crawling.runs.wait_reason import WaitReason, wait_reasons
-from serving.paging import cut
+from serving.paging import cut_to_limit
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def list_runs(
     """A page of the crawl's runs, the latest first, and the number before which to continue."""
     found = crawl.runs.order_by("-number")
     found = found if before is None else found.filter(number__lt=before)
-    runs, following = cut(list(found[: limit + 1]), limit, lambda run: run.number)
+    runs, following = cut_to_limit(list(found[: limit + 1]), limit, lambda run: run.number)
     counts = counts_of([run.pk for run in runs])
     idle = wait_reasons([run for run in runs if run.state in WORKING_STATES])
     views = [

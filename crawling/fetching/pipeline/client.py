@@ -26,7 +26,7 @@ from crawling.web.protocols import PROTOCOLS
 from crawling.web.proxies import Proxy, ProxyRoute
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.secret_headers import Recipients
-from crawling.web.statuses import FetchStatus, succeeded
+from crawling.web.statuses import FetchStatus, is_success
 from crawling.web.vetting import AllowedRange, DialPolicy
 from dnscache.resolver import Resolution, resolve
 
@@ -260,7 +260,7 @@ class Client:
         if len(fetched.body) > max_bytes:
             fetched.close()
             return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
-        if not (keep and succeeded(fetched.status)):
+        if not (keep and is_success(fetched.status)):
             return fetched
         exchange = Exchange(b"", b"", fetched.body.share(), is_plain=True)
         return replace(fetched, exchange=exchange)

@@ -16,7 +16,7 @@ from crawling.frontier import CapturedExchange, ClaimedUrl, PageLinks, ServerAns
 from crawling.frontier.types import DocumentSummary
 from crawling.models import UrlState
 from crawling.orders.scope.trap_patterns import Pattern, list_of, pattern_with
-from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
+from crawling.web.addresses import Address, BadUrl, as_signed, may_lead, read_address
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import GZIP_MAGIC, SPOOL_BYTES
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
@@ -34,8 +34,8 @@ from crawling.web.statuses import (
     FetchStatus,
     explain,
     is_redirect,
+    is_success,
     may_pass,
-    succeeded,
 )
 
 NOTHING = Document()
@@ -65,7 +65,7 @@ def conclude(
     sitemaps: the sitemaps that the site's robots.txt names, as written there, to be recorded with
     this page.
     """
-    error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
+    error = fetched.error or ("" if is_success(fetched.status) else explain(fetched.status))
     is_head_only = context.links.filters.wants_head_only(claimed.hops)
     asked = fetched.retry_after if fetched.status >= 400 else None
     if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_head_only):
@@ -116,7 +116,7 @@ def _with_answer(
             claimed.id, UrlState.FAILED, astray, told, answer=answer, captured=captured
         )
     links, refusals = links_of(claimed, address, document, maps, target, context.links)
-    state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
+    state = UrlState.SUCCEEDED if is_success(fetched.status) else UrlState.FAILED
     page_links = _page_links(address, document, target, fetched)
     targets = targets_of(claimed, address, document, target, context.links)
     return UrlOutcome(
@@ -228,7 +228,7 @@ def _read(
     context: FetchContext,
     ahead: AheadDocument | None,
 ) -> Document:
-    if not succeeded(fetched.status) or not fetched.body:
+    if not is_success(fetched.status) or not fetched.body:
         return NOTHING
     if context.copies.is_copy(claimed.id, marks.fingerprint, marks.digest, context.port):
         return COPY
@@ -255,7 +255,7 @@ def read_ahead(
     """Let another process read the answer's document now; None if it is left to `conclude`."""
     if (
         fetched.content_type in HTML_TYPES
-        and succeeded(fetched.status)
+        and is_success(fetched.status)
         and not context.copies.is_on
         and not context.links.filters.wants_head_only(claimed.hops)
         and 0 < len(fetched.body) <= SPOOL_BYTES
@@ -323,7 +323,7 @@ def _digests(fetched: Fetched) -> ContentMarks:
         fingerprint.update(piece)
         if is_content:
             digest.update(piece)
-    return ContentMarks(signed(fingerprint.intdigest()), digest.digest() if is_content else b"")
+    return ContentMarks(as_signed(fingerprint.intdigest()), digest.digest() if is_content else b"")
 
 
 def _summary(document: Document, stated_charset: str | None) -> DocumentSummary:

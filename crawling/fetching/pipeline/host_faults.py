@@ -15,7 +15,7 @@ from crawling.frontier import ClaimedUrl
 from crawling.frontier.due_queues import fetched_seed
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.statuses import OUTAGES, FetchStatus, explain, may_be_host_fault, succeeded
+from crawling.web.statuses import OUTAGES, FetchStatus, explain, is_success, may_be_host_fault
 
 
 def note_answer(
@@ -37,7 +37,7 @@ def note_answer(
             told, answered, is_first_try=claimed.attempts == 1, asked=fetched.retry_after
         )
     if answered > 0:
-        is_known = succeeded(answered) and address.url not in context.client.fetching.posts
+        is_known = is_success(answered) and address.url not in context.client.fetching.posts
         visit.availability.note_page(address.url if is_known else "")
     return False
 

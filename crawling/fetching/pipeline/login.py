@@ -19,7 +19,7 @@ from crawling.web.forms.controls import Form, FormPage, read_forms
 from crawling.web.forms.login_form import fill_in, is_same_form, login_form, next_form
 from crawling.web.forms.submission import NotSent, Submission
 from crawling.web.secret_headers import Recipients
-from crawling.web.statuses import OUTAGES, explain, is_redirect, may_pass, succeeded
+from crawling.web.statuses import OUTAGES, explain, is_redirect, is_success, may_pass
 
 #: the most redirects to the form, and from the form to the page behind it
 MOST_HOPS = 5
@@ -114,7 +114,7 @@ class _Login:
             return f"the page with the form redirects to {shown.location[:200] or 'no address'}"
         page = _page_of(shown, where)
         form = login_form(page, fields) if page else None
-        if page is None or (form is None and not succeeded(shown.status)):
+        if page is None or (form is None and not is_success(shown.status)):
             why = shown.error or explain(shown.status)
             return f"the page with the form could not be had ({why})"
         if form is None:
@@ -144,7 +144,7 @@ class _Login:
         answer, where = self._follow(self._get(sent.address, sent), sent.address, sent)
         if is_redirect(answer.status):
             return self._trouble_with_redirect(answer, where, sent), None
-        if not succeeded(answer.status):
+        if not is_success(answer.status):
             return f"the site answered {answer.error or explain(answer.status)}", None
         return "", _page_of(answer, where)
 
@@ -202,7 +202,7 @@ def _page_of(shown: Fetched, where: Address) -> FormPage | None:
     None if the answer is no page.
     """
     is_refusal = 400 <= shown.status < 500 and not may_pass(shown.status)
-    if not succeeded(shown.status) and not is_refusal:
+    if not is_success(shown.status) and not is_refusal:
         return None
     charset = charset_by_type(shown.body, shown.content_type, shown.charset)
     return read_forms(shown.body, charset, where.url)

@@ -27,8 +27,8 @@ from crawling.web.documents.html import (
 from crawling.web.documents.written_links import links_in
 from crawling.web.fetch.http import Fetched
 from crawling.web.links import Links, told_links
-from crawling.web.statuses import succeeded
-from crawling.web.topics import Topic, expected
+from crawling.web.statuses import is_success
+from crawling.web.topics import Topic, expected_similarity
 
 #: the most other hosts on which a robots.txt may name sitemaps
 MOST_OTHER_HOSTS = 10
@@ -252,7 +252,7 @@ def with_head(
     if tags and asks_not_to_follow(tags, context.robots.token):
         return replace(document, links=[])
     refresh = refresh_target(headers.get("Refresh", ""))
-    if document is COPY or not (refresh or "Link" in headers) or not succeeded(fetched.status):
+    if document is COPY or not (refresh or "Link" in headers) or not is_success(fetched.status):
         return document
     wanted = PAGE_RELATIONS | (SHOWN_RELATIONS if reading.requisites else frozenset())
     links = Links(address.url, charset="UTF-8")
@@ -322,7 +322,7 @@ def with_similarity(
             link,
             similarity=foreseen
             if link.redirects
-            else expected(
+            else expected_similarity(
                 page,
                 foreseen,
                 topic.of_link(anchors.get(link.address.url, ""), link.address.url, language),

@@ -14,7 +14,7 @@ from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier import ClaimedUrl
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.http_caching import read_date, renewed
+from crawling.web.http_caching import read_date, renewed_fields
 from crawling.web.statuses import NOT_MODIFIED_STATUS, is_redirect
 
 SINCE = "If-Modified-Since"
@@ -74,7 +74,7 @@ def _carried_over(fetched: Fetched, stored: StoredDocument) -> Fetched:
     return replace(
         fetched,
         headers=CaseInsensitiveDict(
-            renewed(stored.headers, CaseInsensitiveDict(fetched.headers).items())
+            renewed_fields(stored.headers, CaseInsensitiveDict(fetched.headers).items())
         ),
         body=stored.body,
         unchanged_since=stored.page,

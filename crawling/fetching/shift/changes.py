@@ -12,7 +12,7 @@ from crawling.frontier.admit.quarantine import states_of
 from crawling.models import CrawlJob, Run
 
 
-def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
+def follow_order(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
     """Follow the run's present order. Return the edit that needs another shift, or "".
 
     has_work: URLs are in hand, so that more units may be of use.

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.pipeline.visit import Visit
-from crawling.fetching.shift.host_turns import HostTurns, count_all_requests, returned
+from crawling.fetching.shift.host_turns import HostTurns, count_all_requests, returned_visit
 from crawling.fetching.shift.name_thread import HostNames
 from crawling.fetching.shift.refill import HostRefill, set_known_robots, set_known_sessions
 from crawling.fetching.shift.workbench import LONG_REST_SECONDS, Workbench
@@ -185,7 +185,7 @@ class HostLeases:
         return bool(opened)
 
     def _let_go(self, visits: Sequence[Visit], *, longer: bool = False) -> None:
-        return_hosts(self._shift, [returned(visit, longer=longer) for visit in visits])
+        return_hosts(self._shift, [returned_visit(visit, longer=longer) for visit in visits])
         for visit in visits:
             visit.availability.is_kept = True
             self._turns.note_end(visit)

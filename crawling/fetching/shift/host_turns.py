@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from crawling.fetching.pipeline.context import CrawlPace
 from crawling.fetching.pipeline.visit import Visit
-from crawling.frontier.due_queues import contested
+from crawling.frontier.due_queues import contested_hosts
 from crawling.frontier.host_placement import moved_away
 from crawling.frontier.host_state import OutageChange
 from crawling.frontier.leases import count_waiting
@@ -65,7 +65,9 @@ class HostTurns:
         old = [visit.host.host_id for visit in longest_here if now - visit.leased_at > TURN_SECONDS]
         if not old:
             return moved
-        wanted = contested(old, self._shift.process.run_id) | moved_away(old, self._shift.process)
+        wanted = contested_hosts(old, self._shift.process.run_id) | moved_away(
+            old, self._shift.process
+        )
         self._yielded.update(dict.fromkeys(wanted, now + YIELD_SECONDS))
         waiting = (
             count_waiting(self._shift, most=len(old), avoid=self._yielded.keys())
@@ -114,7 +116,7 @@ def count_all_requests(shift: Shift, visits: Iterable[Visit]) -> None:
         count_requests(shift, asked)
 
 
-def returned(visit: Visit, *, longer: bool) -> ReturnedVisit:
+def returned_visit(visit: Visit, *, longer: bool) -> ReturnedVisit:
     """The report of a visit to the frontier. longer: a fetch may still be under way, so the host
     rests for a whole delay from now.
     """

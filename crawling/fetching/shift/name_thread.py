@@ -16,7 +16,7 @@ from crawling.fetching.pipeline.visit import Visit
 from crawling.fetching.shift.workbench import Workbench
 from crawling.web.addresses import LOCAL_FILES, canonical_address, dns_name
 from dnscache.lookup_counter import LookupCounter
-from dnscache.preresolver.gate import settled
+from dnscache.preresolver.gate import settled_answers
 from dnscache.preresolver.preresolver import PreResolver
 from dnscache.preresolver.requests import RequestQueue
 from dnscache.protocol.answers import DnsStatus
@@ -209,7 +209,7 @@ class HostNames:
         outdated = {
             visit: dns_name(visit.host.name) for visit in visits if not visit.route.is_current(now)
         }
-        found = settled({name for name in outdated.values() if name})
+        found = settled_answers({name for name in outdated.values() if name})
         for visit in visits:
             if visit.host.name == LOCAL_FILES:
                 visit.route.resolve(OF_FILES)

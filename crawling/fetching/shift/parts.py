@@ -48,7 +48,7 @@ from crawling.orders.ranking import COUNTS_LINKS, Order
 from crawling.orders.scope.trap_gate import TrapGate
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
-from crawling.runs.crawls.fetching_section import fetching_of, granted
+from crawling.runs.crawls.fetching_section import fetching_of, origins_of_secrets
 from crawling.runs.extensions import missing_parts
 from crawling.runs.steering import pause_by_itself
 from crawling.web.documents.base import ReadingRules
@@ -75,7 +75,7 @@ class ShiftParts:
     recorder: OutcomeRecorder
 
 
-def assemble(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
+def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
     """stop: called with the reason if the shift cannot fetch, whereupon its run is paused."""
     run = shift.process.run
     memory, reading = MemoryStage(grants), ShiftReading()
@@ -159,7 +159,7 @@ def make_context(
         crawl.delay_seconds, politeness, shared_networks(), is_exact=crawl.has_exact_order
     )
     client = Client(
-        RequestPolicy(who.user_agent, fetching, Recipients(bound=granted(crawl))),
+        RequestPolicy(who.user_agent, fetching, Recipients(bound=origins_of_secrets(crawl))),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
         Bandwidth(bytes_a_second(politeness, grants, len(serving_numbers(run.pk)))),
         MOST_DOCUMENT_BYTES,

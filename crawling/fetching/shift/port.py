@@ -14,7 +14,7 @@ from crawling.fetching.shift.archive_stage import ArchiveStage
 from crawling.fetching.shift.lease import LeaseThread
 from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.record.page_rows import original_url
-from dnscache.resolution import Resolution, unanswered
+from dnscache.resolution import Resolution, unanswered_resolution
 from dnscache.resolver import resolve
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class QueuedShiftPort:
 
     def resolve(self, host: str) -> Resolution:
         """Resolve one name at a time, in one of the shift's DNS slots."""
-        return self._look_ups.ask(lambda: resolve(host)) or unanswered(host, 0.0)
+        return self._look_ups.ask(lambda: resolve(host)) or unanswered_resolution(host, 0.0)
 
     def lease_is_lost(self) -> bool:
         return self._lease.is_lost

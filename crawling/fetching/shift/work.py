@@ -15,7 +15,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from crawling.base.errors import lacked_memory
-from crawling.fetching.shift.changes import fit_threads, follow
+from crawling.fetching.shift.changes import fit_threads, follow_order
 from crawling.fetching.shift.ending import archive_trouble, wind_down
 from crawling.fetching.shift.ending_policy import (
     LEASE_LOST,
@@ -29,7 +29,7 @@ from crawling.fetching.shift.ending_policy import (
 from crawling.fetching.shift.grants import ShiftGrants
 from crawling.fetching.shift.host_leases import SOON_SECONDS
 from crawling.fetching.shift.lease import LeaseThread
-from crawling.fetching.shift.parts import assemble
+from crawling.fetching.shift.parts import assemble_parts
 from crawling.frontier import limit_reached, seconds_until_due
 from crawling.frontier.admit.package_ranks import rank_seeds
 from crawling.models import Run, Shift
@@ -71,7 +71,7 @@ class ShiftWork:
     def __init__(self, shift: Shift, lease: LeaseThread, grants: ShiftGrants) -> None:
         self._shift, self._ending = shift, ""
         self._clock = ShiftClock()
-        self._parts = assemble(shift, lease, grants, self.stop)
+        self._parts = assemble_parts(shift, lease, grants, self.stop)
 
     def stop(self, why: str) -> None:
         """End soon, and keep everything fetched so far."""
@@ -160,7 +160,7 @@ class ShiftWork:
         elif self._has_nothing() and self._nothing_is_due():
             self.stop(NOTHING_DUE)
         else:
-            self.stop(follow(self._parts, run, has_work=not self._has_nothing()))
+            self.stop(follow_order(self._parts, run, has_work=not self._has_nothing()))
 
     def _run(self) -> Run:
         """The run and its crawl as they are stored now."""

@@ -16,7 +16,7 @@ from crawling.fetching.shift.lease import LeaseThread
 from crawling.fetching.shift.work import ShiftWork
 from crawling.frontier.sql_rows import send_all_lists_quickly
 from crawling.machine.cpu_affinity import on_one_core
-from crawling.machine.shift_locks import hold
+from crawling.machine.shift_locks import hold_shift_lock
 from crawling.machine.vitals import VITALS
 from crawling.models import RunProcess
 from crawling.orders.scope.scope import Reach, Scope
@@ -41,7 +41,7 @@ def run_shift(process_id: int, epoch: int) -> str:
     send_all_lists_quickly()
     job = get_current_job()
     worker = (job.worker_name if job else None) or socket.gethostname()
-    with hold(process_id, epoch, worker):
+    with hold_shift_lock(process_id, epoch, worker):
         if not take_lease(process=process_id, epoch=epoch, worker=worker):
             return "another worker has this work session, or its time was over"
         return _run(process_id, epoch, worker)

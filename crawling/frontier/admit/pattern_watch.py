@@ -12,7 +12,12 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from crawling.frontier.admit.pattern_worth import PatternWatch
-from crawling.frontier.admit.quarantine import catch, hold, states_of, tell_quarantine
+from crawling.frontier.admit.quarantine import (
+    hold_waiting_urls,
+    states_of,
+    store_quarantined,
+    tell_quarantine,
+)
 from crawling.frontier.admit.schedule import add_queues, schedule_urls
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import Candidate, UrlOutcome
@@ -80,10 +85,10 @@ def watch_yields(
                 state=TrapState.QUARANTINED, rule=worth.pattern.rule or "yield"
             )
             news.append(worth.pattern)
-            held += hold(cursor, run.pk, worth.pattern)
+            held += hold_waiting_urls(cursor, run.pk, worth.pattern)
         # found just before the shift heard of the decision
         elif row.state == TrapState.QUARANTINED:
-            held += hold(cursor, run.pk, worth.pattern)
+            held += hold_waiting_urls(cursor, run.pk, worth.pattern)
     tell_quarantine(run, news)
     watch.has_held |= bool(news)
     return held
@@ -115,5 +120,5 @@ def admit_by_pattern(
     if trapped:  # both kinds get their queues at once, like the links of pages
         add_queues(cursor, run.pk, [*wanted, *trapped], numbers=numbers)
     new = schedule_urls(run, wanted, numbers=numbers).new
-    caught = catch(cursor, run, trapped, numbers=numbers).new if trapped else 0
+    caught = store_quarantined(cursor, run, trapped, numbers=numbers).new if trapped else 0
     return PatternAdmission(new + caught, caught)

@@ -115,7 +115,7 @@ def states_of(run_id: int) -> Mapping[int, TrapState]:
     return {key: TrapState(state) for key, state in rows}
 
 
-def catch(
+def store_quarantined(
     cursor: CursorWrapper,
     run: Run,
     trapped: Sequence[Candidate],
@@ -144,7 +144,7 @@ def catch(
     return caught._replace(new=held)
 
 
-def hold(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> int:
+def hold_waiting_urls(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> int:
     """Take the waiting URLs of a pattern out of their queues. Return their number.
 
     The caller holds the run's lock.
@@ -231,7 +231,7 @@ def ban_pattern(run: Run, pattern: TrapPattern) -> int:
     """
     with connection.cursor() as cursor:
         of_links = Pattern(pattern.key, pattern.pattern, pattern.rule)
-        waiting = hold(cursor, run.pk, of_links)
+        waiting = hold_waiting_urls(cursor, run.pk, of_links)
         cursor.execute(BAN, [FetchStatus.TRAP, FetchStatus.TRAP.sentence, run.pk, pattern.key])
         done = Counter(queue for (queue,) in cursor.fetchall())
         count = done.total()

@@ -21,7 +21,7 @@ from crawling.frontier.sql_rows import SentRows, add_hosts, read_rows
 from crawling.frontier.types import Candidate
 from crawling.models import Run, UrlState
 from crawling.orders.ranking import Ranking
-from crawling.web.addresses import fingerprint, signed
+from crawling.web.addresses import as_signed, fingerprint
 from crawling.web.public_suffixes import domain_of
 
 #: the most URLs that a statement inserts or looks up. The server waits for the next statement,
@@ -156,7 +156,7 @@ def _unique_urls(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
     return once
 
 
-def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
+def unseen_candidates(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates that are new to the run.
 
     If two URLs have one fingerprint, the later counts as known. This happens to one in 10^19 pairs.
@@ -316,4 +316,4 @@ class _Scheduler:
 
 
 def _next_mark(mark: int) -> int:
-    return signed((mark + 1) % (1 << 64))
+    return as_signed((mark + 1) % (1 << 64))

@@ -56,11 +56,11 @@ def restore_shared(lines: Lines) -> None:
     """
     with connection.cursor() as cursor:
         hosts, robots = SHARED
-        stage(cursor, lines(hosts.name))
+        stage_rows(cursor, lines(hosts.name))
         cursor.execute(ADD_HOSTS)
         names = [name for (name,) in cursor.fetchall()]
         cursor.execute(NAME_HOSTS, NEW_HOSTS.values(map(NewHost.of, names)))
-        stage(cursor, lines(robots.name))
+        stage_rows(cursor, lines(robots.name))
         cursor.execute(ADD_ROBOTS)
 
 
@@ -74,14 +74,14 @@ def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collect
     """
     with connection.cursor() as cursor:
         for part in OWN:
-            stage(cursor, lines(part.name))
+            stage_rows(cursor, lines(part.name))
             if part.renewed:
                 renew_ids(cursor, part.renewed, part.model._meta.db_table)
             _copy_rows(cursor, part, run_id, columns(part.name))
         sum_up(cursor, run_id)
 
 
-def stage(cursor: CursorWrapper, lines: Iterable[str]) -> None:
+def stage_rows(cursor: CursorWrapper, lines: Iterable[str]) -> None:
     """Put rows of JSON into the table `staged`, in the order given."""
     cursor.execute(STAGE)
     cursor.execute("TRUNCATE staged RESTART IDENTITY")

@@ -70,7 +70,7 @@ class UrlAction(StrEnum):
 LANES = {UrlAction.FIRST: -1, UrlAction.USUAL: 0, UrlAction.LAST: 1}
 
 
-def handle(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
+def apply_action(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
     """Apply an operator's action to the URLs that it fits: to queued URLs or, for PUT_BACK, to URLs
     that an operator took out. Return their number.
 

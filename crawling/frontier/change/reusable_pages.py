@@ -12,7 +12,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.rules.hotspots import LEAST_COUNT, RevisitCheck, due_again, heat_of, heated
+from crawling.frontier.rules.hotspots import (
+    LEAST_COUNT,
+    RevisitCheck,
+    due_again,
+    heat_after,
+    heat_of,
+)
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import HotPage, Page, Run
 from crawling.web.addresses import fingerprint
@@ -188,7 +194,7 @@ def count_wanted(pages: Mapping[str, bool], now: datetime) -> None:
             .order_by("fingerprint")
         )
         for row in rows:
-            row.heat = heated(row.heat if row.wanted else None, at)
+            row.heat = heat_after(row.heat if row.wanted else None, at)
             row.wanted, row.reused, row.wanted_at = (
                 row.wanted + 1,
                 row.reused + pages.get(row.url, False),

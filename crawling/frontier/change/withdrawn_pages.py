@@ -66,7 +66,7 @@ def put_back(withdrawal_id: int) -> None:
         cursor.execute(PUT_BACK, {"withdrawal": withdrawal_id})
 
 
-def move(file_id: int, places: Mapping[int, tuple[int, int, bool]]) -> int:
+def set_new_places(file_id: int, places: Mapping[int, tuple[int, int, bool]]) -> int:
     """Set new places of the pages and further records of an archive file, by their old offsets: new
     offset, length, and whether the record is a revisit of another record of the file. Return their
     number.

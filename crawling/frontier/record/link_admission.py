@@ -16,9 +16,14 @@ from django.db.models import Count
 
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
-from crawling.frontier.admit.quarantine import catch
+from crawling.frontier.admit.quarantine import store_quarantined
 from crawling.frontier.admit.refusals import keep_refusals
-from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls, unseen
+from crawling.frontier.admit.schedule import (
+    add_queues,
+    count_links,
+    schedule_urls,
+    unseen_candidates,
+)
 from crawling.frontier.run_counts import FetchCounts, add_counts
 from crawling.frontier.run_limits import soft_limit_reached, softly_spent_hosts
 from crawling.frontier.run_lock import locked_run
@@ -63,7 +68,7 @@ def admit_links(
     found = schedule_urls(run, wanted, numbers=numbers, gains=gains)
     caught, unspent = 0, found.unspent
     if trapped:
-        caught, _, unspent = catch(cursor, run, trapped, numbers=numbers, gains=unspent)
+        caught, _, unspent = store_quarantined(cursor, run, trapped, numbers=numbers, gains=unspent)
     return_unspent(run, unspent)
     # best-first has counted links to waiting URLs, but no others
     counted = unspent if run.crawl.visit_order == Order.BEST_FIRST else count_links(wanted)
@@ -116,7 +121,9 @@ def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate]
     beyond = _hosts_kept_out(run, links)
     if not beyond:
         return links, refusals
-    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in beyond])
+    kept_out = unseen_candidates(
+        run.pk, [link for link in links if link.address.host_key in beyond]
+    )
     for link in kept_out:
         rule, sentence = beyond[link.address.host_key]
         refusals.append(_refusal(link, rule, sentence))
@@ -127,11 +134,13 @@ def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate
     if not links:
         return [], []
     if crawl_wide := soft_limit_reached(run):
-        return [], [_refusal(link, Rule.BUDGET, crawl_wide) for link in unseen(run.pk, links)]
+        return [], [
+            _refusal(link, Rule.BUDGET, crawl_wide) for link in unseen_candidates(run.pk, links)
+        ]
     full = softly_spent_hosts(run, {link.address.host_key for link in links})
     if not full:
         return list(links), []
-    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in full])
+    kept_out = unseen_candidates(run.pk, [link for link in links if link.address.host_key in full])
     sentence = "the soft limit on each host is reached for {}"
     refusals = [
         _refusal(link, Rule.HOST_BUDGET, sentence.format(link.address.host_key))

@@ -138,7 +138,7 @@ class SettledUrl(NamedTuple):
     rank: float
 
 
-def record(
+def record_batch(
     shift: Shift,
     outcomes: Sequence[UrlOutcome],
     *,
@@ -293,7 +293,7 @@ def _record_part(
     def attempt() -> Collection[int]:
         nonlocal tries
         tries += 1
-        done = record(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
+        done = record_batch(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
         # the connection may have broken only after the commit
         if not done and tries > 1 and (done := _settled_before(shift, outcomes)):
             memory.confirm(outcomes)
@@ -305,7 +305,7 @@ def _record_part(
         for outcome in outcomes:
             try:
                 settled |= set(
-                    record(shift, [outcome], numbers=numbers, memory=memory, lengths=lengths)
+                    record_batch(shift, [outcome], numbers=numbers, memory=memory, lengths=lengths)
                 )
             except DataError as error:
                 logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
@@ -333,9 +333,9 @@ def _record_fault(
     links.
     """
     try:
-        record(shift, [fault], numbers=numbers, memory=memory)
+        record_batch(shift, [fault], numbers=numbers, memory=memory)
     except DataError:
-        record(shift, [replace(fault, links=())], numbers=numbers, memory=memory)
+        record_batch(shift, [replace(fault, links=())], numbers=numbers, memory=memory)
 
 
 def _settle_urls(

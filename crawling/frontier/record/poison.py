@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from crawling.frontier.record.outcome_writer import record
+from crawling.frontier.record.outcome_writer import record_batch
 from crawling.frontier.rules.poison_suspects import FAILS_FROM, PoisonSuspects
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Shift, UrlState
@@ -35,7 +35,7 @@ def mark_poison_suspects(shift: Shift, blame: PoisonSuspects) -> None:
         )
         guilty = [url_id for url_id, losses in cursor.fetchall() if losses >= FAILS_FROM]
     sentence = explain(FetchStatus.WORKER_DIED)
-    record(
+    record_batch(
         shift,
         [
             UrlOutcome(url_id, UrlState.FAILED, FetchStatus.WORKER_DIED, sentence)

@@ -23,7 +23,7 @@ EVEN_FROM = 64
 SLACK = 1.25
 
 
-def place(host_key: str, processes: Sequence[int]) -> int:
+def process_number_of(host_key: str, processes: Sequence[int]) -> int:
     """Return the process number that serves the host.
 
     If a process leaves, only its own hosts move.

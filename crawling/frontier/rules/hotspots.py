@@ -27,7 +27,7 @@ def heat_of(count: float, now: float) -> float:
     return log2(count) + now / HALF_LIFE_SECONDS
 
 
-def heated(heat: float | None, now: float, by: int = 1) -> float:
+def heat_after(heat: float | None, now: float, by: int = 1) -> float:
     """The heat after `by` more requests. heat: None if there were none before."""
     return heat_of(by if heat is None else count_at(heat, now) + by, now)
 

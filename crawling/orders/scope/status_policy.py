@@ -14,8 +14,8 @@ from crawling.web.statuses import (
     UNWANTED,
     FetchStatus,
     is_redirect,
+    is_success,
     may_pass,
-    succeeded,
 )
 
 
@@ -32,7 +32,7 @@ class StatusPolicy(StrEnum):
     EXCLUDE = "drop as excluded"
 
 
-def handling(status: int) -> StatusPolicy:
+def policy_of(status: int) -> StatusPolicy:
     if is_redirect(status):
         return StatusPolicy.FOLLOW
     if status == NOT_MODIFIED_STATUS:
@@ -45,7 +45,7 @@ def handling(status: int) -> StatusPolicy:
         return StatusPolicy.ANSWER
     if status in UNWANTED:
         return StatusPolicy.EXCLUDE
-    return StatusPolicy.READ if succeeded(status) else StatusPolicy.DROP
+    return StatusPolicy.READ if is_success(status) else StatusPolicy.DROP
 
 
 #: the rules of the book; statuses that it does not mention are left out
@@ -127,10 +127,10 @@ def status_rows() -> Iterator[StatusPolicyRow]:
     """The HTTP statuses that a crawl meets, followed by our own statuses."""
     for status, meaning in MEANINGS.items():
         yield StatusPolicyRow(
-            status, meaning, BOOK.get(status, ""), handling(status), REASONS.get(status, "")
+            status, meaning, BOOK.get(status, ""), policy_of(status), REASONS.get(status, "")
         )
     for ours in FetchStatus:
-        yield StatusPolicyRow(ours, ours.sentence, "", handling(ours), "")
+        yield StatusPolicyRow(ours, ours.sentence, "", policy_of(ours), "")
 
 
 def as_markdown() -> str:

@@ -15,7 +15,7 @@ from crawling.orders.scope.trap_patterns import (
     filter_patterns,
     pattern_of,
     site_pattern,
-    suspicion,
+    suspicious_pattern,
     without_session,
 )
 from crawling.web.addresses import Address
@@ -60,7 +60,7 @@ class TrapGate:
     def judge(self, link: Address) -> PatternRuling:
         """Judge a link that was not seen before."""
         pattern = pattern_of(link)
-        suspicious = suspicion(link, year=self.year) or (
+        suspicious = suspicious_pattern(link, year=self.year) or (
             self._repeated_session(link) if pattern else None
         )
         counted = suspicious or pattern

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from crawling.web.addresses import Address, signed
+from crawling.web.addresses import Address, as_signed
 
 
 def directories_above(address: Address) -> list[Address]:
@@ -194,7 +194,7 @@ def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | N
     The key is None for a seed, or for the end of a redirect, which are admitted without a pattern.
     """
     if key is None:
-        return suspicion(address, year=year) or pattern_of(address)
+        return suspicious_pattern(address, year=year) or pattern_of(address)
     for one in _patterns(address, year):
         if one and one.key == key:
             return one
@@ -204,7 +204,7 @@ def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | N
 def _patterns(address: Address, year: int) -> Iterator[Pattern | None]:
     """The patterns under which a URL may have been admitted, the commonest first."""
     yield pattern_of(address)
-    yield suspicion(address, year=year)
+    yield suspicious_pattern(address, year=year)
     bare = without_session(address)
     yield bare[1] if bare else None
 
@@ -216,7 +216,7 @@ def why_held(rule: str) -> str:
     return f"{REASONS[rule]}, and {POOR}" if rule != "yield" else f"{POOR}: {REASONS[rule]}"
 
 
-def suspicion(address: Address, *, year: int) -> Pattern | None:
+def suspicious_pattern(address: Address, *, year: int) -> Pattern | None:
     """The suspicious pattern of a URL, by its appearance alone. Session ids are not considered."""
     target = address.target
     segments = target.partition("?")[0].split("/")
@@ -320,4 +320,4 @@ def _is_identifier(segment: str) -> bool:
 
 def _pattern(address: Address, folded: str, rule: str = "") -> Pattern:
     text = f"{address.origin}{folded[:300]}"
-    return Pattern(signed(xxh3_64_intdigest(f"{rule} {text}".encode())), text, rule)
+    return Pattern(as_signed(xxh3_64_intdigest(f"{rule} {text}".encode())), text, rule)

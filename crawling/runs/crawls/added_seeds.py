@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from allocation.wording import some
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadSeeds
 from crawling.frontier import (
     add_seeds,
@@ -28,7 +28,7 @@ from crawling.orders.scope.filters import UrlFilters
 from crawling.orders.seeds import read_seeds
 from crawling.runs.crawls.fetching_section import origins_without
 from crawling.runs.crawls.revisions import ADDED_SEEDS
-from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.grants import ask_for_shifts, register_processes
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.runs.steering import reopen
 from crawling.web.addresses import Address
@@ -93,7 +93,7 @@ def add_to_seeds(
             added = _store_seeds(crawl, locked, new, known, queued, by)
     if locked.state in WORKING_STATES:
         if has_ended:
-            enroll(locked)
+            register_processes(locked)
         ask_for_shifts(locked)
     return added
 
@@ -159,7 +159,7 @@ def _store_seeds(
     OrderRevision.objects.create(
         crawl=crawl, number=crawl.revision, changes={ADDED_SEEDS: ([], added)}, by=by
     )
-    note(
+    record_action(
         by,
         crawl,
         "added start URLs",

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound
 from crawling.models import BlocklistEntry, DeletedItem, DeletedKind, Host
 from crawling.orders.scope.blocklist import BadEntry, BlocklistKind, read_entry
@@ -39,7 +39,7 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
             entry = BlocklistEntry.objects.create(
                 kind=kind, text=spelt, reason=reason.strip(), by=by
             )
-            note(by, entry, "added to the blocklist", {"reason": (None, entry.reason)})
+            record_action(by, entry, "added to the blocklist", {"reason": (None, entry.reason)})
     except BadEntry as error:
         raise BadOrder({"text": str(error)}) from error
     except IntegrityError as error:
@@ -59,7 +59,7 @@ def remove_entry(number: int, *, by: User | None = None) -> DeletedItem:
         raise NotFound(f"The blocklist has no entry {number}.")
     content = {"kind": entry.kind, "text": entry.text, "reason": entry.reason}
     item = keep_deleted(DeletedKind.BLOCKLIST, f"{entry.kind} {entry.text}", content, by=by)
-    note(by, entry, "removed from the blocklist", {"reason": (entry.reason, None)})
+    record_action(by, entry, "removed from the blocklist", {"reason": (entry.reason, None)})
     entry.removed_at = timezone.now()
     entry.save(update_fields=["removed_at"])
     return item

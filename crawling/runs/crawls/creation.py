@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from pydantic import BaseModel
 
 from allocation.models import Pool
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, KeyReused
 from crawling.datasets.example_pages import missing_examples
 from crawling.installation.pools import capacity_of, default_pool, pool_named
@@ -22,15 +22,15 @@ from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.sections.fetching import masked_in, without_secrets
 from crawling.orders.seeds import BadTags, read_tags, read_typed
-from crawling.runs.crawls.extractor_rules import restored, with_named_rules
+from crawling.runs.crawls.extractor_rules import restored_order, with_named_rules
 from crawling.runs.crawls.fetching_section import (
     Granted,
     column_of,
     fetching_of,
-    granted,
+    fields_without_secrets,
     granted_to_seeds,
+    origins_of_secrets,
     recipient_changes,
-    shown,
 )
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.grants import share_limits
@@ -76,7 +76,7 @@ def check_order(
         errors |= login_errors(order) | ({} if has_ended else seed_errors(order))
         errors |= {} if is_restored else example_errors(order)
         try:
-            order = restored(order) if is_restored else with_named_rules(order)
+            order = restored_order(order) if is_restored else with_named_rules(order)
         except BadOrder as error:
             errors |= error.errors
     if errors or not order:
@@ -120,7 +120,7 @@ def create_crawl(
     try:
         with transaction.atomic():
             crawl.save()
-            note(by, crawl, "created", recipient_changes({}, granted(crawl)))
+            record_action(by, crawl, "created", recipient_changes({}, origins_of_secrets(crawl)))
             return crawl
     except IntegrityError as error:
         if NAMES_DIFFER not in str(error):
@@ -249,7 +249,11 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
     secrets.
     """
     order = {name: getattr(crawl, name) for name in COLUMNS}
-    order |= {"order": crawl.visit_order, "claim": dict(crawl.claim), **shown(crawl)}
+    order |= {
+        "order": crawl.visit_order,
+        "claim": dict(crawl.claim),
+        **fields_without_secrets(crawl),
+    }
     for column, part in PARTS.items():
         # an order may be older than a field of its part
         order |= part().model_dump() | getattr(crawl, column)
@@ -267,7 +271,9 @@ def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = N
     copy = create_crawl(
         {**order_of(crawl), **part.model_dump(), "name": name or free_name(crawl.name, " copy")},
         by=by,
-        given_for={secret: granted(crawl).get(secret, frozenset()) for secret in part.secrets()},
+        given_for={
+            secret: origins_of_secrets(crawl).get(secret, frozenset()) for secret in part.secrets()
+        },
     )
     return set_tags(copy, crawl.tags, by=by)
 
@@ -276,7 +282,11 @@ def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
     """The fields of an order that a clone by this user lacks, since its secrets were given only to
     the owner's crawl.
     """
-    return [] if user is None or user == crawl.created_by else sorted(masked_in(shown(crawl)))
+    return (
+        []
+        if user is None or user == crawl.created_by
+        else sorted(masked_in(fields_without_secrets(crawl)))
+    )
 
 
 def create_idempotently(

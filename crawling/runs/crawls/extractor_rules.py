@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 
-from allocation.wording import beginning
+from allocation.wording import beginning_of_list
 from crawling.base.errors import BadOrder
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.models import CrawlJob
 from crawling.orders.order import CrawlOrder
 from crawling.orders.sections.reading import MAX_RULES, REVISION_MARK, read_reference
@@ -51,7 +51,7 @@ class ExtractorSource:
 
 
 def _source() -> ExtractorSource | None:
-    return next(offered("orders", "EXTRACTORS"), None)
+    return next(offered_by_uses("orders", "EXTRACTORS"), None)
 
 
 def newest_rules() -> Sequence[ExtractorRules]:
@@ -92,7 +92,7 @@ def with_named_rules(order: CrawlOrder) -> CrawlOrder:
         return order
     found = named_rules(order.extractor)
     if found is None:
-        names = beginning([one.name for one in newest_rules()], NAMED) or "none"
+        names = beginning_of_list([one.name for one in newest_rules()], NAMED) or "none"
         told = f"there is no extractor {order.extractor!r}; there are: {names}"
         raise BadOrder({"extractor": told})
     rules = {**found.rules, **order.extract}
@@ -102,7 +102,7 @@ def with_named_rules(order: CrawlOrder) -> CrawlOrder:
     return order.model_copy(update={"extract": rules, "extractor": found.reference})
 
 
-def restored(order: CrawlOrder) -> CrawlOrder:
+def restored_order(order: CrawlOrder) -> CrawlOrder:
     """The order of a checkpoint, with its rules. An extractor of another installation is left
     out.
     """

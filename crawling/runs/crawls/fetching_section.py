@@ -45,7 +45,7 @@ def granted_to_seeds(part: FetchingPart, seeds: list[str]) -> dict[Secret, froze
     return {secret: of_login if secret[0] == LOGIN else of_seeds for secret in part.secrets()}
 
 
-def granted(crawl: CrawlJob) -> dict[Secret, frozenset[str]]:
+def origins_of_secrets(crawl: CrawlJob) -> dict[Secret, frozenset[str]]:
     """The origins to which each of a crawl's secrets may be sent."""
     return {
         (field, key): frozenset(grant["origins"])
@@ -68,7 +68,7 @@ def _secrets_in_column(given_for: Granted) -> list[dict[str, Any]]:
     ]
 
 
-def shown(crawl: CrawlJob) -> dict[str, Any]:
+def fields_without_secrets(crawl: CrawlJob) -> dict[str, Any]:
     """The fields without secrets."""
     return {
         **FetchingPart().masked(),
@@ -85,7 +85,7 @@ def fetching_of(crawl: CrawlJob) -> FetchingPart:
 
     Raises SealBroken.
     """
-    return FetchingPart.model_validate({**shown(crawl), **_secrets(crawl)})
+    return FetchingPart.model_validate({**fields_without_secrets(crawl), **_secrets(crawl)})
 
 
 def _secrets(crawl: CrawlJob) -> dict[str, Any]:
@@ -94,13 +94,17 @@ def _secrets(crawl: CrawlJob) -> dict[str, Any]:
     return {**empty, **(unseal(crawl.fetching[SEALED]) if SEALED in crawl.fetching else {})}
 
 
-def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
+def fields_with_secrets(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of an edit, with the stored secret in place of each masked value.
 
     Raises SealBroken.
     """
     kept_values = fetching_of(crawl).model_dump()
-    seen, meant, kept_now = shown(crawl), dict(fields), kept(crawl, fields)
+    seen, meant, kept_now = (
+        fields_without_secrets(crawl),
+        dict(fields),
+        unchanged_secrets(crawl, fields),
+    )
     for name in SECRET_FIELDS & fields.keys():
         given = fields[name]
         if isinstance(given, dict) and isinstance(kept_values[name], dict):
@@ -113,12 +117,12 @@ def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     return meant
 
 
-def kept(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]:
+def unchanged_secrets(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]:
     """The secrets in tables that an edit leaves unchanged, because it does not name their table or
     contains them masked.
     """
     found = set()
-    for name, seen in shown(crawl).items():
+    for name, seen in fields_without_secrets(crawl).items():
         if name in SECRET_FIELDS and isinstance(seen, dict):
             given = fields.get(name, seen)
             same = given if isinstance(given, dict) else {}
@@ -135,7 +139,7 @@ def change_asking(
 
     kept_as_shown: secrets that were not given again. Raises SealBroken.
     """
-    before, seen, had = fetching_of(crawl), shown(crawl), granted(crawl)
+    before, seen, had = fetching_of(crawl), fields_without_secrets(crawl), origins_of_secrets(crawl)
     part = before.model_copy(update=dict(values))
     has = {
         secret: origins
@@ -172,7 +176,9 @@ def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
     """Origins of these seeds to which a secret of the crawl is not sent, because it was given for
     others.
     """
-    secrets = [origins for (field, _), origins in granted(crawl).items() if field == "headers"]
+    secrets = [
+        origins for (field, _), origins in origins_of_secrets(crawl).items() if field == "headers"
+    ]
     known = frozenset.intersection(*secrets) if secrets else None
     return [] if known is None else sorted({seed.origin for seed in seeds} - known)
 
@@ -182,7 +188,7 @@ def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) 
     again: those of a login to another site, and all secrets if the proxy changes, since a proxy
     reads everything that is not encrypted.
     """
-    had, same, errors = granted(crawl), kept(crawl, fields), {}
+    had, same, errors = origins_of_secrets(crawl), unchanged_secrets(crawl, fields), {}
     if part.login_url and "login_url" in fields:
         site = read_address(part.login_url).origin
         led = [
@@ -203,7 +209,7 @@ def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) 
 
 
 def _all_secrets(crawl: CrawlJob) -> set[Secret]:
-    return {*granted(crawl), *(("posts", url) for url in crawl.order.fetching.posts)}
+    return {*origins_of_secrets(crawl), *(("posts", url) for url in crawl.order.fetching.posts)}
 
 
 def _route(proxy: str | None) -> tuple[str, str | None, int | None]:

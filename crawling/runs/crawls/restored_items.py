@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.models import (
     CrawlJob,
@@ -74,7 +74,7 @@ def _template(item: DeletedItem, by: User | None) -> None:
     template = OrderTemplate.objects.create(
         name=item.name, order=content["order"], tags=content["tags"], created_by=maker or by
     )
-    note(by, template, "restored")
+    record_action(by, template, "restored")
 
 
 def _view(item: DeletedItem, by: User | None) -> None:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
 from allocation.wording import whole_number
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.frontier import locked_run, rules_key
 from crawling.frontier.change.rejudgement import begin_reranking, rank_some
@@ -34,11 +34,11 @@ from crawling.runs.crawls.extractor_rules import edited_rules, with_named_rules
 from crawling.runs.crawls.fetching_section import (
     change_asking,
     fetching_of,
-    granted,
-    kept,
+    fields_with_secrets,
     kept_errors,
+    origins_of_secrets,
     recipient_changes,
-    unmasked,
+    unchanged_secrets,
 )
 from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.runs.grants import cancel_waiting
@@ -141,7 +141,7 @@ def _edit_by_bank_and_order(
         values["claim"] = check_max(crawl, order.claim)
     tell_bank(crawl, {name: getattr(crawl, name) for name in AT_THE_BANK}, values)
     try:
-        edited = _edit(crawl.pk, values, by, revision, kept(crawl, fields))
+        edited = _edit(crawl.pk, values, by, revision, unchanged_secrets(crawl, fields))
     except (IntegrityError, WrongState) as error:
         stands = CrawlJob.objects.get(pk=crawl.pk)
         tell_bank(
@@ -235,7 +235,7 @@ def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     }
     if fields.keys().isdisjoint(ASKING):
         return {**order, "seeds": crawl.seeds[:1], **fields}
-    return {**order, **fetching_of(crawl).model_dump(), **unmasked(crawl, fields)}
+    return {**order, **fetching_of(crawl).model_dump(), **fields_with_secrets(crawl, fields)}
 
 
 def _read_revision(stated: Any) -> int:
@@ -276,7 +276,7 @@ def _edit(
         if name not in ASKING and before[name] != value
     }
     asking = {name: values[name] for name in ASKING if name in values}
-    recipients = granted(crawl)
+    recipients = origins_of_secrets(crawl)
     changes |= change_asking(crawl, asking, kept_secrets) if asking else {}
     if not changes:
         return crawl
@@ -292,7 +292,9 @@ def _edit(
     crawl.revision += 1
     crawl.save(update_fields=[*OF_THE_CRAWL, *EDITED_PARTS, "fetching", "revision"])
     OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
-    note(by, crawl, "edited", changes | recipient_changes(recipients, granted(crawl)))
+    record_action(
+        by, crawl, "edited", changes | recipient_changes(recipients, origins_of_secrets(crawl))
+    )
     if not changes.keys().isdisjoint(REVISITS):
         order_edited(crawl)
     if latest := crawl.runs.first():

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Level, RobotsException
@@ -42,7 +42,7 @@ def except_host(
             crawl=crawl, host=address.host_key, reason=reason.strip(), by=by, expires_at=expires
         )
         until = f"until {expires:%Y-%m-%d %H:%M} UTC"
-        note(
+        record_action(
             by,
             crawl,
             "excepted a host from robots.txt",
@@ -68,7 +68,9 @@ def end_exception(crawl: CrawlJob, number: int, *, by: User | None = None) -> Ro
         raise NotFound(f"{crawl.name} has no exception {number} from robots.txt that holds.")
     row.expires_at = timezone.now()
     row.save(update_fields=["expires_at"])
-    note(by, crawl, "ended an exception from robots.txt", {row.host: ("not obeyed", "obeyed")})
+    record_action(
+        by, crawl, "ended an exception from robots.txt", {row.host: ("not obeyed", "obeyed")}
+    )
     _log_exception(crawl, f"robots.txt of {row.host} holds again, says {_actor_in_words(by)}.")
     return row
 

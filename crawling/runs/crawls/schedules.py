@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, TooManyWait, WrongState
 from crawling.installation.run_log import write
 from crawling.models import (
@@ -39,7 +39,7 @@ from crawling.orders.schedules import (
     spread,
 )
 from crawling.runs.crawls.deleted_items import keep_deleted
-from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.grants import ask_for_shifts, register_processes
 from crawling.runs.start import new_run
 
 logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def _set(crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | N
             "set_by": by,
         }
         schedule, _ = Schedule.objects.update_or_create(crawl=crawl, defaults=values)
-        note(
+        record_action(
             by,
             crawl,
             "scheduled",
@@ -138,7 +138,7 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> DeletedItem |
             return None
         content = {"crawl": crawl.pk, "timing": before.timing}
         item = keep_deleted(DeletedKind.SCHEDULE, crawl.name, content, by=by)
-        note(by, crawl, "unscheduled", {"schedule": (before.timing, None)})
+        record_action(by, crawl, "unscheduled", {"schedule": (before.timing, None)})
         before.delete()
     return item
 
@@ -153,7 +153,7 @@ def start_scheduled() -> None:
     ):
         run = start_due(schedule_id, now)
         if run:
-            enroll(run)
+            register_processes(run)
             ask_for_shifts(run)
 
 

@@ -21,9 +21,9 @@ from django.db.models import Model, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, WrongState
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.installation.permissions import may_act, may_still_share
 from crawling.models import CrawlJob, SecretLink, ShareLink
 
@@ -64,13 +64,15 @@ def make_secret_link(
     link.digest, link.created_by = _digest(token), by
     link.expires_at = now + timedelta(days=days)
     link.save()
-    note(by, subject, "created a share link", {"link": (None, link.pk), "days": (None, days)})
+    record_action(
+        by, subject, "created a share link", {"link": (None, link.pk), "days": (None, days)}
+    )
     return link, token
 
 
 @transaction.atomic
 def revoke_share_link(link: ShareLink, *, by: User | None) -> None:
-    note(by, link.crawl, "revoked a share link", {"link": (link.pk, None)})
+    record_action(by, link.crawl, "revoked a share link", {"link": (link.pk, None)})
     link.delete()
 
 
@@ -88,7 +90,9 @@ def share_links_by(user: User) -> Sequence[ShareLink]:
 
 def hand_link_over(link: ShareLink, receiver: User, *, by: User | None) -> None:
     """Give a link to another user, so that it stays open. To be called in a transaction."""
-    note(by, link.crawl, "handed a share link over", {"owner": (link.created_by, receiver)})
+    record_action(
+        by, link.crawl, "handed a share link over", {"owner": (link.created_by, receiver)}
+    )
     ShareLink.objects.filter(pk=link.pk).update(created_by=receiver)
 
 
@@ -171,5 +175,5 @@ SHARE_LINK = SharedKind(
 
 
 def shared_items(user: User) -> list[SharedItem]:
-    kinds = (SHARE_LINK, *offered("pages", "SHARED"))
+    kinds = (SHARE_LINK, *offered_by_uses("pages", "SHARED"))
     return [SharedItem(kind, row) for kind in kinds for row in kind.by(user)]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.orders.seeds import BadTags, read_tags
@@ -48,7 +48,7 @@ def _set(crawl: CrawlJob, tags: Collection[str], by: User | None) -> bool:
         raise BadOrder({"tags": f"{crawl.name}: {error}"}) from error
     if wanted == crawl.tags:
         return False
-    note(by, crawl, "tagged", {"tags": (crawl.tags, wanted)})
+    record_action(by, crawl, "tagged", {"tags": (crawl.tags, wanted)})
     crawl.tags = wanted
     crawl.save(update_fields=["tags"])
     return True

@@ -13,9 +13,9 @@ from django.db import IntegrityError, transaction
 from allocation.models import ProcessState, Share
 from allocation.rules.shares import NO_LIMIT
 from allocation.wording import some
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, WrongState
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.installation.permissions import ADMINISTER, STEER, acts_on_own_only
 from crawling.models import CrawlJob, Team, TeamRule
 from crawling.runs.crawls.creation import team_errors
@@ -32,7 +32,7 @@ def create_team(name: str, members: Sequence[str] = (), *, by: User | None = Non
     with transaction.atomic():
         team = _save_name(Team(), name)
         team.members.set(users)
-        note(by, team, "created", {"members": ("", ", ".join(sorted(members)))})
+        record_action(by, team, "created", {"members": ("", ", ".join(sorted(members)))})
     return team
 
 
@@ -48,7 +48,7 @@ def rename_team(team: Team, name: str, *, by: User | None = None) -> None:
     before = team.name
     with transaction.atomic():
         _save_name(team, name)
-        note(by, team, "renamed", {"name": (before, team.name)})
+        record_action(by, team, "renamed", {"name": (before, team.name)})
 
 
 def set_members(team: Team, names: Sequence[str], *, by: User | None = None) -> None:
@@ -57,7 +57,7 @@ def set_members(team: Team, names: Sequence[str], *, by: User | None = None) -> 
     before = ", ".join(member.get_username() for member in team.members.order_by("username"))
     with transaction.atomic():
         team.members.set(users)
-        note(by, team, "members changed", {"members": (before, ", ".join(sorted(names)))})
+        record_action(by, team, "members changed", {"members": (before, ", ".join(sorted(names)))})
 
 
 def delete_team(team: Team, *, by: User | None = None) -> None:
@@ -65,7 +65,7 @@ def delete_team(team: Team, *, by: User | None = None) -> None:
     if uses := uses_of(team):
         raise WrongState(f"{team.name} cannot be deleted. It is used: {'; '.join(uses)}.")
     with transaction.atomic():
-        note(by, team, "deleted")
+        record_action(by, team, "deleted")
         team.delete()
 
 
@@ -78,7 +78,7 @@ def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
         row, _ = TeamRule.objects.update_or_create(
             pk=1, defaults={"own_crawls_only": own_crawls_only}
         )
-        note(by, row, "changed", {"own_crawls_only": (before, own_crawls_only)})
+        record_action(by, row, "changed", {"own_crawls_only": (before, own_crawls_only)})
 
 
 def uses_of(team: Team) -> list[str]:
@@ -87,7 +87,7 @@ def uses_of(team: Team) -> list[str]:
     """
     crawls = list(CrawlJob.all_objects.filter(team=team.name).values_list("name", flat=True))
     used = [f"crawls {some(crawls)}"] if crawls else []
-    used += filter(None, (told(team) for told in offered("pages", "TEAM_USES")))
+    used += filter(None, (told(team) for told in offered_by_uses("pages", "TEAM_USES")))
     for share in shares_of(team):
         has_terms = any(share.reserved) or any(limit != NO_LIMIT for limit in share.limits)
         if has_terms or share.processes.filter(state=ProcessState.ACTIVE).exists():
@@ -130,7 +130,7 @@ def hand_over(
         row = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
         before, row.created_by = row.created_by, receiver
         row.save(update_fields=["created_by"])
-        note(by, row, "handed over", {"owner": (str(before or "the command line"), owner)})
+        record_action(by, row, "handed over", {"owner": (str(before or "the command line"), owner)})
     return row
 
 

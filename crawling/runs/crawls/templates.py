@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from pydantic import TypeAdapter, ValidationError
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder
 from crawling.installation.permissions import is_restricted
 from crawling.models import CrawlJob, DeletedItem, DeletedKind, OrderTemplate
@@ -36,7 +36,7 @@ def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> Orde
             template = OrderTemplate.objects.create(
                 name=name, order=order, tags=crawl.tags, created_by=by
             )
-            note(by, template, "created", {"crawl": (None, crawl.name)})
+            record_action(by, template, "created", {"crawl": (None, crawl.name)})
     except IntegrityError as error:
         raise BadOrder(
             {
@@ -64,7 +64,7 @@ def remove_template(template: OrderTemplate, *, by: User | None = None) -> Delet
         "created_by": template.created_by_id,
     }
     item = keep_deleted(DeletedKind.TEMPLATE, template.name, content, by=by)
-    note(by, template, "deleted", {"order": (template.order, None)})
+    record_action(by, template, "deleted", {"order": (template.order, None)})
     template.delete()
     return item
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.contrib.auth.models import User
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.frontier import locked_run
 from crawling.frontier.admit.quarantine import approve_pattern, ban_pattern
@@ -14,7 +14,7 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, TrapPattern
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.scope.trap_gate import TrapState
-from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.grants import ask_for_shifts, register_processes
 
 
 def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
@@ -54,7 +54,7 @@ def _decide(
         if run.state == RunState.STOPPING:
             raise WrongState(f"{crawl.name} is stopping; judge its patterns once it has stopped.")
         before, count = pattern.state, decide(run, pattern)
-        note(by, crawl, f"{to} a pattern", {pattern.pattern: (before, to.value)})
+        record_action(by, crawl, f"{to} a pattern", {pattern.pattern: (before, to.value)})
         write(run.pk, f"{pattern.pattern} {to} by {by or 'the command line'}: {count:,} URLs.")
         if count and to is TrapState.APPROVED and run.state in ENDED_STATES:
             run.state, run.reason = (
@@ -64,6 +64,6 @@ def _decide(
             run.finished_at = run.aborted_at = None
             run.save(update_fields=["state", "reason", "finished_at", "aborted_at"])
     if run.state in WORKING_STATES:
-        enroll(run)
+        register_processes(run)
         ask_for_shifts(run)
     return count

@@ -10,14 +10,14 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import NotFound, WrongState
 from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.schedules import read_timing
 from crawling.runs.grants import leave_bank
-from crawling.runs.housekeeping.retention_view import needed_by_others, references
+from crawling.runs.housekeeping.retention_view import needed_by_others, runs_needed_by_others
 from crawling.runs.housekeeping.run_removal import remove_rows
 
 
@@ -53,7 +53,7 @@ def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False
             )
         if trouble := needed_by_others(locked.runs.values_list("pk", flat=True)):
             raise WrongState(trouble)
-        note(
+        record_action(
             by,
             locked,
             "deleted",
@@ -90,7 +90,7 @@ def restore_crawl(crawl_id: int, *, by: User | None) -> CrawlJob:
         ) from error
     _mark_latest(crawl)
     _set_next_start(crawl)
-    note(by, crawl, "restored", {"runs": (None, count)})
+    record_action(by, crawl, "restored", {"runs": (None, count)})
     return crawl
 
 
@@ -102,7 +102,7 @@ def restore_run(run_id: int, *, by: User | None) -> Run:
     run = _deleted_run(run_id)
     needed = [
         number
-        for number, needing in references(run.crawl, only=(run.pk,)).items()
+        for number, needing in runs_needed_by_others(run.crawl, only=(run.pk,)).items()
         if run.number in needing and not run.crawl.runs.filter(number=number).exists()
     ]
     if needed:
@@ -112,7 +112,7 @@ def restore_run(run_id: int, *, by: User | None) -> Run:
         )
     Run.all_objects.filter(pk=run.pk).update(removal_asked_at=None, restorable_until=None)
     _mark_latest(run.crawl)
-    note(by, run.crawl, "restored a run", {"run": (None, run.number)})
+    record_action(by, run.crawl, "restored a run", {"run": (None, run.number)})
     return run
 
 
@@ -125,7 +125,7 @@ def remove_crawl_now(crawl_id: int, *, name: str, by: User | None) -> None:
         _check_name(name, crawl.name)
         Run.all_objects.filter(crawl=crawl).update(restorable_until=None)
         CrawlJob.all_objects.filter(pk=crawl.pk).update(restorable_until=None)
-        note(by, crawl, "deleted permanently")
+        record_action(by, crawl, "deleted permanently")
     remove_rows()
 
 
@@ -136,13 +136,13 @@ def remove_run_now(run_id: int, *, name: str, by: User | None) -> None:
     with transaction.atomic():
         run = _deleted_run(run_id)
         _check_name(name, str(run))
-        if needing := references(run.crawl).get(run.number):
+        if needing := runs_needed_by_others(run.crawl).get(run.number):
             raise WrongState(
                 f"Run {max(needing)}, which can be restored, has payloads in its archive; delete "
                 "that one for good first."
             )
         Run.all_objects.filter(pk=run.pk).update(restorable_until=None)
-        note(by, run.crawl, "deleted a run permanently", {"run": (run.number, None)})
+        record_action(by, run.crawl, "deleted a run permanently", {"run": (run.number, None)})
     remove_rows()
 
 

@@ -11,12 +11,12 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 
-from crawling.base.audit import SCHEDULER, account_of, note
+from crawling.base.audit import SCHEDULER, account_of, record_action
 from crawling.base.errors import BadOrder, WrongState
 from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import Retention, read_retention
-from crawling.runs.housekeeping.retention_view import fates_of, standing
+from crawling.runs.housekeeping.retention_view import fates_of, retention_stamp
 from crawling.runs.housekeeping.run_removal import request_removal
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None
         before, after = locked.retention, rules.model_dump(exclude_none=True)
         if before != after:
             CrawlJob.objects.filter(pk=crawl.pk).update(retention=after)
-            note(by, locked, "set which runs are kept", {"retention": (before, after)})
+            record_action(by, locked, "set which runs are kept", {"retention": (before, after)})
     crawl.retention = after
     return rules
 
@@ -82,7 +82,7 @@ class RunRetention:
             if crawl is None:
                 continue
             now = timezone.now()
-            stands = standing(crawl, now)
+            stands = retention_stamp(crawl, now)
             if stayed.get(crawl_id) == stands or not _delete(crawl, now):
                 self._staying[crawl_id] = stands
 

@@ -68,7 +68,7 @@ def loss_of(runs: Collection[int]) -> DeletionLoss:
     )
 
 
-def references(
+def runs_needed_by_others(
     crawl: CrawlJob, *, restorable: bool = True, only: Collection[int] | None = None
 ) -> Mapping[int, Mapping[int, int]]:
     """The runs of a crawl that other runs need: by the number of the needed run, the numbers of the
@@ -127,7 +127,7 @@ def _fates_of_runs(
         # nothing is removed now, so references between runs are not looked up, for which pages
         # would be read
         return told
-    needed = references(crawl)
+    needed = runs_needed_by_others(crawl)
     others = {
         number: needed_by_others([pk])
         for pk, number in crawl.runs.filter(number__in=going).values_list("pk", "number")
@@ -146,7 +146,7 @@ def _fates_of_runs(
     )
 
 
-def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
+def retention_stamp(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
     """The crawl's runs, their ends, and whether each would be removed if no other run needed it.
 
     While these are the same, so are the fates of the runs, since the needs of runs are in pages of

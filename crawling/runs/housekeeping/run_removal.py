@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from crawling.archive.files import remove_abandoned
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.datasets.parts import remove_abandoned_parts
 from crawling.jobs.kinds import JobEvent
@@ -26,7 +26,11 @@ from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.grants import leave_bank
-from crawling.runs.housekeeping.retention_view import loss_of, needed_by_others, references
+from crawling.runs.housekeeping.retention_view import (
+    loss_of,
+    needed_by_others,
+    runs_needed_by_others,
+)
 
 #: the rows of a slice, which takes some tens of milliseconds
 SLICE = 5_000
@@ -89,7 +93,7 @@ def why_not(run: Run, *, restorable: bool = False) -> str:
             f"Run {alive.number} is {alive.state} and may come to need what run {run.number} "
             "has; wait for its end."
         )
-    needing = references(run.crawl, restorable=restorable).get(run.number, {})
+    needing = runs_needed_by_others(run.crawl, restorable=restorable).get(run.number, {})
     if needing:
         first, pages = max(needing.items())
         return (
@@ -140,7 +144,9 @@ def request_removal(
             "pages": (loss.pages, None),
             "bytes of archive": (loss.file_bytes, None),
         }
-        note(by, crawl, "deleted a run", gone | ({"because": (None, because)} if because else {}))
+        record_action(
+            by, crawl, "deleted a run", gone | ({"because": (None, because)} if because else {})
+        )
         _hide(crawl, run, for_good=for_good)
 
 

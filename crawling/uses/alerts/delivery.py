@@ -23,11 +23,11 @@ from crawling.base.encrypted_text import SealBroken
 from crawling.installation.identity import allowed_networks, identity
 from crawling.installation.pools import WEBHOOK_KIB_PER_SECOND
 from crawling.uses.alerts.models import Delivery
-from crawling.uses.alerts.notify import listening
+from crawling.uses.alerts.notify import enabled_listeners
 from crawling.uses.alerts.wording import (
     body_of,
     is_mailbox,
-    letter,
+    mail_text,
     mailbox,
     signature,
     try_again_at,
@@ -51,7 +51,7 @@ ROUND = 50
 KEPT = 1000
 
 
-def mail(delivery: Delivery) -> tuple[str, bool]:
+def deliver_by_mail(delivery: Delivery) -> tuple[str, bool]:
     """Send a delivery by mail. Return a sentence, and whether the mail server has accepted it.
 
     A second attempt has the same Message-ID, so that readers see only one message.
@@ -59,7 +59,7 @@ def mail(delivery: Delivery) -> tuple[str, bool]:
     if not settings.EMAIL_HOST:
         return "Not sent: no mail server is set (MAIL_URL).", False
     to = mailbox(delivery.listener.address)
-    subject, text = letter(json.loads(delivery.body))
+    subject, text = mail_text(json.loads(delivery.body))
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
     headers = {"Message-ID": f"<delivery-{delivery.pk}@{host}>", "Auto-Submitted": "auto-generated"}
     try:
@@ -91,7 +91,9 @@ def _text(answer: bytes | str) -> str:
     return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
 
 
-def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[str, bool]:
+def deliver_by_post(
+    session: PinnedSession, delivery: Delivery, line: Bandwidth
+) -> tuple[str, bool]:
     """Send a delivery to a webhook. Return a sentence, and whether it has arrived.
 
     Redirects are not followed, since the signature is meant for one address. line: limits the
@@ -152,9 +154,9 @@ def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
         while count < ROUND and (not count or goes_on()) and (delivery := _reserve_next(troubled)):
             count += 1
             outcome, arrived = (
-                mail(delivery)
+                deliver_by_mail(delivery)
                 if is_mailbox(delivery.listener.address)
-                else post(session, delivery, line)
+                else deliver_by_post(session, delivery, line)
             )
             _store_outcome(delivery, outcome, arrived=arrived)
             if not arrived:
@@ -171,7 +173,7 @@ def _reserve_next(troubled: Collection[int]) -> Delivery | None:
     """
     now = timezone.now()
     due = (
-        Delivery.objects.filter(next_try_at__lte=now, listener__in=listening())
+        Delivery.objects.filter(next_try_at__lte=now, listener__in=enabled_listeners())
         .exclude(listener__in=troubled)
         .order_by("next_try_at")
     )

@@ -21,7 +21,7 @@ from crawling.jobs.rq_jobs import IDLE, do_users_wait
 from crawling.jobs.running_job import RunningJob
 from crawling.uses.alerts.listeners import forget_removed
 from crawling.uses.alerts.models import Delivery
-from crawling.uses.alerts.notify import listening, raise_ongoing_alerts
+from crawling.uses.alerts.notify import enabled_listeners, raise_ongoing_alerts
 from crawling.uses.alerts.weekly import due_summaries, leave_summaries
 
 
@@ -67,7 +67,7 @@ KINDS = (SENDING, SUMMING)
 
 def wake_courier() -> None:
     """Request one job for all due deliveries, unless one is open."""
-    due = Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__in=listening())
+    due = Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__in=enabled_listeners())
     if due.exists():
         request_job(SENDING, None, by=None, subject="due")
 

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.models import CrawlJob
 from crawling.models.deleted import RESTORABLE
@@ -55,7 +55,7 @@ def save_listener(
                 row.week_told_at = timezone.now()  # its first week is the current one
             row.save()
             changes = {field: (before[field], getattr(row, field)) for field in AUDITED}
-            note(by, row, "changed" if listener else "created", changes)
+            record_action(by, row, "changed" if listener else "created", changes)
     except IntegrityError as error:
         raise BadOrder(
             {"name": f"there is a listener named {order.name!r} already; choose another name"}
@@ -81,7 +81,7 @@ def remove_listener(listener: Listener, *, by: User) -> None:
     day.
     """
     with transaction.atomic():
-        note(by, listener, "deleted", {"url": (listener.address, None)})
+        record_action(by, listener, "deleted", {"url": (listener.address, None)})
         Listener.objects.filter(pk=listener.pk).update(removal_asked_at=timezone.now())
 
 
@@ -101,7 +101,7 @@ def restore_listener(number: int, *, by: User | None) -> Listener:
             if not removed.update(removal_asked_at=None):
                 raise NotFound(f"There is no removed alert {number}.")
             row = Listener.objects.get(pk=number)
-            note(by, row, "restored", {"url": (None, row.address)})
+            record_action(by, row, "restored", {"url": (None, row.address)})
     except IntegrityError as error:
         raise WrongState("There is another alert of that name; rename that one first.") from error
     return row
@@ -122,7 +122,7 @@ def forget_removed() -> None:
 
 
 def _delete_listener(row: Listener, by: User | None) -> None:
-    note(by, row, "deleted", {"url": (row.address, None)})
+    record_action(by, row, "deleted", {"url": (row.address, None)})
     row.delete()
 
 
@@ -143,7 +143,7 @@ def choose_summary(user: User) -> None:
     with transaction.atomic():
         row, is_new = Listener.objects.get_or_create(user=user, defaults=told)
         if is_new:
-            note(user, row, "created")
+            record_action(user, row, "created")
 
 
 def drop_summary(user: User, *, by: User) -> None:
@@ -169,7 +169,7 @@ def hand_mailbox_over(listener: Listener, receiver: User, *, by: User | None) ->
         sentence = f"{receiver} has no e-mail address to which {listener} could go."
         raise BadOrder({"hand_to": sentence})
     url = f"{MAILTO}{receiver.email}"
-    note(by, listener, "handed over", {"url": (listener.url, url)})
+    record_action(by, listener, "handed over", {"url": (listener.url, url)})
     Listener.objects.filter(pk=listener.pk).update(url=url, created_by=receiver)
 
 
@@ -185,7 +185,7 @@ def forget_account(user: User, by: User) -> None:
 def send_again(delivery: Delivery, *, by: User) -> None:
     """Send a delivery again, beginning with its first attempt."""
     with transaction.atomic():
-        note(by, delivery.listener, "sent again", {"delivery": (None, delivery.pk)})
+        record_action(by, delivery.listener, "sent again", {"delivery": (None, delivery.pk)})
         Delivery.objects.filter(pk=delivery.pk).update(
             attempts=0, next_try_at=timezone.now(), delivered_at=None
         )
@@ -200,5 +200,5 @@ def send_test(listener: Listener, *, by: User) -> Delivery:
         row = _lock_listener(listener)
         if not row.is_on:
             raise WrongState(f"{row} is disabled; enable it to send a test.")
-        note(by, row, "sent a test", {})
+        record_action(by, row, "sent a test", {})
         return leave_test_delivery(row, by.get_username())

@@ -68,7 +68,7 @@ ALLOWED_MINUTES = Case(
 )
 
 
-def listening() -> QuerySet[Listener]:
+def enabled_listeners() -> QuerySet[Listener]:
     """The listeners that get alerts: enabled listeners, except mailboxes of locked accounts and of
     users without an address.
     """
@@ -119,7 +119,7 @@ def _add_deliveries(
     event: AlertEvent, facts: dict[str, Any], page: str, crawl: CrawlJob | None
 ) -> None:
     whose = Q(crawl=None) | Q(crawl=crawl) if crawl else Q(crawl=None)
-    listeners = list(listening().filter(whose, user=None, events__contains=[event]))
+    listeners = list(enabled_listeners().filter(whose, user=None, events__contains=[event]))
     if not listeners:
         return
     now = timezone.now()

@@ -20,8 +20,8 @@ from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
-from crawling.dashboard.base.trouble import blame, errors_told
-from crawling.dashboard.base.undo import tell
+from crawling.dashboard.base.trouble import errors_told, show_mistakes
+from crawling.dashboard.base.undo import show_message
 from crawling.models import CrawlJob
 from crawling.runs.crawls.share_links import SharedKind
 from crawling.runs.week import WEEK
@@ -160,7 +160,7 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "is_mailbox": is_mailbox(row.address),
         "may_remove": request.user.has_perm("alerts.delete_listener"),
         "listener": get_object_or_404(Listener, pk=pk),
-        "week": _week_of(row) if AlertEvent.WEEK in row.events else None,
+        "week": _week_facts(row) if AlertEvent.WEEK in row.events else None,
         "secret": _secret(row),
         "form": form,
         "deliveries": row.deliveries.all()[:SHOWN],
@@ -176,7 +176,7 @@ def _remove_listener(request: AuthenticatedRequest, row: Listener) -> HttpRespon
     else:
         remove_listener(row, by=request.user)
         address = reverse("alerts:listener", args=[row.pk])
-        tell(request, f"{row} gets no more deliveries.", address=f"{address}?restore=1")
+        show_message(request, f"{row} gets no more deliveries.", address=f"{address}?restore=1")
     return redirect("alerts:listeners")
 
 
@@ -203,7 +203,7 @@ def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return redirect("alerts:listener", pk=pk)
 
 
-def _week_of(row: Listener) -> dict[str, Any]:
+def _week_facts(row: Listener) -> dict[str, Any]:
     """The end of the summary's next week, and the name of the zone if that is invalid."""
     zone, name = zone_of(row), zone_name(row)
     end = week_end(timezone.now(), zone) + WEEK
@@ -231,7 +231,7 @@ def _own_summary(user: User) -> dict[str, Any] | None:
     row = Listener.objects.filter(user=user).select_related("user__preference").first()
     return {
         "summary": row,
-        "week": _week_of(row or Listener(user=user)),
+        "week": _week_facts(row or Listener(user=user)),
         "latest": row.deliveries.first() if row else None,
         "why_not": why_no_summary(user),
     }
@@ -245,7 +245,7 @@ def _secret(listener: Listener) -> str:
         return str(error)
 
 
-def _crawl_of(name: str) -> int | None:
+def _crawl_id_of(name: str) -> int | None:
     """The id of the crawl with this name. Raises BadOrder."""
     if not name:
         return None
@@ -264,10 +264,10 @@ def _save(
     answers = {**form.cleaned_data}
     answers["message_format"] = answers["message_format"] or MessageFormat.JSON
     try:
-        answers["crawl"] = _crawl_of(answers["crawl"])
+        answers["crawl"] = _crawl_id_of(answers["crawl"])
         saved = save_listener(answers, by=request.user, listener=row)
     except BadOrder as error:
-        blame(form, error.errors)
+        show_mistakes(form, error.errors)
         return None
     messages.success(request, f"{saved.name} is saved.")
     return saved

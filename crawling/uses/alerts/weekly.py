@@ -20,7 +20,7 @@ from crawling.models import CrawlJob
 from crawling.orders.schedules import UTC_ZONE, zone_named
 from crawling.runs.week import CrawlWeek, CrawlWeeks
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.notify import CRAWL_PAGE, body_of_event, listening
+from crawling.uses.alerts.notify import CRAWL_PAGE, body_of_event, enabled_listeners
 
 #: the hour on Monday, so that the summary is there when people begin to work
 HOUR = 7
@@ -48,7 +48,7 @@ def leave_summaries() -> int:
 def due_summaries(now: datetime) -> Iterator[tuple[Listener, datetime]]:
     """Listeners without a summary of the latest week, each with the week's end."""
     shown = Q(crawl=None) | Q(crawl__removal_asked_at=None)
-    asked = listening().filter(shown, events__contains=[AlertEvent.WEEK])
+    asked = enabled_listeners().filter(shown, events__contains=[AlertEvent.WEEK])
     accounts = ("user__preference", "created_by__preference", "crawl")
     for listener in asked.select_related(*accounts):
         end = week_end(now, zone_of(listener))

@@ -84,7 +84,7 @@ def teams_message(facts: Facts) -> dict[str, Any]:
         "body": [
             _teams_text(subject_of(facts), weight="Bolder"),
             _teams_text(str(facts["sentence"])),
-            *(_teams_text(told(line)) for line in lines_of(facts)),
+            *(_teams_text(line_as_text(line)) for line in lines_of(facts)),
             *(
                 _teams_text(line, fontType="Monospace")
                 for line in str(facts.get("diff", "")).splitlines()
@@ -104,7 +104,7 @@ def matrix_message(facts: Facts) -> dict[str, Any]:
     subject, sentence = subject_of(facts), str(facts["sentence"])
     text, html = [subject, sentence], f"<b>{escape(subject)}</b><br>{escape(sentence)}"
     for line in lines_of(facts):
-        text.append(told(line))
+        text.append(line_as_text(line))
         html += f"<br>{_matrix(line)}"
     if "diff" in facts:
         text.append(facts["diff"])
@@ -121,7 +121,7 @@ def lines_of(facts: Facts) -> Sequence[Mapping[str, str]]:
     return lines
 
 
-def told(line: Mapping[str, str]) -> str:
+def line_as_text(line: Mapping[str, str]) -> str:
     """The line as plain text."""
     return f"{line['text']}: {line['page']}" if "page" in line else line["text"]
 
@@ -231,11 +231,11 @@ def mailbox(url: str) -> str:
     return url[len(MAILTO) :].strip()
 
 
-def letter(facts: Mapping[str, Any]) -> tuple[str, str]:
+def mail_text(facts: Mapping[str, Any]) -> tuple[str, str]:
     """Subject and text of an e-mail for the facts of a delivery."""
     page = [f"See {facts['page']}"] if "page" in facts else []
     diff = [facts["diff"]] if "diff" in facts else []
-    lines = ["\n".join(map(told, lines_of(facts)))] if lines_of(facts) else []
+    lines = ["\n".join(map(line_as_text, lines_of(facts)))] if lines_of(facts) else []
     return f"[crawlsite] {subject_of(facts)}", "\n\n".join(
         [facts["sentence"], *lines, *diff, *page, f"Event: {facts['event']}, at {facts['at']}."]
     )

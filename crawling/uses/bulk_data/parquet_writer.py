@@ -11,7 +11,7 @@ import numpy as np
 from crawling.base.storage import storage
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parquet import put_query
-from crawling.datasets.query import source_of
+from crawling.datasets.query import rows_query
 from crawling.uses.bulk_data.bulk_table import BulkColumn, Cells
 
 #: the most rows and the most bytes of a slice, whichever is reached first
@@ -70,7 +70,7 @@ class ParquetWriter:
         self.write_slice()
         paths = [str(storage().path(self._slice(number))) for number in range(self.slices)]
         nothing = ", ".join(f'NULL::{one.kind} AS "{_quoted(one.name)}"' for one in self._columns)
-        rows, file = source_of(paths, nothing), self._of.file("rows")
+        rows, file = rows_query(paths, nothing), self._of.file("rows")
         size = put_query(file, rows, NOTHING, reads=paths, row_group=self._group, facts=facts)[1]
         self.begin_anew()
         return size

@@ -136,7 +136,7 @@ def _facts(run: Run) -> dict[str, Any]:
     }
 
 
-def take(job: RunningJob) -> JobResult:
+def do_checkpoint_job(job: RunningJob) -> JobResult:
     """Do the work of the job. Raises CheckpointTrouble or JobGone."""
     folder = _folder_of(job.run, job.row)
     try:
@@ -156,7 +156,7 @@ def take(job: RunningJob) -> JobResult:
     return result
 
 
-def clear(job: BackgroundJob) -> None:
+def remove_unfinished(job: BackgroundJob) -> None:
     """Remove an unfinished directory of the job. A complete checkpoint stays."""
     if job.result is None and job.run is not None and settings.CHECKPOINT_DIR is not None:
         forget_unfinished(folder := _folder_of(job.run, job))

@@ -18,7 +18,7 @@ from crawling.archive.checkpoint_directory import (
     read_lines,
     read_manifest,
 )
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import CheckpointTrouble
 from crawling.datasets.parts import read_later_from_archive
 from crawling.frontier import place_anew, serving_numbers
@@ -30,7 +30,7 @@ from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
 from crawling.orders.sections.fetching import masked_in, with_secrets
 from crawling.runs.crawls.creation import create_crawl, free_name
-from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.grants import ask_for_shifts, register_processes
 
 #: parts that older checkpoints lack
 LATER_PARTS = ("further", "targets")
@@ -70,7 +70,7 @@ def import_checkpoint(
             f"{folder} holds what cannot be: {str(error).splitlines()[0]} Take it anew."
         ) from error
     if run.state not in ENDED_STATES:
-        enroll(run)
+        register_processes(run)
         ask_for_shifts(run)
     return run
 
@@ -117,7 +117,7 @@ def _write_run(
             check_places(run.pk)
             # the run may have had other processes on the other server
             place_anew(run, serving_numbers(run.pk))
-            note(
+            record_action(
                 by,
                 run.crawl,
                 "imported",

@@ -14,7 +14,7 @@ from django.db.models import F, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import CheckpointTrouble
 from crawling.jobs.enqueue import jobs_of, request_job
 from crawling.jobs.job_rows import seen_jobs
@@ -45,15 +45,15 @@ class Checkpoint:
 
 def _work(job: RunningJob) -> JobResult:
     # readers of all tables of a run are imported only where they are needed
-    from crawling.uses.checkpoints.checkpoint_export import take
+    from crawling.uses.checkpoints.checkpoint_export import do_checkpoint_job
 
-    return take(job)
+    return do_checkpoint_job(job)
 
 
 def _clear_checkpoint(job: BackgroundJob) -> None:
-    from crawling.uses.checkpoints.checkpoint_export import clear
+    from crawling.uses.checkpoints.checkpoint_export import remove_unfinished
 
-    clear(job)
+    remove_unfinished(job)
 
 
 CHECKPOINT = JobKind(
@@ -91,7 +91,7 @@ def request_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
         )
     with transaction.atomic():
         if by and not jobs_of(CHECKPOINT, run).filter(ended_at=None).exists():
-            note(by, run.crawl, "asked for a checkpoint", {"run": (None, run.number)})
+            record_action(by, run.crawl, "asked for a checkpoint", {"run": (None, run.number)})
         return request_job(CHECKPOINT, run, by=by)
 
 

@@ -18,9 +18,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from allocation.wording import whole_number
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
-from crawling.installation.permissions import acted_on, refusal, within_reach
+from crawling.installation.permissions import acted_on, refusal_in_words, within_reach
 from crawling.models import CrawlJob, Page
 from crawling.runs.crawls.creation import team_errors
 from crawling.uses.collections.models import Collection, CollectionMember
@@ -81,7 +81,7 @@ def create_collection(fields: CollectionFields, *, by: User | None) -> Collectio
     try:
         with transaction.atomic():
             made = Collection.objects.create(created_by=by, **checked._asdict())
-            note(by, made, "created")
+            record_action(by, made, "created")
     except IntegrityError as error:
         raise _name_taken_error(checked.name) from error
     return made
@@ -103,7 +103,7 @@ def edit_collection(
         with transaction.atomic():
             rows = Collection.objects.filter(pk=collection.pk)
             rows.update(changed_at=timezone.now(), **checked._asdict())
-            note(by, collection, "edited", changes)
+            record_action(by, collection, "edited", changes)
     except IntegrityError as error:
         raise _name_taken_error(checked.name) from error
     collection.refresh_from_db()
@@ -132,7 +132,7 @@ def add_members(
         raise NotFound(f"No page {min(missing)} is archived.")
     concerned = wanted | {page.run.crawl_id: page.run.crawl for page in found}
     own = acted_on(by, concerned)
-    refused = [refusal(one) for pk, one in concerned.items() if pk not in own]
+    refused = [refusal_in_words(one) for pk, one in concerned.items() if pk not in own]
     if concerned and not own:
         raise PermissionDenied(refused[0])
     rows = [CollectionMember(crawl=one) for pk, one in wanted.items() if pk in own]
@@ -162,7 +162,9 @@ def _add_rows(
         made = CollectionMember.objects.bulk_create(new)
         if new:
             Collection.objects.filter(pk=locked.pk).update(changed_at=timezone.now())
-            note(by, locked, "added members", {"members": (len(known), len(known) + len(new))})
+            record_action(
+                by, locked, "added members", {"members": (len(known), len(known) + len(new))}
+            )
     return made
 
 
@@ -179,7 +181,9 @@ def remove_members(
             count = collection.members.count()
             collection.members.filter(pk__in=members).delete()
             Collection.objects.filter(pk=collection.pk).update(changed_at=timezone.now())
-            note(by, collection, "removed members", {"members": (count, count - len(rows))})
+            record_action(
+                by, collection, "removed members", {"members": (count, count - len(rows))}
+            )
     return rows
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, OutputWrapper
 
-from crawling.archive.packages.reading import read
+from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble, BadOrder, WrongState
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.management.command_errors import page_of, refused
+from crawling.dashboard.management.command_errors import page_address, refusal_error
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.jobs.running import work_here
 from crawling.uses.collections.api import collection_detail, collection_row
@@ -87,7 +87,7 @@ def show_collections(options: Options, out: OutputWrapper) -> None:
         collection = _changed_collection(options)
         out.write(_do_last_action(collection, options))
     except BadOrder as error:
-        raise refused("nothing was done:", error) from error
+        raise refusal_error("nothing was done:", error) from error
 
 
 def _printed_collections(*, as_json: bool) -> str:
@@ -133,7 +133,7 @@ def _do_last_action(collection: Collection, options: Options) -> str:
         )
     if options["share"] is not None:
         link, token = create_link(collection, days=options["share"], by=None)
-        url = page_of("shared-collection", token)
+        url = page_address("shared-collection", token)
         text = f"{url}\nExpires at {link.expires_at:%Y-%m-%d %H:%M} UTC. It is not shown again."
         return _printed({"url": url, "expires_at": link.expires_at}, text, options)
     if options["wacz"] is not None:
@@ -157,7 +157,7 @@ def _write(collection: Collection, options: Options) -> str:
     if file is None:
         raise ArchiveTrouble(state.trouble or "Another process writes it; ask again in a moment.")
     try:
-        write_whole(place, read(file, 0, file.bytes))
+        write_whole(place, read_package(file, 0, file.bytes))
     except OSError as error:
         raise CommandError(f"--wacz: {place} cannot be written ({error.strerror}).") from error
     facts = {"file": str(place), "bytes": file.bytes, "pages": file.pages}

@@ -17,7 +17,7 @@ from crawling.base.errors import CrawlError
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import asked_ids, next_page
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
-from crawling.dashboard.base.undo import acts_of, tell
+from crawling.dashboard.base.undo import acts_of, show_message
 from crawling.installation.permissions import within_reach
 from crawling.models import CrawlJob, Page
 from crawling.uses.collections.asked import CHANGE, wanted_collection
@@ -79,7 +79,7 @@ def _tell_added(request: AuthenticatedRequest, collection: Collection, said: Mem
     known = f" {said.known:,} were in it before." if said.known else ""
     done = f"{count:,} added to {collection}.{known}"
     acts = [{"members": [one.pk for one in said.added]}] if said.added else []
-    tell(request, done, acts, address=reverse("collections:undo", args=[collection.pk]))
+    show_message(request, done, acts, address=reverse("collections:undo", args=[collection.pk]))
     if said.refused:
         messages.warning(request, f"{len(said.refused):,} could not be: {said.refused[0]}")
 
@@ -100,7 +100,9 @@ def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     collection = wanted_collection(pk)
     gone = remove_members(collection, asked_ids(request, "member"), by=request.user)
     words = f"{len(gone):,} member{'s' * (len(gone) != 1)} removed. Crawls and pages are kept."
-    tell(request, words, [_act_that_restores(gone)], address=reverse("collections:undo", args=[pk]))
+    show_message(
+        request, words, [_act_that_restores(gone)], address=reverse("collections:undo", args=[pk])
+    )
     return redirect(next_page(request) or reverse("collections:collection", args=[pk]))
 
 

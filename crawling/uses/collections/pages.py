@@ -20,16 +20,16 @@ from django.utils.http import urlencode
 from redis.exceptions import RedisError
 
 from allocation.wording import some
-from crawling.archive.packages.reading import read
+from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble
-from crawling.dashboard.base.columns import column
+from crawling.dashboard.base.columns import column_head
 from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.panels import BulkPage, Link, Panel, Place
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
-from crawling.dashboard.base.undo import tell
+from crawling.dashboard.base.undo import show_message
 from crawling.installation.permissions import is_administrator, within_reach
 from crawling.models import CrawlJob, Page, Team
 from crawling.runs.crawls.share_links import SharedKind
@@ -147,7 +147,9 @@ def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         delete_collection(collection, by=request.user)
         back = reverse("crawling:restore-deleted", args=["collection", pk])
-        tell(request, f"{collection} is deleted. Its crawls and pages are kept.", address=back)
+        show_message(
+            request, f"{collection} is deleted. Its crawls and pages are kept.", address=back
+        )
         return redirect("collections:collections")
     here = {"collection": collection, "links": collection.share_links.count()}
     return render(request, "collections/delete.html", here)
@@ -166,7 +168,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "hidden": hidden_member_count(collection, rows),
         "rows": Paginator(found, ROWS).get_page(request.GET.get("page")),
         "heads": [
-            (is_aside, column(key, label, is_number, now=sort, falls_first=falls))
+            (is_aside, column_head(key, label, is_number, now=sort, falls_first=falls))
             for is_aside, key, label, is_number, falls in COLUMNS
         ],
         "text": text,
@@ -223,7 +225,7 @@ def collection_file(collection: Collection, *, by: User | None) -> Download:
     state = readable_file(collection, by=by)
     assert state.file is not None
     size = state.file.bytes
-    return Download(state.name, TYPE, read(state.file, 0, size), size)
+    return Download(state.name, TYPE, read_package(state.file, 0, size), size)
 
 
 app_name = "collections"

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import NotFound, WrongState
 from crawling.installation.permissions import within_reach
 from crawling.jobs.removal import forget
@@ -25,7 +25,7 @@ def delete_collection(collection: Collection, *, by: User | None) -> None:
     """
     require_change(by, collection)
     with transaction.atomic():
-        note(by, collection, "deleted", {"members": (collection.members.count(), None)})
+        record_action(by, collection, "deleted", {"members": (collection.members.count(), None)})
         forget(BackgroundJob.objects.filter(subject=subject_of(collection)))
         Collection.objects.filter(pk=collection.pk).update(removal_asked_at=timezone.now())
 
@@ -40,7 +40,7 @@ def restore_collection(number: int, *, by: User | None) -> Collection:
             if not Collection.all_objects.filter(within_reach(by), pk=number).exists():
                 require_change(by, found)
             Collection.all_objects.filter(pk=number).update(removal_asked_at=None)
-            note(by, found, "restored", {"members": (None, found.members.count())})
+            record_action(by, found, "restored", {"members": (None, found.members.count())})
     except IntegrityError as error:
         told = "There is another collection of that name; rename that one first."
         raise WrongState(told) from error
@@ -61,7 +61,7 @@ def remove_collection_now(number: int, *, by: User | None) -> None:
     """Delete a deleted collection permanently. Raises NotFound."""
     with transaction.atomic():
         found = _locked(number)
-        note(by, found, "deleted permanently")
+        record_action(by, found, "deleted permanently")
         found.delete()
 
 

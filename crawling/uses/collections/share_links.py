@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import NotFound, WrongState
 from crawling.installation.permissions import STEER
 from crawling.runs.crawls.share_links import link_of, make_secret_link, note_opening
@@ -45,7 +45,7 @@ def revoke_link(collection: Collection, number: int, *, by: User | None) -> None
         link = CollectionLink.objects.filter(collection=collection, pk=number).first()
         if link is None:
             raise NotFound(f"The collection has no share link {number}.")
-        note(by, collection, "revoked a share link", {"link": (link.pk, None)})
+        record_action(by, collection, "revoked a share link", {"link": (link.pk, None)})
         link.delete()
 
 
@@ -67,7 +67,7 @@ def hand_link_over(link: CollectionLink, receiver: User, by: User | None) -> Non
     transaction.
     """
     owner = {"owner": (link.created_by, receiver)}
-    note(by, link.collection, "handed a share link over", owner)
+    record_action(by, link.collection, "handed a share link over", owner)
     CollectionLink.objects.filter(pk=link.pk).update(created_by=receiver)
 
 

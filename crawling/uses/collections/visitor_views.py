@@ -26,7 +26,7 @@ from crawling.base.timed import SearchTookTooLong
 from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.base.visitor_pages import (
     PAGES,
-    busy,
+    busy_answer,
     for_visitors,
     nothing_here,
     visitor_page,
@@ -72,7 +72,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponseBase:
     if crawl is None:
         return _contents(request, link, token)
     if not PAGES.acquire(blocking=False):
-        return busy()
+        return busy_answer()
     try:
         return _pages_of_crawl(request, link, token, crawl)
     finally:

@@ -180,7 +180,7 @@ def _page(page: Page, row: np.ndarray, best: np.ndarray) -> PageInCluster:
     )
 
 
-def mebibytes(question: Mapping[str, Any]) -> int:
+def memory_mebibytes(question: Mapping[str, Any]) -> int:
     """The memory that the search takes, in MiB."""
     pages = Page.objects.filter(run__in=_runs(question)).count()
     return LEAST_MIB + min(pages, MOST_PAGES) * BYTES_OF_A_PAGE // 2**20

@@ -14,9 +14,9 @@ from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, NotFound
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, Page, Run
-from crawling.previews.inquiries import ask, ask_once, question_of
+from crawling.previews.inquiries import ask_once, question_of, start_inquiry
 from crawling.previews.jobs import question_kind
-from crawling.previews.run_comparison import moment_of
+from crawling.previews.run_comparison import comparison_stamp
 from crawling.uses.copies.results import Clusters, PageWithText, SharedText
 
 #: the longest wait for units, since a user waits; a shift for which others wait ends within its
@@ -35,9 +35,9 @@ SHARED = TypeAdapter(SharedText)
 
 
 def _clusters(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    from crawling.uses.copies.clusters import answer_clusters, mebibytes
+    from crawling.uses.copies.clusters import answer_clusters, memory_mebibytes
 
-    wanted, label = {"memory": mebibytes(question)}, f"search for copies {number}"
+    wanted, label = {"memory": memory_mebibytes(question)}, f"search for copies {number}"
     with temporary_grant(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS):
         return answer_clusters(question)
 
@@ -70,7 +70,7 @@ def request_clusters(
         "near": near,
         "skip": skip,
         "most": most,
-        "moments": [moment_of(one) for one in (run, against) if one],
+        "moments": [comparison_stamp(one) for one in (run, against) if one],
     }
     return ask_once(COPIES.name, question, by=by, run=run)
 
@@ -83,7 +83,7 @@ def request_text_search(text: str, run: Run, *, by: User | None) -> Inquiry:
         raise BadOrder({"text": "It is longer than 1 MiB; give a part of it."})
     if len(text.split()) < LEAST_WORDS:
         raise BadOrder({"text": f"It must have {LEAST_WORDS} words or more."})
-    return ask(TEXT_COPIES.name, {"text": text, "run": run.pk}, by=by, run=run)
+    return start_inquiry(TEXT_COPIES.name, {"text": text, "run": run.pk}, by=by, run=run)
 
 
 def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 from django.core.management.base import CommandError, OutputWrapper
 
-from crawling.archive.packages.reading import read
+from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble, WrongState
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import run_of
@@ -70,7 +70,7 @@ def _result_text(state: ExportState, export: RunExport, place: Path, *, as_json:
 
 
 def _write_file(export: RunExport, place: Path) -> None:
-    write_whole(place, read(export, 0, export.bytes))
+    write_whole(place, read_package(export, 0, export.bytes))
 
 
 def _write_folder(export: RunExport, place: Path) -> None:

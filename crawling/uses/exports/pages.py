@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
 
-from crawling.archive.packages.reading import read
+from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.panels import Link, Panel, Place
 from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_run
@@ -139,7 +139,9 @@ def export_file(state: ExportState) -> Download:
         whose = "crawl" if state.kind.is_of_crawl else "run"
         missing = f"The {state.kind.label} of this {whose} is not created yet."
         raise ArchiveTrouble(state.trouble or missing)
-    return Download(state.name, TYPES[state.kind.name], read(file, 0, file.bytes), file.bytes)
+    return Download(
+        state.name, TYPES[state.kind.name], read_package(file, 0, file.bytes), file.bytes
+    )
 
 
 def address_of(run: Run, export: JobKind, *, of: str = "") -> str:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from crawling.models import Inquiry, Page, Run
 from crawling.previews.inquiries import ask_once
-from crawling.previews.run_comparison import moment_of
+from crawling.previews.run_comparison import comparison_stamp
 from crawling.uses.extraction.jobs import PAGE_TABLES, RULES
 from crawling.uses.extraction.page_tables import PageTables
 from crawling.uses.extraction.rule_previews import RulePreview
@@ -26,7 +26,7 @@ def request_preview(
     """Request a preview of rules. page: a page of the run that precedes the latest ones in it.
     Raises InquiriesBusy.
     """
-    question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
+    question = {"run": run.pk, "rules": dict(rules), "moment": comparison_stamp(run)}
     question |= {"page": page.pk} if page else {}
     return ask_once(RULES.name, question, by=by, run=run)
 

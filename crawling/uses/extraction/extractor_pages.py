@@ -17,7 +17,7 @@ from crawling.base.errors import BadOrder, CrawlError, NotFound
 from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
-from crawling.dashboard.base.undo import tell
+from crawling.dashboard.base.undo import show_message
 from crawling.installation.permissions import acted_on
 from crawling.orders.sections.reading import read_reference
 from crawling.uses.extraction.extractors import (
@@ -126,7 +126,7 @@ def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         remove_extractor(one, by=request.user)
         back = reverse("crawling:extractor-restore", args=[pk])
-        tell(request, f"The extractor {one.name} is deleted.", address=back)
+        show_message(request, f"The extractor {one.name} is deleted.", address=back)
         return redirect("crawling:extractors")
     used = crawls_of(one).order_by("name")
     here = {"extractor": one, "crawls": used[:SHOWN], "count": used.count()}

@@ -19,7 +19,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from pydantic import TypeAdapter, ValidationError
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, CrawlError, NotFound, WrongState
 from crawling.installation.permissions import is_restricted, within_reach
 from crawling.models import CrawlJob
@@ -123,7 +123,7 @@ def save_extractor(name: str, rules: Mapping[str, str], *, by: User | None) -> E
         )
         if is_new:
             ExtractorRevision.objects.create(extractor=made, number=1, rules=rules, by=by)
-            note(by, made, "created", {"rules": (None, rules)})
+            record_action(by, made, "created", {"rules": (None, rules)})
             return made
         made = Extractor.objects.select_for_update().get(pk=made.pk)
         if made.removed_at is None:
@@ -168,7 +168,7 @@ def edit_extractor(
 
 def _save_revision(one: Extractor, rules: dict[str, str], by: User | None, act: str) -> Extractor:
     """Save a revision, in the transaction that holds the extractor's lock."""
-    note(by, one, act, {"rules": (one.rules, rules)})
+    record_action(by, one, act, {"rules": (one.rules, rules)})
     one.rules, one.revision, one.changed_at = rules, one.revision + 1, timezone.now()
     one.save()
     ExtractorRevision.objects.create(extractor=one, number=one.revision, rules=rules, by=by)
@@ -180,7 +180,7 @@ def remove_extractor(extractor: Extractor, *, by: User | None) -> None:
     """Delete an extractor. Crawls keep its rules. Raises PermissionDenied."""
     require_edit(extractor, by)
     Extractor.objects.filter(pk=extractor.pk).update(removed_at=timezone.now())
-    note(by, extractor, "deleted", {"rules": (extractor.rules, None)})
+    record_action(by, extractor, "deleted", {"rules": (extractor.rules, None)})
 
 
 @transaction.atomic
@@ -192,7 +192,7 @@ def restore_extractor(number: int, *, by: User | None) -> Extractor:
     require_edit(found, by)
     found.removed_at = None
     found.save(update_fields=["removed_at"])
-    note(by, found, "restored")
+    record_action(by, found, "restored")
     return found
 
 
@@ -241,11 +241,11 @@ def _as_rules(one: Extractor) -> ExtractorRules:
     return ExtractorRules(one.name, one.revision, one.rules)
 
 
-def newest() -> list[ExtractorRules]:
+def newest_rules() -> list[ExtractorRules]:
     return [_as_rules(one) for one in extractors()]
 
 
-def find(name: str, revision: int | None) -> ExtractorRules | None:
+def find_rules(name: str, revision: int | None) -> ExtractorRules | None:
     if revision is None:
         one = extractors().filter(name=name).first()
         return _as_rules(one) if one else None
@@ -254,5 +254,5 @@ def find(name: str, revision: int | None) -> ExtractorRules | None:
     return ExtractorRules(name, revision, row.rules) if row else None
 
 
-def save(name: str, rules: Mapping[str, str], by: User | None) -> ExtractorRules:
+def save_rules(name: str, rules: Mapping[str, str], by: User | None) -> ExtractorRules:
     return _as_rules(save_extractor(name, rules, by=by))

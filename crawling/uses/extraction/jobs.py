@@ -73,10 +73,10 @@ def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
     found = named_rules(reference)
     if found is None:
         raise NotFound(f"There is no extractor {reference!r}.")
-    return found.reference, newest_of(rules_of(run), found)
+    return found.reference, newest_rules_of(rules_of(run), found)
 
 
-def newest_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:
+def newest_rules_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:
     """The rules of an extractor, with the crawl's own rules added if the used rules are of the same
     extractor.
     """

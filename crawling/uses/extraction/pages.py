@@ -15,7 +15,7 @@ from django.urls import path, re_path, reverse
 from crawling.base.errors import BadOrder, InquiriesBusy, NotFound, WrongState
 from crawling.base.timed import SearchTookTooLong
 from crawling.dashboard.base.columns import ListPlace
-from crawling.dashboard.base.lags import marked, read_lag
+from crawling.dashboard.base.lags import marked_download, read_lag
 from crawling.dashboard.base.panels import Link, Place, page_of_run
 from crawling.dashboard.base.requests import (
     address_of,
@@ -42,7 +42,7 @@ from crawling.uses.extraction.extractor_pages import DELETED, EXTRACTOR
 from crawling.uses.extraction.extractor_pages import urlpatterns as extractor_patterns
 from crawling.uses.extraction.jobs import (
     EXTRACTION,
-    newest_of,
+    newest_rules_of,
     request_by_extractor,
     request_extraction,
 )
@@ -50,7 +50,7 @@ from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.pointing import may_be_pointed_at
 from crawling.uses.extraction.pointing import urlpatterns as pointing_patterns
 from crawling.uses.extraction.rule_previews import read_rules
-from crawling.uses.extraction.rules_page import LONGEST, tried
+from crawling.uses.extraction.rules_page import LONGEST, preview_facts
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, cell_file, send
 from serving.list_choices import choices_of
@@ -108,7 +108,7 @@ def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     here: dict[str, Any] = {"crawl": job, "run": run}
     if run:
         used = rules_of(run)
-        here |= _rows(request, run, used) | tried(request, run, used)
+        here |= _rows(request, run, used) | preview_facts(request, run, used)
         here |= {"lag": read_lag(run, Derived.FIELDS), "ways": _ways_again(run, used)}
         here["extraction"] = jobs_of(EXTRACTION, run).first()
     return render_live(request, "extraction/extracted.html", "extraction/_rule_preview.html", here)
@@ -143,7 +143,7 @@ def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
     ways = {"order": ("the crawl’s rules", dict(crawl.extract))} if crawl.extract else {}
     if newest := named_rules(read_reference(used.extractor or crawl.extractor)[0]):
         words = f"{newest.name}, revision {newest.revision}"
-        ways[newest.reference] = (words, newest_of(used, newest))
+        ways[newest.reference] = (words, newest_rules_of(used, newest))
     told: list[tuple[str, str]] = []
     known = [dict(used.rules)]
     for value, (words, rules) in reversed(ways.items()):
@@ -174,7 +174,7 @@ def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run(HAS_NO_PAGES)
 def extracted_file(request: AuthenticatedRequest, run: Run, kind: str) -> StreamingHttpResponse:
-    return send(marked(extracted_rows_file(run, kind), run, Derived.FIELDS))
+    return send(marked_download(extracted_rows_file(run, kind), run, Derived.FIELDS))
 
 
 urlpatterns = [

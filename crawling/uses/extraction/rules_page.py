@@ -24,7 +24,7 @@ def lines_of(rules: Mapping[str, str]) -> str:
     return "\n".join(f"{name} = {rule}" for name, rule in sorted(rules.items()))
 
 
-def tried(
+def preview_facts(
     request: AuthenticatedRequest, run: Run, used: FieldRules, *, page: Page | None = None
 ) -> dict[str, Any]:
     """Facts for `_rule_preview.html` and `_rules_tried.html`: the rules of `?rules=`, or of

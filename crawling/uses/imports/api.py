@@ -21,7 +21,7 @@ from crawling.uses.imports.import_jobs import (
 )
 from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
 from serving.access import AuthenticatedRequest
-from serving.paging import page_of
+from serving.paging import rows_and_next
 from serving.schemas import Schema
 
 imports = Router()
@@ -72,7 +72,7 @@ def list_imports(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     found = imports_asked_for()
-    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
+    rows, following = rows_and_next(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": list(map(import_row, rows)), "next": following, "offered": offered_files()}
 
 

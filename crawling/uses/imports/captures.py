@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from crawling.archive.records import Original
 from crawling.uses.imports.foreign_answers import ForeignAnswer, Reference, id_key
-from crawling.uses.imports.foreign_records import CALCULATED, EMPTY, spelled
+from crawling.uses.imports.foreign_records import CALCULATED, EMPTY, digest_spellings
 from crawling.uses.imports.moments import Moment
 from crawling.uses.imports.request_bodies import AskedBy
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -126,7 +126,7 @@ class Captures:
         added = self._rows.execute(ADD, row)
         number = int(added.lastrowid or 0)
         if not is_revisit:
-            stated = spelled(answer.digest.rpartition(":")[2])
+            stated = digest_spellings(answer.digest.rpartition(":")[2])
             told = [(key, 0, number) for key in answer.digests] + [
                 (key, 1, number) for key in stated
             ]
@@ -143,7 +143,7 @@ class Captures:
         and date, digest. For a record that states only a URL, the latest earlier capture of that
         URL.
         """
-        digests = spelled(answer.digest.rpartition(":")[2]) - EMPTY
+        digests = digest_spellings(answer.digest.rpartition(":")[2]) - EMPTY
         said = answer.reference or Reference("", "", None)
         url = said.url or answer.address.url
         named = self._ids_of_record(said.record_id)

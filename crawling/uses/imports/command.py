@@ -14,7 +14,7 @@ from crawling.dashboard.management.cancelling import cancel_command
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.jobs.cancel import cancel_job
 from crawling.uses.imports.import_jobs import find_import, name_of
-from crawling.uses.imports.importing import describe, import_files
+from crawling.uses.imports.importing import faults_in_words, import_files
 from crawling.uses.imports.jobs import ArchiveImport
 
 WORDS = "make a crawl of WARC, ARC or WACZ files"
@@ -37,7 +37,7 @@ def import_archive(options: dict[str, Any], out: OutputWrapper) -> None:
         facts = {"crawl": crawl.pk, "name": crawl.name, "pages": made.pages}
         out.write(json.dumps({**facts, "left_out": made.left_out, "remarks": made.remarks}))
         return
-    about = describe(made.left_out, made.remarks)
+    about = faults_in_words(made.left_out, made.remarks)
     out.write(f"Crawl {crawl.pk}, {crawl.name}: {made.pages:,} pages. {about}".strip())
 
 

@@ -98,7 +98,7 @@ class ForeignAnswer:
         return read_head(self.head.decode("latin-1"))
 
 
-def described(record: ForeignRecord) -> ForeignAnswer:
+def described_answer(record: ForeignRecord) -> ForeignAnswer:
     """The answer that a record's header describes. Raises SkippedRecord."""
     url = record.get("WARC-Target-URI")
     note = _address_note(url)

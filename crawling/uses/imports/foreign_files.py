@@ -16,7 +16,12 @@ from typing import IO
 from zipfile import BadZipFile, ZipFile
 
 from crawling.archive.unpacker import MOST_RECORD
-from crawling.uses.imports.foreign_answers import ForeignAnswer, SkippedRecord, described, is_note
+from crawling.uses.imports.foreign_answers import (
+    ForeignAnswer,
+    SkippedRecord,
+    described_answer,
+    is_note,
+)
 from crawling.uses.imports.foreign_records import (
     Digests,
     ForeignRecord,
@@ -138,7 +143,7 @@ class ForeignFile:
         if record.kind == "metadata" and is_note(record):
             record.kind = "resource"
         _check_record(record)
-        answer = described(record)
+        answer = described_answer(record)
         try:
             has_stated_digest = _take_block(record, answer)
             self.count(max(0, answer.size - record.size))

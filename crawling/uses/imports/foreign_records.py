@@ -313,7 +313,7 @@ class StatedDigest:
     def is_as_stated(self) -> bool:
         if self._digest is None:
             return True
-        return self._digest.hexdigest() in spelled(self._value)
+        return self._digest.hexdigest() in digest_spellings(self._value)
 
 
 class Digests:
@@ -332,7 +332,7 @@ class Digests:
         return {digest.hexdigest() for digest in self._digests}
 
 
-def spelled(value: str) -> set[str]:
+def digest_spellings(value: str) -> set[str]:
     """A digest in hexadecimal digits, for each possible encoding of the text: base16, base32 or
     base64, in any case and with any padding.
     """

@@ -87,11 +87,11 @@ def import_files(
 
 def _result(run: Run, said: dict[str, Any]) -> ImportResult:
     left_out, remarks = _printable_counts(said["left_out"]), _printable_counts(said["remarks"])
-    write(run.pk, f"{said['pages']:,} pages imported. {describe(left_out, remarks)}".strip())
+    write(run.pk, f"{said['pages']:,} pages imported. {faults_in_words(left_out, remarks)}".strip())
     return ImportResult(run, said["pages"], left_out, remarks)
 
 
-def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
+def faults_in_words(left_out: dict[str, int], remarks: dict[str, int]) -> str:
     """Sentences about records that are not in the run, or have faults. Empty if there are none."""
     said = {"Not imported": left_out, "Imported, but not as they should be": remarks}
     return " ".join(
@@ -110,7 +110,8 @@ def _printable_counts(counts: dict[str, int]) -> dict[str, int]:
 
 def _nothing_imported(files: Sequence[Path], left_out: dict[str, int]) -> str:
     names = ", ".join(printable(file.name) for file in files)
-    return f"{names}: there are no answers that can be imported. {describe(left_out, {})}".strip()
+    faults = faults_in_words(left_out, {})
+    return f"{names}: there are no answers that can be imported. {faults}".strip()
 
 
 def _translate(

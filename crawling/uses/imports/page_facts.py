@@ -11,14 +11,14 @@ from xxhash import xxh3_64
 from crawling.archive.decoded_documents import decoded_stream
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.uses.imports.foreign_answers import ForeignAnswer
-from crawling.web.addresses import BadUrl, read_address, signed
+from crawling.web.addresses import BadUrl, as_signed, read_address
 from crawling.web.content.media_types import START_BYTES, document_type, stated_type
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.registry import read_document
 from crawling.web.http_caching import read_date, read_etag
-from crawling.web.statuses import is_redirect, succeeded
+from crawling.web.statuses import is_redirect, is_success
 
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # the file does not say who answered
 
@@ -41,7 +41,7 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
         digest.update(piece)
     is_content = len(decoded) > 0 and 200 <= status < 300
     document = Document()
-    if is_content and succeeded(status) and answer.about is None:
+    if is_content and is_success(status) and answer.about is None:
         read = DocumentStream(decoded.content, min(len(decoded), MOST_DOCUMENT_BYTES))
         source = DocumentSource(read, answer.address.url, content_type, charset or None)
         document = read_document(source)
@@ -53,7 +53,7 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
         "final_url": _target(answer, fields.get("location", "")),
         "content_type": content_type,
         "bytes": len(decoded),
-        "fingerprint": signed(fingerprint.intdigest()),
+        "fingerprint": as_signed(fingerprint.intdigest()),
         "digest": "\\x" + digest.hexdigest() if is_content else None,
         "address": answer.server or UNKNOWN_ADDRESS,
         "last_modified": modified.isoformat() if modified else None,

@@ -12,7 +12,7 @@ from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import mistakes_kept
 from crawling.installation.permissions import may_end
 from crawling.uses.imports.import_jobs import offered_files, request_import
-from crawling.uses.imports.importing import describe
+from crawling.uses.imports.importing import faults_in_words
 from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.requests import asked_text, render_live
@@ -31,7 +31,11 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
     may_import = request.user.has_perm("crawling.add_crawljob")
     here |= {
         "rows": [
-            (row, describe(row.left_out, row.remarks), may_import and may_end(request.user, job.by))
+            (
+                row,
+                faults_in_words(row.left_out, row.remarks),
+                may_import and may_end(request.user, job.by),
+            )
             for job, row in ((job, ArchiveImport.of(job)) for job in here["rows"])
         ],
         "offered": offered_files(),

@@ -27,12 +27,12 @@ from crawling.archive.records import (
     Capture,
     Payload,
     WarcRecord,
-    measure,
+    measure_payload,
     packed,
     record_id,
-    request,
-    response,
-    revisit,
+    request_record,
+    response_record,
+    revisit_record,
     said_reference,
     warcinfo,
 )
@@ -40,7 +40,7 @@ from crawling.archive.records import (
     resource as resource_record,
 )
 from crawling.archive.unpacker import MOST_HEAD, open_record
-from crawling.machine.sandbox_program import sandboxed
+from crawling.machine.sandbox_program import run_sandboxed
 from crawling.uses.imports.captures import (
     OF_THE_ANSWER,
     OF_THE_DOCUMENT,
@@ -91,7 +91,7 @@ class Translation:
         """
         with closing(answer.payload):
             content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))
-            payload = measure(answer.head, content, content.sha256())
+            payload = measure_payload(answer.head, content, content.sha256())
             facts = facts_of(answer) | {"payload_sha256": _bytea_text(payload.sha256)}
             is_revisit = answer.kind == "revisit"
             if not is_revisit:
@@ -114,7 +114,7 @@ class Translation:
         place["archive_length"] = self._append(record)
         if answer.request:
             capture, of = _capture(answer), answer.record_id
-            self._append(request(self._identity(), capture, answer.request, answer=of))
+            self._append(request_record(self._identity(), capture, answer.request, answer=of))
         return place
 
     def _settle_revisits(self) -> None:
@@ -236,14 +236,14 @@ def _warc_record(answer: ForeignAnswer, capture: Capture, payload: Payload) -> W
     if answer.kind == "resource":
         kind = answer.content_type or "application/octet-stream"
         return resource_record(answer.record_id, capture, kind, payload)
-    return response(
+    return response_record(
         answer.record_id, capture, answer.head, payload, is_cut_short=answer.is_cut_short
     )
 
 
 def _revisit_record(answer: ForeignAnswer, holder: Holder | None) -> WarcRecord:
     said = answer.reference or Reference("", "", None)
-    return revisit(
+    return revisit_record(
         answer.record_id,
         _capture(answer),
         answer.head,
@@ -355,4 +355,4 @@ def main(folder: str, namespace: str, *files: str) -> None:
 
 
 if __name__ == "__main__":
-    sandboxed(main, Unreadable)
+    run_sandboxed(main, Unreadable)

@@ -16,7 +16,7 @@ from typing import Any
 from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.base.errors import BadOrder, WrongState
-from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
+from crawling.dashboard.management.command_errors import page_address, plain_errors, require_worker
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.follow_run import follow
 from crawling.dashboard.management.orders import add_order_arguments, order_fields
@@ -165,7 +165,7 @@ def _print_problems(run: Run, options: dict[str, Any], out: OutputWrapper) -> Co
     counts = ", ".join(f"{found[kind]:,} {kind}" for kind in kinds if found[kind])
     out.write(counts or "No problem was found.")
     if options["keep"]:
-        out.write(f"  {page_of('crawling:links', run.crawl_id)}")
+        out.write(f"  {page_address('crawling:links', run.crawl_id)}")
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from crawling.base.errors import BadOrder
-from crawling.datasets.query import ask
+from crawling.datasets.query import query_links
 from crawling.models import Run, Url, UrlState
 from crawling.uses.link_check.problem_kinds import CONDITIONS, Found, LinkProblem, ProblemKind
 from crawling.web.addresses import fingerprint
@@ -142,7 +142,7 @@ def find_broken(run: Run, after: str, most: int) -> Found:
 
 def find_insecure(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
     query = INSECURE_TARGETS.format(condition=CONDITIONS[kind])
-    targets = [target for (target,) in ask(run, query, {"after": after, "most": most + 1})]
+    targets = [target for (target,) in query_links(run, query, {"after": after, "most": most + 1})]
     problems = [LinkProblem(kind, target, WRONG_PLAIN[kind]) for target in targets[:most]]
     return problems, targets[most - 1] if len(targets) > most else None
 
@@ -151,12 +151,12 @@ def find_languages(run: Run, after: str, most: int) -> Found:
     """Pages with wrong statements about their versions in other languages. A list may be shorter
     than `most`.
     """
-    rows = ask(run, PAGES_WITH_LANGUAGES, {"after": _read_cursor(after), "most": most + 1})
+    rows = query_links(run, PAGES_WITH_LANGUAGES, {"after": _read_cursor(after), "most": most + 1})
     ids = [page_id for (page_id,) in rows[:most]]
     following = str(ids[-1]) if len(rows) > most else None
-    named = ask(run, LANGUAGES, {"ids": ids}) if ids else []
+    named = query_links(run, LANGUAGES, {"ids": ids}) if ids else []
     targets = {target for _, _, target, _ in named}
-    answers = set(ask(run, ANSWERS, {"pages": list(targets)})) if targets else set()
+    answers = set(query_links(run, ANSWERS, {"pages": list(targets)})) if targets else set()
     fetched = {
         url.url: url
         for url in Url.objects.filter(

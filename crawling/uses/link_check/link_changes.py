@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from crawling.datasets.query import ask, each_row
+from crawling.datasets.query import each_row, query_links
 from crawling.models import Run
 
 #: the number of pages read at a time for files
@@ -89,7 +89,7 @@ def list_link_changes(
     Raises LinkSearchTookTooLong.
     """
     values = {"after": after, "most": most + 1}
-    found = ask(new, SOME_CHANGED_PAGES, values, before=old)
+    found = query_links(new, SOME_CHANGED_PAGES, values, before=old)
     rows = _with_links(old, new, found[:most])
     return rows, found[most - 1][0] if len(found) > most else None
 
@@ -118,7 +118,7 @@ def _with_links(
         "old": [one for _, one, _ in found if one is not None],
         "new": [one for *_, one in found if one is not None],
     }
-    changed = ask(new, CHANGED_LINKS, ids, before=old) if found else []
+    changed = query_links(new, CHANGED_LINKS, ids, before=old) if found else []
     for page, is_added, _, *link in changed:
         row = rows[page]
         (row.added if is_added else row.removed).append(ChangedLink(*link))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from crawling.datasets.query import ask, each_row
+from crawling.datasets.query import each_row, query_links
 from crawling.models import Run
 from crawling.web.addresses import fingerprint
 from serving.listing.columns import Column
@@ -74,7 +74,7 @@ def first_sources(
     pages = {fingerprint(page): page for page in (url.partition("#")[0] for url in urls)}
     fragment = "fragment" if any("#" in url for url in urls) else "''"
     values = {"fingerprints": list(pages), "sources": MOST_SOURCES}
-    rows = ask(run, SOURCES.format(condition=condition, fragment=fragment), values)
+    rows = query_links(run, SOURCES.format(condition=condition, fragment=fragment), values)
     return {
         f"{pages[known]}#{named}" if named else pages[known]: (
             links,
@@ -89,7 +89,7 @@ def link_counts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]
     pages = {fingerprint(page): page for page in (url.partition("#")[0] for url in urls)}
     fragment = "fragment" if any("#" in url for url in urls) else "''"
     query = COUNTS.format(condition=condition, fragment=fragment)
-    rows = ask(run, query, {"fingerprints": list(pages)}) if urls else []
+    rows = query_links(run, query, {"fingerprints": list(pages)}) if urls else []
     return {
         f"{pages[known]}#{named}" if named else pages[known]: links for known, named, links in rows
     }
@@ -99,7 +99,7 @@ def link_counts_of_hosts(run: Run, urls: Sequence[str], condition: str) -> dict[
     """For each host of these URLs, the number of links to any of its addresses."""
     hosts = {host_of(url): url for url in urls}
     query = COUNTS_OF_HOSTS.format(condition=condition)
-    rows = ask(run, query, {"hosts": list(hosts)}) if hosts else []
+    rows = query_links(run, query, {"hosts": list(hosts)}) if hosts else []
     return {hosts[host]: links for host, links in rows}
 
 
@@ -129,7 +129,7 @@ def first_sources_of_hosts(
     """
     hosts = {host_of(url): url for url in urls}
     values = {"hosts": list(hosts), "sources": MOST_SOURCES}
-    rows = ask(run, SOURCES_OF_HOSTS.format(condition=condition), values) if hosts else []
+    rows = query_links(run, SOURCES_OF_HOSTS.format(condition=condition), values) if hosts else []
     return {
         hosts[host]: (links, [LinkSource(**one) for one in sources])
         for host, links, sources in rows

@@ -14,8 +14,8 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import path
 
 from crawling.base.errors import BadOrder
-from crawling.dashboard.base.columns import ListPlace, column
-from crawling.dashboard.base.lags import marked, read_lag
+from crawling.dashboard.base.columns import ListPlace, column_head
+from crawling.dashboard.base.lags import marked_download, read_lag
 from crawling.dashboard.base.panels import Link, Panel, Place, ReportFile, ReportPage, Tab
 from crawling.dashboard.base.requests import address_of, asked_number, of_run
 from crawling.dashboard.base.run_pages import file_route
@@ -160,7 +160,7 @@ def _sorting_facts(request: AuthenticatedRequest, shown: str) -> dict[str, Any]:
     asked = request.GET.get("sort", "")
     sort = sorts(asked) if asked in list(sorts) else USUAL.get(shown)
     heads = {
-        key: column(key, label, key in NUMBERS, now=sort or "", falls_first=key in NUMBERS)
+        key: column_head(key, label, key in NUMBERS, now=sort or "", falls_first=key in NUMBERS)
         for key, label in columns.items()
     }
     return {"sort": sort, "columns": heads}
@@ -258,7 +258,7 @@ def changes_file(request: AuthenticatedRequest, new: Run, kind: str) -> HttpResp
         raise Http404("There is no other run to compare with.")
     stem = f"crawl-{new.crawl_id}-run-{new.number}-against-{old.number}-links"
     file = row_file(stem, kind, each_link_change(old, new), CHANGE_COLUMNS)
-    return send(marked(marked(file, old, Derived.LINKS), new, Derived.LINKS))
+    return send(marked_download(marked_download(file, old, Derived.LINKS), new, Derived.LINKS))
 
 
 def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
@@ -280,7 +280,7 @@ def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResp
     else:
         file = row_file(stem, kind, rows)
     needs_reading = any(one.needs_reading for one in kinds)
-    return send(marked(file, run, Derived.TEXTS if needs_reading else Derived.LINKS))
+    return send(marked_download(file, run, Derived.TEXTS if needs_reading else Derived.LINKS))
 
 
 @of_run(NEVER_STARTED)
@@ -292,7 +292,7 @@ def fixes(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 @of_run(NEVER_STARTED)
 def fixes_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     file = row_file(fixes_stem(run), kind, fix_rows(run), FIX_COLUMNS)
-    return send(marked(file, run, Derived.TEXTS))
+    return send(marked_download(file, run, Derived.TEXTS))
 
 
 urlpatterns = [

@@ -61,7 +61,7 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     kept: dict[str, int | None] = {}
     with suppress(RedisError):  # without Redis there are no numbers
         kept = cache.get(_key(run), kept)
-        if any(kind not in kept for kind in countable(run)):
+        if any(kind not in kept for kind in countable_kinds(run)):
             ask_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
             put_first(run)
     known = {kind: kept.get(kind) for kind in ProblemKind}
@@ -115,7 +115,7 @@ def count_problems(job: RunningJob) -> JobResult:
     run = job.run
     if run.state not in ENDED_STATES:
         raise JobGone
-    for kind in countable(run):
+    for kind in countable_kinds(run):
         key = _key(run)
         kept = cache.get(key, {})
         if kind not in kept:
@@ -132,7 +132,7 @@ def _count_of(run: Run, kind: ProblemKind) -> int | None:
         return None
 
 
-def countable(run: Run) -> Sequence[ProblemKind]:
+def countable_kinds(run: Run) -> Sequence[ProblemKind]:
     is_read = not unread_parts(run)
     return [kind for kind in ProblemKind if is_read or not kind.needs_reading]
 

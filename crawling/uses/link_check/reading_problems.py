@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crawling.base.errors import BadOrder
-from crawling.datasets.query import ask, each_row
+from crawling.datasets.query import each_row, query_links
 from crawling.datasets.second_reading import BAD_LINK, ERROR, HAS_BAD_LINKS, READ
 from crawling.models import Run
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
@@ -113,7 +113,7 @@ def _pages_with_errors(
 ) -> tuple[list[tuple[str, list[OneError]]], str | None]:
     """Pages with their errors. page, error: make the rows of pages, and of errors."""
     asked = {"page": page, "error": error, "after": _read_cursor(after or "0"), "most": most + 1}
-    rows = ask(run, ERRORS, asked)
+    rows = query_links(run, ERRORS, asked)
     following = str(rows[most - 1][0]) if len(rows) > most else None
     return [(url, errors) for _, url, errors in rows[:most]], following
 
@@ -153,11 +153,11 @@ def find_missing_fragments(run: Run, after: str, most: int) -> Found:
 def _on_pages(run: Run, after: str, most: int) -> Found:
     known, _, behind = after.partition(" ")
     first = _read_cursor(known) if after else -(2**63)
-    some = [one for (one,) in ask(run, SLICE_OF_PAGES, {"first": first, "most": SLICE})]
+    some = [one for (one,) in query_links(run, SLICE_OF_PAGES, {"first": first, "most": SLICE})]
     if not some:
         return [], None
     values = {"first": first, "last": some[-1], "behind": behind, "most": most + 1}
-    rows = ask(run, MISSING, values)
+    rows = query_links(run, MISSING, values)
     problems = [
         LinkProblem(
             ProblemKind.FRAGMENT, f"{target}#{fragment}", f"The page has no id “{fragment}”."
@@ -172,7 +172,7 @@ def _on_pages(run: Run, after: str, most: int) -> Found:
 def _behind_redirects(run: Run, after: str, most: int) -> Found:
     page_id, _, behind = after.partition(" ")
     first = _read_cursor(page_id)
-    rows = ask(run, SLICE_OF_REDIRECTS, {"first": first, "most": SLICE})
+    rows = query_links(run, SLICE_OF_REDIRECTS, {"first": first, "most": SLICE})
     some = _redirects_with_ends(run, [_Redirect(*row) for row in rows])
     following = f"{REDIRECTED}{rows[-1][0] + 1} " if len(rows) == SLICE else None
     if not some:
@@ -201,7 +201,7 @@ def _redirects_with_ends(run: Run, redirects: list[_Redirect]) -> list[_Redirect
         if not redirects:
             break
         pages = list({one.leads_to for one in redirects})
-        targets: dict[str, str] = dict(ask(run, NEXT_REDIRECTS, {"pages": pages}))
+        targets: dict[str, str] = dict(query_links(run, NEXT_REDIRECTS, {"pages": pages}))
         ended += [one for one in redirects if one.leads_to not in targets]
         redirects = [
             one._replace(leads_to=targets[one.leads_to])

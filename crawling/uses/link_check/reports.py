@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
-from crawling.datasets.query import ask
+from crawling.datasets.query import query_links
 from crawling.models import Run, Url
 from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.link_sources import LinkSource, first_sources
@@ -162,7 +162,7 @@ def list_links(
     query = LINKS.format(
         conditions=" AND ".join(conditions), order=order.terms if order else "page_id, position"
     )
-    rows = ask(run, query, values | {"most": most + 1})
+    rows = query_links(run, query, values | {"most": most + 1})
     found = [LinkFound(*row[2:]) for row in rows[:most]]
     if len(rows) <= most:
         return found, None
@@ -238,13 +238,13 @@ def list_media(
     shown = _of_elements(_media_elements(kind))
     order = ListOrder.of(sort, MEDIA_COLUMNS, "target")
     if not order.is_by_key:
-        [(media,)] = ask(run, f"SELECT count(*) FROM links WHERE {shown}")  # noqa: S608
+        [(media,)] = query_links(run, f"SELECT count(*) FROM links WHERE {shown}")  # noqa: S608
         if media > MOST_COUNTED_LINKS:
             raise TooManyMedia
     query = MEDIA_OF_RUN.format(
         conditions=shown, behind=_condition_of_rows_after(order, after), order=order.terms
     )
-    rows = ask(run, query, _key_of(order, after) | {"most": most + 1})
+    rows = query_links(run, query, _key_of(order, after) | {"most": most + 1})
     place = MEDIA_PLACES.get(MediaSort(sort.lstrip("-")))
     following, rows = _next_key(rows, place, most), rows[:most]
     urls = [row[0] for row in rows]
@@ -307,13 +307,13 @@ def list_hosts(
     """
     order = ListOrder.of(sort, HOST_COLUMNS, "target_host")
     query = HOSTS.format(behind=_condition_of_rows_after(order, after), order=order.terms)
-    found = ask(run, query, _key_of(order, after) | {"most": most + 1})
+    found = query_links(run, query, _key_of(order, after) | {"most": most + 1})
     following, found = _next_key(found, None if order.is_by_key else 1, most), found[:most]
     hosts, targets = [host for host, _ in found], Counter[str]()
     passes = 1 << (sum(links for _, links in found) // MOST_COUNTED_LINKS).bit_length()
     for bits in range(passes) if hosts else ():
         values = {"hosts": hosts, "mask": passes - 1, "bits": bits}
-        targets.update(dict(ask(run, TARGETS_OF_HOSTS, values)))
+        targets.update(dict(query_links(run, TARGETS_OF_HOSTS, values)))
     return [LinkedHost(host, links, targets[host]) for host, links in found], following
 
 

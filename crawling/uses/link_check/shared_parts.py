@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from crawling.dashboard.base.lags import marked, read_lag
+from crawling.dashboard.base.lags import marked_download, read_lag
 from crawling.dashboard.run.shared_report import without_user
 from crawling.datasets.lag import Derived
 from crawling.datasets.query import LinkSearchTookTooLong
@@ -74,7 +74,7 @@ def _for_all(fix: LinkFix) -> LinkFix:
 
 def shared_file(run: Run) -> Download:
     rows = ({name: without_user(text) for name, text in row.items()} for row in fix_rows(run))
-    return marked(row_file(fixes_stem(run), "csv", rows, FIX_COLUMNS), run, Derived.TEXTS)
+    return marked_download(row_file(fixes_stem(run), "csv", rows, FIX_COLUMNS), run, Derived.TEXTS)
 
 
 def problems_of_kind(run: Run, text: str) -> Mapping[str, Any] | None:

@@ -13,10 +13,10 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from allocation.wording import beginning
+from allocation.wording import beginning_of_list
 from crawling.base.alert_events import AlertEvent
 from crawling.installation.events import alert
-from crawling.installation.news import counted
+from crawling.installation.news import count_in_words
 from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverage_of
@@ -176,8 +176,8 @@ def _notify_of_changes(run: Run, row: BrokenLinks) -> None:
     ):
         if count:
             urls = [masked_url(url) for url in _first_urls(one, other)]
-            sentence = f"{counted(event, count)} since run {old.number}: "
-            sentence += f"{beginning(urls, URLS_TOLD)}."
+            sentence = f"{count_in_words(event, count)} since run {old.number}: "
+            sentence += f"{beginning_of_list(urls, URLS_TOLD)}."
             sentence = " ".join(filter(None, (sentence, unchecked.sentence)))
             facts = {"urls": urls, "count": count, "unchecked": asdict(unchecked)}
             alert(run, event, sentence, more=facts, page=links_page(row, change))

@@ -79,7 +79,7 @@ def held_back(run: Run, other: Run | None, marks: Collection[int] | None = None)
     all pages that link to them in this one. marks: only these.
     """
     # DuckDB is imported by those who need it, and the end of a run does not
-    from crawling.datasets.query import LinkSearchTookTooLong, ask
+    from crawling.datasets.query import LinkSearchTookTooLong, query_links
 
     if other is None:
         return []
@@ -95,7 +95,7 @@ def held_back(run: Run, other: Run | None, marks: Collection[int] | None = None)
     if len(pages) > MOST_PAGES:
         return targets
     try:
-        rows = ask(run, LINKED_FROM, {"targets": targets, "pages": pages}) if pages else []
+        rows = query_links(run, LINKED_FROM, {"targets": targets, "pages": pages}) if pages else []
     except LinkSearchTookTooLong:
         return targets
     return [mark for (mark,) in rows]

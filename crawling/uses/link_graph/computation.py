@@ -48,7 +48,7 @@ class GraphTrouble(CrawlError):
     """The link graph cannot be computed."""
 
 
-def compute(job: RunningJob) -> JobResult:
+def continue_computation(job: RunningJob) -> JobResult:
     """Continue until the turn or the work ends, but for at least one step. Raises JobGone, and
     CrawlError with the reason why the graph cannot be computed.
     """

@@ -19,9 +19,9 @@ LEAST_MIB, MIB_PER_MILLION = 128, 110
 
 def _work(job: RunningJob) -> JobResult:
     # SciPy takes memory, which the job has by now
-    from crawling.uses.link_graph.computation import compute
+    from crawling.uses.link_graph.computation import continue_computation
 
-    return compute(job)
+    return continue_computation(job)
 
 
 def mebibytes_of(job: BackgroundJob) -> int:

@@ -19,7 +19,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parquet import put_query
-from crawling.datasets.query import source_of
+from crawling.datasets.query import rows_query
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def merge_step(graph: JobTables, table: str, slices: int) -> Step:
     """A step that joins files, each with some of the rows, into a table."""
     file = graph.file(table)
     paths = [str(storage().path(slice_file(graph, table, number))) for number in range(slices)]
-    return Step(file, lambda: put_query(file, source_of(paths, "0"), NOTHING, reads=paths))
+    return Step(file, lambda: put_query(file, rows_query(paths, "0"), NOTHING, reads=paths))
 
 
 def delete_kept(graph: JobTables) -> None:

@@ -18,10 +18,10 @@ from crawling.uses.revisits.history import VisitHistory, ended_runs, read_histor
 from crawling.uses.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals_of
 from crawling.uses.revisits.visit_rates import (
     POLICIES,
-    age,
     age_after,
     freshness,
     freshness_after,
+    mean_ages,
     rates_by,
 )
 from crawling.uses.revisits.visit_times import (
@@ -161,7 +161,7 @@ class _CrawlPlan:
         rate, since = self._rates.rate, np.maximum(0.0, self._today - self._visited)
         at_end = PageFreshness(freshness_after(rate, since), age_after(rate, since))
         policies = {
-            name: PageFreshness(freshness(rate, visits), age(rate, visits))
+            name: PageFreshness(freshness(rate, visits), mean_ages(rate, visits))
             for name in POLICIES
             for visits in [self._visits_by(name)]
         }

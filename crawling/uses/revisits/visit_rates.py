@@ -101,7 +101,7 @@ def freshness(changes: Floats, visits: Floats) -> Floats:
     return np.divide(visits, total, out=np.ones_like(total), where=changes > 0)
 
 
-def age(changes: Floats, visits: Floats) -> Floats:
+def mean_ages(changes: Floats, visits: Floats) -> Floats:
     """The mean number of days since the first change that no visit has seen; infinite without
     visits.
     """

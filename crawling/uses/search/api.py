@@ -18,7 +18,7 @@ from crawling.uses.search.search import (
     HitRow,
     SearchFilter,
     ValueCount,
-    labelled,
+    labelled_counts,
     search_texts,
 )
 from serving.access import AuthenticatedRequest
@@ -100,7 +100,7 @@ def search_page_texts(
     return {
         "items": [row_of(HitRow, hit) for hit in result.hits],
         "count": result.count,
-        "counts": labelled(result),
+        "counts": labelled_counts(result),
         "milliseconds": result.milliseconds,
         **lag_facts_of(lag_of_search(result.runs)),
         "next": following if result.count > following and following <= MOST_BEFORE else None,

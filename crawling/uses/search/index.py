@@ -30,7 +30,7 @@ from crawling.uses.search.folder import index_to_write, open_index
 from crawling.uses.search.schema import SHOWN, field_of
 from crawling.web.addresses import canonical_address
 from crawling.web.content.normal_text import searched_form
-from crawling.web.words import separated
+from crawling.web.words import separated_words
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
     document.add_text("language", language)
     for name in ("title", "headings", "text", "around"):
         if facts[name]:
-            document.add_text(field_of(name, language), separated(searched_form(facts[name])))
+            document.add_text(field_of(name, language), separated_words(searched_form(facts[name])))
     document.add_bytes(SHOWN, facts["text"].encode())
     return document
 

@@ -22,7 +22,7 @@ from crawling.uses.search.search import (
     WORDS,
     SearchFilter,
     SearchResult,
-    labelled,
+    labelled_counts,
     search_texts,
 )
 from serving.access import AuthenticatedRequest, authenticated
@@ -114,7 +114,7 @@ def _asked_number(query: QueryDict, name: str) -> int | None:
 def _result_facts(
     request: AuthenticatedRequest, result: SearchResult, wanted: SearchFilter, before: int
 ) -> dict[str, Any]:
-    counts = labelled(result)
+    counts = labelled_counts(result)
     chips = [
         {
             "label": WORDS.get(name, "Run"),

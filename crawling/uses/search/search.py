@@ -201,7 +201,7 @@ class HitRow:
     snippet: Sequence[SnippetPart]
 
 
-def labelled(result: SearchResult) -> dict[str, list[ValueCount]]:
+def labelled_counts(result: SearchResult) -> dict[str, list[ValueCount]]:
     """The counts that are worth showing, with a label for each value. Takes one query."""
     crawls = [int(value) for value, _ in result.counts.get("crawl", ())]
     names = dict(CrawlJob.objects.filter(pk__in=crawls).values_list("pk", "name"))

@@ -10,7 +10,7 @@ from django.core.management.base import OutputWrapper
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.management.command_errors import refused
+from crawling.dashboard.management.command_errors import refusal_error
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.models import CrawlJob, SeedSourceKind
 from crawling.uses.seed_sources.api import source_row
@@ -40,7 +40,7 @@ def show_sources(options: Options, out: OutputWrapper) -> None:
     try:
         out.write(seed_sources(find_crawl(options["crawl"]), options))
     except BadOrder as error:
-        raise refused("no source was made:", error) from error
+        raise refusal_error("no source was made:", error) from error
 
 
 def seed_sources(crawl: CrawlJob, options: Options) -> str:

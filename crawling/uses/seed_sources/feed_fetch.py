@@ -19,7 +19,7 @@ from crawling.web.documents.feed import entries
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import condition_headers, read_date, read_etag
-from crawling.web.statuses import NOT_MODIFIED_STATUS, explain, is_redirect, succeeded
+from crawling.web.statuses import NOT_MODIFIED_STATUS, explain, is_redirect, is_success
 
 #: the longest wait for the grant of a fetch
 WAIT_SECONDS = 20.0
@@ -54,7 +54,7 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
         fetched = fetch_seeds(order, units, lost, asking=asking, with_answer=take)[0]
     if fetched.status == NOT_MODIFIED_STATUS:
         return None
-    if not succeeded(fetched.status):
+    if not is_success(fetched.status):
         raise SeedsUnreadable(fetched.note or f"{fetched.sentence.rstrip('.')}.")
     if fetched.final_url and fetched.final_url != source.url:
         raise SeedsUnreadable(

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.models import CrawlJob, SeedSource, SeedSourceKind
 from crawling.orders.seeds import read_typed
@@ -43,7 +43,7 @@ def create_source(crawl: CrawlJob, fields: SeedSourceFields, *, by: User | None)
             if SeedSource.objects.filter(crawl=locked).count() >= MOST_SOURCES:
                 raise WrongState(f"{crawl.name} has {MOST_SOURCES} sources; remove one first.")
             source = SeedSource.objects.create(crawl=locked, created_by=by, **checked._asdict())
-            note(by, locked, f"created {source}")
+            record_action(by, locked, f"created {source}")
     except IntegrityError as error:
         raise WrongState(f"{crawl.name} has that source already.") from error
     return source
@@ -55,7 +55,7 @@ def remove_source(crawl: CrawlJob, number: int, *, by: User | None) -> None:
         source = SeedSource.objects.filter(crawl=crawl, pk=number).first()
         if source is None:
             raise NotFound(f"Crawl {crawl.pk} has no such source {number}.")
-        note(by, crawl, f"removed {source}")
+        record_action(by, crawl, f"removed {source}")
         source.delete()
 
 

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import path
 
 from crawling.base.errors import BadOrder
-from crawling.dashboard.base.lags import marked, read_lag
+from crawling.dashboard.base.lags import marked_download, read_lag
 from crawling.dashboard.base.panels import Link, Panel, Place, page_of_run
 from crawling.dashboard.base.requests import of_run
 from crawling.dashboard.base.run_pages import file_route
@@ -28,7 +28,7 @@ from crawling.uses.structured_data.structured_data import (
     structured_file,
     structured_of_page,
 )
-from crawling.web.addresses import fingerprint, signed
+from crawling.web.addresses import as_signed, fingerprint
 from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest
 from serving.downloads import ENDINGS, send
@@ -83,7 +83,7 @@ def _list_facts(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> 
 def _stored_pages(run: Run, addresses: set[str]) -> dict[str, int]:
     if not addresses:
         return {}
-    prints = [signed(fingerprint(address)) for address in addresses]
+    prints = [as_signed(fingerprint(address)) for address in addresses]
     pages = Page.objects.filter(run=run, url__fingerprint__in=prints, url__url__in=addresses)
     return dict(pages.values_list("url__url", "pk"))
 
@@ -98,7 +98,7 @@ def _sources(run: Run) -> set[str]:
 def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     stem = f"crawl-{run.crawl_id}-run-{run.number}-structured-data"
     file = structured_file(run, stem, kind, _filter(request))
-    return send(marked(file, run, Derived.STRUCTURED_DATA))
+    return send(marked_download(file, run, Derived.STRUCTURED_DATA))
 
 
 def _filter(request: HttpRequest) -> DataFilter:

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.management.command_errors import refused
+from crawling.dashboard.management.command_errors import refusal_error
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.models import CrawlJob
 from crawling.orders.scope.url_rules import UrlRuleKind
@@ -59,7 +59,7 @@ def show_watches(options: Options, out: OutputWrapper) -> None:
     try:
         out.write(watch(find_crawl(options["crawl"]), options))
     except BadOrder as error:
-        raise refused("no watch was made:", error) from error
+        raise refusal_error("no watch was made:", error) from error
 
 
 def watch(crawl: CrawlJob, options: Options) -> str:

@@ -17,7 +17,7 @@ import re2
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from allocation.wording import beginning
+from allocation.wording import beginning_of_list
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.seen_text import SeenText, seen_text
 from crawling.datasets.text_diff import text_diff
@@ -27,7 +27,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 from crawling.uses.watches.news import TOLD_AS, WATCHES_PAGE
 from crawling.uses.watches.page_states import StateChange, StateChanges, state_changes
-from crawling.web.addresses import fingerprint, signed
+from crawling.web.addresses import as_signed, fingerprint
 from crawling.web.content.normal_text import one_form
 from crawling.web.expressions import read_expression
 from crawling.web.secret_headers import masked_url
@@ -95,7 +95,7 @@ def _unanswered_in_words(run: Run, urls: Sequence[tuple[str, int]]) -> str:
         f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
         for url, status in urls
     ]
-    told = beginning(said, URLS_TOLD, between="; ")
+    told = beginning_of_list(said, URLS_TOLD, between="; ")
     pages = "1 page" if len(urls) == 1 else f"{len(urls):,} pages"
     return f"Run {run.number} got no answer that can be compared from {pages}: {told}."
 
@@ -118,7 +118,7 @@ def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> Watc
         run=run,
         kind=kind,
         url=change.url,
-        fingerprint=signed(fingerprint(change.url)),
+        fingerprint=as_signed(fingerprint(change.url)),
         page=change.new and change.new.page,
         earlier=change.old and change.old.page,
     )
@@ -221,7 +221,7 @@ def _send_messages(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None
         alert(
             run,
             TOLD_AS[PageEvent(kind)],
-            f"{PageEvent(kind).label.capitalize()}: {beginning(urls, URLS_TOLD)}.",
+            f"{PageEvent(kind).label.capitalize()}: {beginning_of_list(urls, URLS_TOLD)}.",
             more=facts,
             page=WATCHES_PAGE.format(watch.crawl_id),
         )

@@ -35,7 +35,7 @@ def watch_of(token: str) -> Watch | None:
     return watch if watch and may_still_share(watch.created_by, watch.crawl) else None
 
 
-def atom(watch: Watch, address: str) -> str:
+def atom_feed(watch: Watch, address: str) -> str:
     """The latest events. Diffs are escaped as HTML text, so that pages cannot insert markup."""
     title = f"{watch.crawl.name}: {masked_url(watch.text)}"
     feed = Atom1Feed(title=title, link=address, description="", feed_url=address)

@@ -16,7 +16,7 @@ from crawling.frontier import is_complete
 from crawling.models import Page, Run, Url, UrlState, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
-from crawling.web.addresses import fingerprint, signed
+from crawling.web.addresses import as_signed, fingerprint
 
 #: the most earlier runs that are read
 MOST_RUNS = 10
@@ -90,10 +90,10 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
     )
 
 
-def narrowed(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
+def candidate_pages(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
     """The pages that a rule may cover, found by the database."""
     if rule.kind is UrlRuleKind.PAGE:
-        return pages.filter(url__fingerprint=signed(fingerprint(rule.text)), url__url=rule.text)
+        return pages.filter(url__fingerprint=as_signed(fingerprint(rule.text)), url__url=rule.text)
     if rule.kind is UrlRuleKind.HOST:
         return pages.filter(url__queue__host__name=rule.text)
     return pages
@@ -124,7 +124,7 @@ def _answers(
 
     urls: only answers of these.
     """
-    pages = narrowed(Page.objects.filter(run__in=runs, url__run__in=runs), rule)
+    pages = candidate_pages(Page.objects.filter(run__in=runs, url__run__in=runs), rule)
     if urls is not None:
         pages = pages.filter(url__fingerprint__in=_fingerprints_of(urls))
     pages = pages.order_by("run__number", "pk")
@@ -170,4 +170,4 @@ def _withdrawn_urls(run: Run, urls: Collection[str]) -> set[str]:
 
 
 def _fingerprints_of(urls: Collection[str]) -> list[int]:
-    return [signed(fingerprint(url)) for url in urls]
+    return [as_signed(fingerprint(url)) for url in urls]

@@ -18,16 +18,16 @@ from django.views.decorators.http import require_safe
 from crawling.base.errors import CrawlError
 from crawling.dashboard.base.panels import Link, Panel, Place, page_of_crawl
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
-from crawling.dashboard.base.requests import back, latest_asked
+from crawling.dashboard.base.requests import latest_asked, redirect_back
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
-from crawling.dashboard.base.undo import tell
+from crawling.dashboard.base.undo import show_message
 from crawling.installation.news import MOST_PENDING
 from crawling.installation.permissions import still_shared
 from crawling.models import CrawlJob, Page
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.runs.crawls.share_links import SharedKind
 from crawling.uses.watches.api import feed_address
-from crawling.uses.watches.feed import atom, watch_of
+from crawling.uses.watches.feed import atom_feed, watch_of
 from crawling.uses.watches.models import PageEvent, Watch
 from crawling.uses.watches.news import pending_runs
 from crawling.uses.watches.watching import (
@@ -67,7 +67,7 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
     watch = watch_of(token)
     if watch is None:
         return HttpResponse("This address opens no feed.", status=404, headers=HEADERS)
-    text = atom(watch, feed_address(watch))
+    text = atom_feed(watch, feed_address(watch))
     return HttpResponse(text, headers=HEADERS, content_type=TYPE)
 
 
@@ -136,7 +136,9 @@ def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
         else:
             remove_watch(crawl, number, by=request.user)
             address = reverse("crawling:watch", args=[pk, number])
-            tell(request, "The watch and its events are removed.", address=f"{address}?restore=1")
+            show_message(
+                request, "The watch and its events are removed.", address=f"{address}?restore=1"
+            )
     return redirect("crawling:watches", pk)
 
 
@@ -150,10 +152,10 @@ def watch_page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse
         messages.success(
             request, "The page is watched from the next run on. Changes are listed among the news."
         )
-    return back(request)
+    return redirect_back(request)
 
 
-def _watch_of(page: Page) -> Mapping[str, Any]:
+def _watch_panel(page: Page) -> Mapping[str, Any]:
     """The watch of exactly this page, if there is one."""
     made = Watch.objects.filter(crawl=page.run.crawl_id, kind=UrlRuleKind.PAGE)
     return {"watch": made.filter(text=page.url.url).first()}
@@ -169,7 +171,7 @@ open_urlpatterns = [path("watches/<str:token>/feed.atom", feed, name="watch-feed
 
 
 LINKS = (Link(Place.PAGES, "Watches", page_of_crawl("crawling:watches")),)
-PANELS = (Panel(Place.PAGE_BUTTONS, "watches/_watch_page.html", _watch_of),)
+PANELS = (Panel(Place.PAGE_BUTTONS, "watches/_watch_page.html", _watch_panel),)
 SHARED = (
     SharedKind(
         "feed",

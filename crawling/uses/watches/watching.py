@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.installation.events import page_alerts_withdrawn
 from crawling.models import CrawlJob
@@ -46,7 +46,7 @@ def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Wa
     with transaction.atomic():
         locked = _locked_with_room(crawl)
         watch = Watch.objects.create(crawl=locked, created_by=by, **checked._asdict())
-        note(by, locked, f"created {watch}")
+        record_action(by, locked, f"created {watch}")
     return watch
 
 
@@ -66,7 +66,7 @@ def remove_watch(crawl: CrawlJob, number: int, *, by: User | None) -> None:
     """
     with transaction.atomic():
         watch = find_watch(crawl, number)
-        note(by, crawl, f"removed {watch}")
+        record_action(by, crawl, f"removed {watch}")
         Watch.objects.filter(pk=watch.pk).update(removal_asked_at=timezone.now())
 
 
@@ -79,7 +79,7 @@ def restore_watch(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
         if not removed_watches().filter(crawl=crawl, pk=number).update(removal_asked_at=None):
             raise NotFound(f"Crawl {crawl.pk} has no removed watch {number}.")
         watch = find_watch(crawl, number)
-        note(by, crawl, f"restored {watch}")
+        record_action(by, crawl, f"restored {watch}")
     return watch
 
 
@@ -102,7 +102,7 @@ def remove_watch_now(number: int, *, by: User | None) -> None:
     """Delete a removed watch permanently, with its events. Raises NotFound."""
     with transaction.atomic():
         watch = removed_watch(number)
-        note(by, watch.crawl, f"removed {watch} permanently")
+        record_action(by, watch.crawl, f"removed {watch} permanently")
         watch.delete()
 
 
@@ -120,7 +120,7 @@ def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
         watch = find_watch(crawl, number)
         owner = by or watch.created_by
         Watch.objects.filter(pk=watch.pk).update(feed_number=F("feed_number") + 1, created_by=owner)
-        note(by, crawl, f"renewed the address of the feed of {watch}")
+        record_action(by, crawl, f"renewed the address of the feed of {watch}")
     return find_watch(crawl, number)
 
 
@@ -134,7 +134,7 @@ def hand_watch_over(watch: Watch, receiver: User, *, by: User | None) -> None:
     """Give a watch to another user, so that its feed keeps working. To be called in a
     transaction.
     """
-    note(by, watch.crawl, f"handed {watch} over", {"owner": (watch.created_by, receiver)})
+    record_action(by, watch.crawl, f"handed {watch} over", {"owner": (watch.created_by, receiver)})
     Watch.objects.filter(pk=watch.pk).update(created_by=receiver)
 
 

@@ -28,7 +28,7 @@ from crawling.archive.rewriting import ranges_of, rewrite
 from crawling.base.errors import ArchiveTrouble, CrawlError
 from crawling.datasets.catch_up import write_collected
 from crawling.datasets.withdrawn_links import remove_links
-from crawling.frontier.change.withdrawn_pages import move
+from crawling.frontier.change.withdrawn_pages import set_new_places
 from crawling.installation.events import records_removed
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget_jobs
@@ -217,7 +217,7 @@ def _switch(exchanges: MovedExchanges) -> None:
     """Exchange the files. Raise ArchiveTrouble, so that the file stays unchanged, if a page was
     withdrawn meanwhile.
     """
-    if move(exchanges.row.pk, exchanges.places) < len(exchanges.places):
+    if set_new_places(exchanges.row.pk, exchanges.places) < len(exchanges.places):
         raise ArchiveTrouble(f"A page in {exchanges.row.name} was withdrawn at this moment.")
 
 

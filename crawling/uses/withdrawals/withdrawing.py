@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
-from crawling.base.audit import note
+from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.datasets.progress import read_later
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
@@ -41,7 +41,7 @@ from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.withdrawals.jobs import request_removal_of
 from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over
-from crawling.web.addresses import fingerprint, signed
+from crawling.web.addresses import as_signed, fingerprint
 from crawling.web.expressions import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 from serving.listing.columns import Column
@@ -148,7 +148,7 @@ def withdraw(
         )
         _forget_copies(crawl, runs, rule)
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
-        note(by, crawl, f"withdrew {rule.kind} {rule.text}", _facts_as_changes(facts))
+        record_action(by, crawl, f"withdrew {rule.kind} {rule.text}", _facts_as_changes(facts))
     check_jobs(JobEvent.WITHDRAWN, crawl.pk)
     if at_once:
         request_removal_of(withdrawal)
@@ -195,7 +195,9 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])
-    note(by, crawl, f"undid withdrawal {number}", _facts_as_changes({"pages": withdrawal.pages}))
+    record_action(
+        by, crawl, f"undid withdrawal {number}", _facts_as_changes({"pages": withdrawal.pages})
+    )
     return withdrawal
 
 
@@ -209,7 +211,7 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
             raise WrongState(f"Withdrawal {number} is {withdrawal.state} already.")
         withdrawal.rewrite_at = timezone.now()
         withdrawal.save(update_fields=["rewrite_at"])
-        note(by, crawl, f"removed the records of withdrawal {number} from the files")
+        record_action(by, crawl, f"removed the records of withdrawal {number} from the files")
     request_removal_of(withdrawal)
     return withdrawal
 
@@ -258,7 +260,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
     each with the field of their address. All pages for an expression without a required text.
     """
     if rule.kind is UrlRuleKind.PAGE:
-        mark = signed(fingerprint(rule.text))
+        mark = as_signed(fingerprint(rule.text))
         return [(pages.filter(url__fingerprint=mark, url__url=rule.text), "url__url")]
     if rule.kind is UrlRuleKind.HOST:
         return [(pages.filter(url__queue__host__name=rule.text), "url__url")]

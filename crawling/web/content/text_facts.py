@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from xxhash import xxh32_intdigest
 
-from crawling.web.simhash import folded, simhash
+from crawling.web.simhash import folded_text, simhash
 
 #: the most characters of a text that is kept until its page is recorded; the facts of a longer text
 #: are computed at once
@@ -156,7 +156,7 @@ def text_key(words: Iterable[str]) -> int | bytes:
     calendar alike.
     """
     said = " ".join(dict.fromkeys(words))
-    return folded(said) if (mark := simhash(said)) is None else mark
+    return folded_text(said) if (mark := simhash(said)) is None else mark
 
 
 def word_marks(words: Iterable[str]) -> frozenset[int]:

@@ -50,21 +50,21 @@ def links_in(sheet: str) -> Iterator[str]:
     """The URLs in a style sheet or in the declarations of one element."""
     sheet = ESCAPE.sub(_plain_letter, COMMENT.sub(" ", sheet))
     for match in NAMED.finditer(sheet):
-        yield ESCAPE.sub(unescaped, next(filter(None, match.groups()), ""))
+        yield ESCAPE.sub(unescaped_text, next(filter(None, match.groups()), ""))
     for images in IMAGE_SET.finditer(sheet):
         for string in STRING.finditer(FUNCTION.sub("", images[1])):
-            yield ESCAPE.sub(unescaped, string[1] or string[2] or "")
+            yield ESCAPE.sub(unescaped_text, string[1] or string[2] or "")
 
 
 def _plain_letter(escape: re.Match[str]) -> str:
     """The letter of an escape that means the same unescaped. Any other escape is returned
     unchanged.
     """
-    letter = unescaped(escape) if escape[1] else ""
+    letter = unescaped_text(escape) if escape[1] else ""
     return letter if letter.isascii() and letter.isalpha() else escape[0]
 
 
-def unescaped(escape: re.Match[str]) -> str:
+def unescaped_text(escape: re.Match[str]) -> str:
     if escape[1] is None:
         return escape[2]
     number = int(escape[1], 16)

@@ -26,8 +26,8 @@ from crawling.web.documents.written_links import (
     ElementLinks,
     LinkPlacement,
     all_links,
-    collect,
     has_plain_links,
+    pack_links,
     plain_links,
 )
 from crawling.web.links import Links
@@ -128,7 +128,7 @@ def read(source: DocumentSource) -> Document:
         title=one_line(title),
         charset=charset.lower(),
         links=links.found,
-        written=collect(written, places),
+        written=pack_links(written, places),
         base=base,
         text=text,
         metadata=DocumentMetadata(

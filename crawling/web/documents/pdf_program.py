@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from crawling.machine.sandbox_program import sandboxed
+from crawling.machine.sandbox_program import run_sandboxed
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
@@ -78,4 +78,4 @@ def read(reader: PdfReader, broken_page: tuple[type[Exception], ...]) -> dict[st
 
 
 if __name__ == "__main__":
-    sandboxed(main)
+    run_sandboxed(main)

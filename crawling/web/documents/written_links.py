@@ -165,7 +165,7 @@ def written_in(document: turbohtml.Document) -> Iterator[str]:
             yield link
 
 
-def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
+def pack_links(links: ElementLinks, places: LinkPlacement) -> bytes:
     """The links of ATTRIBUTES in the format of `links_in`. Of several links with the same attribute
     and address the first counts, with the text of the first that has one.
 

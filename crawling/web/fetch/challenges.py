@@ -65,7 +65,7 @@ def read_challenges(text: str) -> list[Challenge]:
     return [Challenge(scheme, parameters) for scheme, parameters in found]
 
 
-def strongest(challenges: list[Challenge]) -> Challenge | None:
+def strongest_challenge(challenges: list[Challenge]) -> Challenge | None:
     """The challenge to answer: Digest with the strongest hash, else Basic; None if none can be
     answered.
     """

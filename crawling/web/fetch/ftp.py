@@ -20,7 +20,7 @@ from requests.exceptions import RequestException, Timeout
 from crawling.web.addresses import bracketed
 from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.connections import bare_handle
-from crawling.web.fetch.http import Fetched, failed
+from crawling.web.fetch.http import Fetched, failed_fetch
 from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page, type_of
 from crawling.web.fetch.transfer import Transfer, TransferLimits
 from crawling.web.fetch.transfer_errors import ForbiddenConnect
@@ -70,7 +70,7 @@ def fetch(task: FetchTask) -> Fetched:
     except _Refusal as refusal:
         found = Fetched(refusal.status, error=str(refusal))
     except RequestException as fault:
-        found = failed(fault, 0.0)
+        found = failed_fetch(fault, 0.0)
     seconds = time.monotonic() - started
     return replace(found, seconds=seconds, http_status=max(0, found.status))
 

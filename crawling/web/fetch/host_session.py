@@ -18,7 +18,7 @@ from crawling.web.fetch.challenges import (
     DigestSession,
     basic_answer,
     read_challenges,
-    strongest,
+    strongest_challenge,
 )
 from crawling.web.fetch.cookies import Cookies
 
@@ -88,7 +88,7 @@ class HostSession:
         Empty if no challenge of the origin is known.
         """
         asked = self.challenges.get(address.origin)
-        challenge = strongest(read_challenges(asked)) if asked else None
+        challenge = strongest_challenge(read_challenges(asked)) if asked else None
         if challenge is None:
             return ""
         user, _, password = secret.partition(":")

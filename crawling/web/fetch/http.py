@@ -213,7 +213,7 @@ def fetch(
         if body.certificate_ends_at:
             fetched = replace(fetched, certificate_ends_at=body.certificate_ends_at)
     except RequestException as fault:
-        fetched = failed(fault, time.monotonic() - started)
+        fetched = failed_fetch(fault, time.monotonic() - started)
     finally:
         if body:
             body.close()
@@ -242,7 +242,7 @@ def _send_request(
     )
 
 
-def failed(fault: RequestException, seconds: float) -> Fetched:
+def failed_fetch(fault: RequestException, seconds: float) -> Fetched:
     """The result of a fault, with its message. A text from the server is cut to a bounded
     length.
     """

@@ -21,7 +21,7 @@ from requests.exceptions import (
 )
 
 from crawling.web.document_stream import DocumentStream, new_spool
-from crawling.web.fetch.http import Fetched, failed
+from crawling.web.fetch.http import Fetched, failed_fetch
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.scheme_task import FetchTask
 from crawling.web.statuses import FetchStatus
@@ -121,9 +121,9 @@ def converse(task: FetchTask, dialogue: Callable[[TcpConnection], Fetched]) -> F
     except _SizeLimit:
         found = Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
     except RequestException as fault:
-        found = failed(fault, 0.0)
+        found = failed_fetch(fault, 0.0)
     except OSError as fault:
-        found = failed(ChunkedEncodingError(fault.strerror or str(fault)), 0.0)
+        found = failed_fetch(ChunkedEncodingError(fault.strerror or str(fault)), 0.0)
     seconds = time.monotonic() - began
     return replace(found, seconds=seconds, http_status=max(0, found.status))
 

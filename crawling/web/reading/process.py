@@ -32,7 +32,7 @@ from crawling.web.reading.shared_slots import (
     SLOT_BYTES,
     SLOTS,
     mark_of_protocols,
-    put,
+    put_document,
     result_in,
 )
 
@@ -134,7 +134,7 @@ class ReadingProcess:
             return None
         sizes = None
         with suppress(MemoryError):
-            sizes = put(self._memory, slot, source, is_listed=is_listed)
+            sizes = put_document(self._memory, slot, source, is_listed=is_listed)
         if sizes is None:
             self._free.append(slot)
             return None

@@ -10,7 +10,7 @@ import socket
 import time
 
 from crawling.machine.memory_limit import keep_free_memory
-from crawling.machine.sandbox_program import sandboxed
+from crawling.machine.sandbox_program import run_sandboxed
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.documents import html
 from crawling.web.reading.packed_document import pack
@@ -62,4 +62,4 @@ def _read_in_memory(memory: mmap.mmap, slot: int, head: int, size: int) -> int:
 
 
 if __name__ == "__main__":
-    sandboxed(main)
+    run_sandboxed(main)

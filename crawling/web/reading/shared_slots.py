@@ -34,7 +34,7 @@ def mark_of_protocols() -> int:
     return crc32(repr(known).encode()) >> 1
 
 
-def put(
+def put_document(
     memory: mmap.mmap, slot: int, source: DocumentSource, *, is_listed: bool
 ) -> tuple[int, int] | None:
     """Put a document into its slot. Return the bytes of what is said about it, and its own; None if
@@ -57,7 +57,7 @@ def put(
 
 
 def source_in(memory: mmap.mmap, slot: int, head: int, size: int) -> tuple[DocumentSource, bool]:
-    """The document that `put` has put there, and whether it is listed."""
+    """The document that `put_document` has put there, and whether it is listed."""
     begin = slot * SLOT_BYTES
     body = DocumentStream.of(memory[begin + head : begin + head + size])
     is_listed, url, content_type, charset, *rules = json.loads(memory[begin : begin + head])

@@ -139,7 +139,7 @@ def test_audit_proves_the_checkpoints_too(bank, monkeypatch):
     keep_checkpoints()
     assert audit_pool(bank.pk).findings == ()
 
-    wrong = checkpoints.saved(checkpoints.replayed(bank.pk, 4))
+    wrong = checkpoints.saved_state(checkpoints.replayed_state(bank.pk, 4))
     LedgerCheckpoint.objects.filter(version=8).update(state=wrong)
 
     assert audit_pool(bank.pk).findings[0].version == 8

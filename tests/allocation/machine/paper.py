@@ -9,7 +9,7 @@ from allocation.errors import AllocationError
 from allocation.rules import banker, fairness
 from allocation.rules.banker import BankVerdict, State
 from allocation.rules.fairness import QueuedRequest, TurnRules
-from allocation.rules.shares import NO_LIMIT, Member, ShareTerms, ShareUse, beyond
+from allocation.rules.shares import NO_LIMIT, Member, ShareTerms, ShareUse, classes_beyond
 from tests.allocation.machine.book import Row, Seen, Vector, Wait
 
 
@@ -57,9 +57,13 @@ class PaperBank:
         return number
 
     def change_share(self, share: int, reserved: Vector, limits: Vector) -> None:
-        refuse_if(bool(beyond(reserved, limits)))
+        refuse_if(bool(classes_beyond(reserved, limits)))
         for row in self.rows.values():
-            refuse_if(row.share == share and not row.finished and bool(beyond(row.maximum, limits)))
+            refuse_if(
+                row.share == share
+                and not row.finished
+                and bool(classes_beyond(row.maximum, limits))
+            )
         every = reserved
         for other, terms in self.shares.items():
             every = every if other == share else banker.plus(every, terms.reserved)
@@ -82,11 +86,11 @@ class PaperBank:
         others = (0,) * len(claim)
         if any(row.held):
             others = banker.minus(self._use().claimed(row.share), row.maximum)
-        refuse_if(bool(beyond(banker.plus(others, claim), self.shares[row.share].limits)))
+        refuse_if(bool(classes_beyond(banker.plus(others, claim), self.shares[row.share].limits)))
 
     def register(self, claim: Vector, share: int | None) -> int:
         refuse_if(not banker.fits(claim, self.capacity))
-        refuse_if(share is not None and bool(beyond(claim, self.shares[share].limits)))
+        refuse_if(share is not None and bool(classes_beyond(claim, self.shares[share].limits)))
         name = len(self.rows) + 1
         self.rows[name] = Row(claim, (0,) * len(claim), share=share)
         return name
@@ -243,7 +247,7 @@ class PaperBank:
             ),
             TurnRules(self.bypass_limit, self.capacity, (0,) * len(self.capacity)),
         )
-        refused = fairness.refusal(
+        refused = fairness.turn_refusal(
             rules,
             asker,
             self.available,

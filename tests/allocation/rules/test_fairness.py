@@ -18,7 +18,7 @@ from allocation.rules.fairness import (
     QueueVerdict,
     TurnRules,
     kept_back,
-    refusal,
+    turn_refusal,
     verdict_of,
 )
 from allocation.rules.shares import ShareUse
@@ -33,14 +33,14 @@ counts = st.none() | st.integers(0, 40)
 
 @given(any_rules, anyone, vectors, counts)
 def test_nothing_here_refuses_a_process_that_holds_something(rules, asker, available, passed):
-    assert not asker.holds or refusal(rules, asker, available, passed=passed) is None
+    assert not asker.holds or turn_refusal(rules, asker, available, passed=passed) is None
 
 
 @given(any_rules, anyone, vectors, st.integers(0, 40))
 def test_one_that_holds_nothing_may_pass_the_first_only_up_to_the_limit(
     rules, asker, available, passed
 ):
-    refused = refusal(rules, asker, available, passed=passed)
+    refused = turn_refusal(rules, asker, available, passed=passed)
 
     assert (refused is QueueVerdict.WAIT_TURN) == (not asker.holds and passed >= rules.limit)
 
@@ -50,7 +50,10 @@ def test_first_in_turn_is_always_served_once_everything_is_free(rules, data):
     """No reserve keeps back a start for ever: not even one that asks for all there is."""
     amounts = data.draw(st.tuples(*[st.integers(0, most) for most in rules.capacity]))
 
-    assert refusal(rules, QueuedRequest(amounts, holds=False), rules.capacity, passed=None) is None
+    assert (
+        turn_refusal(rules, QueuedRequest(amounts, holds=False), rules.capacity, passed=None)
+        is None
+    )
 
 
 @given(any_rules, vectors, vectors, vectors)
@@ -66,7 +69,7 @@ def test_start_leaves_what_is_set_aside_and_the_reserve_unless_it_is_urgent(
                 aside, rules.reserved, rules.capacity, amounts, strict=True
             )
         ]
-        refused = refusal(rules, start, plus(amounts, free), passed=None)
+        refused = turn_refusal(rules, start, plus(amounts, free), passed=None)
         assert list(kept_back(rules, start)) == kept
         assert (refused is None) == all(n <= m for n, m in zip(kept, free, strict=True))
 

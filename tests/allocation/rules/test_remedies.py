@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allocation.rules.banker import State, find_safe_sequence, fits, minus, plus
-from allocation.rules.remedies import cheapest_release, claims_too_high, missing_units, stuck
+from allocation.rules.remedies import (
+    cheapest_release,
+    claims_too_high,
+    missing_units,
+    stuck_processes,
+)
 
 DRIVES = State((2,), ((4,), (10,), (9,)), ((2,), (5,), (2,)))
 numbers = st.integers(0, 5)
@@ -23,7 +28,7 @@ def states(draw):
 
 
 def test_a_drive_more_or_a_lower_claim_makes_the_tape_drives_safe():
-    assert stuck(DRIVES) == [1, 2]
+    assert stuck_processes(DRIVES) == [1, 2]
     assert missing_units(DRIVES) == (1,)
     assert claims_too_high(DRIVES) == {1: (1,)}
 

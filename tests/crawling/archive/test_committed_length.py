@@ -13,7 +13,7 @@ from allocation.services import take_lease
 from crawling.fetching.shift.archive_stage import OUTCOME_LOOKS, ArchiveStage
 from crawling.fetching.shift.grants import ShiftGrants
 from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
-from crawling.frontier.record.outcome_writer import record
+from crawling.frontier.record.outcome_writer import record_batch
 from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
@@ -189,7 +189,7 @@ def test_records_without_a_page_count_by_themselves_but_not_those_of_a_shift_who
     for length, ends in ((9, False), (19, True)):
         if ends:
             Shift.objects.update(ended_at=timezone.now())
-        record(frontier.shift, [], numbers=(), lengths={file.pk: length})
+        record_batch(frontier.shift, [], numbers=(), lengths={file.pk: length})
 
     file.refresh_from_db()
     assert file.committed_length == 9

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive import records
-from crawling.archive.decoded_documents import decoded
+from crawling.archive.decoded_documents import decoded_payload
 from crawling.archive.records import (
     IDENTICAL,
     NOT_MODIFIED,
@@ -41,9 +41,9 @@ def test_head_and_payload_come_back_byte_by_byte(junk, body):
     head = (
         b"HTTP/1.1 200 OK\r\nX-Junk: " + junk.replace(b"\n", b"").replace(b"\r", b"") + b"\r\n\r\n"
     )
-    payload = records.measure(head, DocumentStream.of(body), b"")
+    payload = records.measure_payload(head, DocumentStream.of(body), b"")
 
-    content = packed(records.response(record_id(FILE, 0), CAPTURE, head, payload))
+    content = packed(records.response_record(record_id(FILE, 0), CAPTURE, head, payload))
 
     header, _, block = gzip.decompress(content).partition(b"\r\n\r\n")
     assert block == head + body + b"\r\n\r\n"
@@ -53,7 +53,7 @@ def test_head_and_payload_come_back_byte_by_byte(junk, body):
 @given(st.binary(max_size=3000), st.integers(0, 1000))
 def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
     head, identity = b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", record_id(FILE, offset)
-    payload = records.measure(head, DocumentStream.of(body), b"")
+    payload = records.measure_payload(head, DocumentStream.of(body), b"")
     original = Original(record_id(FILE, 5), "http://a.test/", CAPTURE.began_at)
     content = packed(
         records.warcinfo(
@@ -62,14 +62,14 @@ def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
             file_name="f.warc.gz",
             facts={"software": "x", "isPartOf": "ü"},
         ),
-        records.response(identity, CAPTURE, head, payload),
-        records.request(
+        records.response_record(identity, CAPTURE, head, payload),
+        records.request_record(
             identity, CAPTURE, b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", answer=identity
         ),
-        records.revisit(
+        records.revisit_record(
             identity, CAPTURE, head, profile=IDENTICAL, digest=payload.digest, original=original
         ),
-        records.metadata(identity, CAPTURE, answer=identity, outlinks=["http://b.test/"]),
+        records.metadata_record(identity, CAPTURE, answer=identity, outlinks=["http://b.test/"]),
     )
 
     found = []
@@ -96,7 +96,9 @@ def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
 )
 def test_dates_are_utc_and_to_the_microsecond(at, date):
     capture = Capture("http://a.test/", at, 0.25, "", None)
-    content = gzip.decompress(packed(records.metadata("<x>", capture, answer="<y>", outlinks=[])))
+    content = gzip.decompress(
+        packed(records.metadata_record("<x>", capture, answer="<y>", outlinks=[]))
+    )
 
     assert f"WARC-Date: {date}\r\n".encode() in content
 
@@ -145,7 +147,7 @@ NOWHERE = Capture("http://a.test/ä", CAPTURE.began_at, 0.0, "", None)
 
 
 def measured(head: bytes) -> records.Payload:
-    return records.measure(head, DocumentStream.of(b"hi"), b"")
+    return records.measure_payload(head, DocumentStream.of(b"hi"), b"")
 
 
 def headers_of(record) -> dict[str, str]:
@@ -165,7 +167,7 @@ def headers_of(record) -> dict[str, str]:
     ("make", "fields"),
     [
         (
-            lambda payload: records.response("<urn:a>", CAPTURE, HTTP, payload),
+            lambda payload: records.response_record("<urn:a>", CAPTURE, HTTP, payload),
             {
                 **SERVED,
                 "WARC-Type": "response",
@@ -174,7 +176,9 @@ def headers_of(record) -> dict[str, str]:
             },
         ),
         (
-            lambda payload: records.response("<urn:a>", NOWHERE, HTTP, payload, is_cut_short=True),
+            lambda payload: records.response_record(
+                "<urn:a>", NOWHERE, HTTP, payload, is_cut_short=True
+            ),
             {
                 **OF_EXCHANGES,
                 "WARC-Type": "response",
@@ -193,7 +197,7 @@ def headers_of(record) -> dict[str, str]:
             },
         ),
         (
-            lambda payload: records.revisit(
+            lambda payload: records.revisit_record(
                 "<urn:a>", CAPTURE, HTTP, profile=IDENTICAL, digest=HI, original=ORIGINAL
             ),
             {
@@ -208,7 +212,7 @@ def headers_of(record) -> dict[str, str]:
             },
         ),
         (
-            lambda payload: records.revisit(
+            lambda payload: records.revisit_record(
                 "<urn:a>", NOWHERE, HTTP, profile=NOT_MODIFIED, digest=None, original=None
             ),
             {
@@ -219,7 +223,7 @@ def headers_of(record) -> dict[str, str]:
             },
         ),
         (
-            lambda payload: records.request(
+            lambda payload: records.request_record(
                 "<urn:a>", CAPTURE, b"GET / HTTP/1.1\r\n\r\n", answer="<urn:b>"
             ),
             {
@@ -230,7 +234,9 @@ def headers_of(record) -> dict[str, str]:
             },
         ),
         (
-            lambda payload: records.metadata("<urn:a>", CAPTURE, answer="<urn:b>", outlinks=()),
+            lambda payload: records.metadata_record(
+                "<urn:a>", CAPTURE, answer="<urn:b>", outlinks=()
+            ),
             {
                 **OF_EXCHANGES,
                 "WARC-Type": "metadata",
@@ -272,7 +278,7 @@ def test_each_kind_of_record_has_the_named_fields_of_warc_1_1_and_each_once(make
     ],
 )
 def test_the_metadata_of_a_fetch_have_a_line_for_each_fact_and_link(capture, outlinks, block):
-    record = records.metadata("<urn:a>", capture, answer="<urn:b>", outlinks=outlinks)
+    record = records.metadata_record("<urn:a>", capture, answer="<urn:b>", outlinks=outlinks)
 
     assert record.start.decode() == block
 
@@ -302,4 +308,4 @@ def test_keys_of_the_index_sort_a_domain_together(url, key):
     ids=["once", "twice", "by what we lack", "not at all"],
 )
 def test_payloads_are_unpacked_as_far_as_can_be(payload, coding):
-    assert decoded(payload, coding) == b"hi"
+    assert decoded_payload(payload, coding) == b"hi"

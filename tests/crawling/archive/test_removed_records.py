@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.removed_records import MOST_IN_BLOCK, filler
-from crawling.archive.rewriting import joined
+from crawling.archive.rewriting import joined_ranges
 
 IDENTITY = "<urn:uuid:9aaf4a34-9df2-49d8-98b5-ee0ecd7f3f09>"
 #: the shortest record with a header as small as any of ours is longer
@@ -45,7 +45,7 @@ def test_removed_records_leave_one_record_of_their_length(length):
 @given(RANGES)
 def test_ranges_are_joined_in_order_with_gaps_between_them(begins):
     ranges = [(begin, begin + length) for begin, length in begins]
-    found = joined(ranges)
+    found = joined_ranges(ranges)
 
     assert places(found) == places(ranges)
     assert all(one[1] < other[0] for one, other in pairwise(found))

@@ -20,7 +20,7 @@ from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.orders.forms.fields import as_sentence
 from crawling.dashboard.run.charts import chart_of_all, chart_of_run
-from crawling.dashboard.run.overview import shares
+from crawling.dashboard.run.overview import shares_of_whole
 from crawling.dashboard.templatetags.crawls import seconds
 from crawling.frontier import counts_of, limit_reached
 from crawling.models import AllowedNetwork, Run, RunCount, RunTotal, Shift
@@ -176,7 +176,7 @@ def test_a_short_time_is_not_rounded_to_nothing(span, shown):
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=12))
 def test_shares_add_up_and_none_is_off_by_a_unit(parts):
-    rounded = shares(parts, 1000)
+    rounded = shares_of_whole(parts, 1000)
 
     assert sum(rounded) == 1000
     exact = [1000 * part / sum(parts) for part in parts]

@@ -14,8 +14,8 @@ from crawling.datasets import parts
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.jobs import LINKS, SECOND_READING
 from crawling.datasets.part_writer import PartWriter
-from crawling.datasets.parts import clear, collected_parts, lost_parts, pages_behind
-from crawling.datasets.query import LinkSearchTookTooLong, ask
+from crawling.datasets.parts import collected_parts, drop_dataset, lost_parts, pages_behind
+from crawling.datasets.query import LinkSearchTookTooLong, query_links
 from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, Page, Run
@@ -68,7 +68,7 @@ def run(crawled, db):
 
 
 def links_of(site, run):
-    return [tuple(value.removeprefix(site.url) for value in row) for row in ask(run, ALL)]
+    return [tuple(value.removeprefix(site.url) for value in row) for row in query_links(run, ALL)]
 
 
 def test_a_crawl_collects_all_links_with_text_relation_and_place(site, run, monkeypatch):
@@ -113,7 +113,7 @@ def test_a_run_that_was_deleted_and_restored_has_its_links(site, run):
 
 def test_a_rebuilding_that_was_killed_continues_and_doubles_nothing(site, run, monkeypatch):
     catch_up(run.pk)
-    clear(run.pk)
+    drop_dataset(run.pk)
     assert links_of(site, run) == []
     monkeypatch.setattr(job, "SLICE", 2)
 
@@ -129,7 +129,7 @@ def test_a_rebuilding_that_was_killed_continues_and_doubles_nothing(site, run, m
 
 
 def test_two_jobs_at_the_same_pages_write_them_once(site, run, monkeypatch):
-    clear(run.pk)
+    drop_dataset(run.pk)
     put = job.put_part
 
     def late(name, rows):
@@ -174,7 +174,7 @@ def test_a_question_that_takes_too_long_is_broken_off(run):
     catch_up(run.pk)
 
     with pytest.raises(LinkSearchTookTooLong):
-        ask(run, "SELECT count(*) FROM range(100000000) a, range(100000) b", seconds=0.05)
+        query_links(run, "SELECT count(*) FROM range(100000000) a, range(100000) b", seconds=0.05)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_question_that_takes_too_long_is_broken_off(run):
 )
 def test_a_question_reaches_nothing_but_the_parts(run, query):
     with pytest.raises(Exception, match="Permission"):
-        ask(run, query)
+        query_links(run, query)
 
 
 def test_json_pages_and_command_tell_the_same(site, run, capsys, monkeypatch):

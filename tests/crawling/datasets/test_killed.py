@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from crawling.datasets.parts import pages_behind
-from crawling.datasets.query import ask
+from crawling.datasets.query import query_links
 from crawling.models import LinksPart, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
@@ -52,7 +52,7 @@ def test_no_link_is_lost_or_doubled_by_killed_shifts(transactional_db, make_site
 
     assert killed
     assert LinksPart.objects.filter(shift=None).exists()  # some were read from the archive
-    found = ask(run, "SELECT page, target FROM links ORDER BY ALL")
+    found = query_links(run, "SELECT page, target FROM links ORDER BY ALL")
     expected = [
         (f"{site.url}/{page or ''}", f"{site.url}/{child}")
         for page in range(PAGES)

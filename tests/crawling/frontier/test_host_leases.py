@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import connection, connections
 
-from crawling.frontier.due_queues import contested, seconds_until_due, seeds_of
+from crawling.frontier.due_queues import contested_hosts, seconds_until_due, seeds_of
 from crawling.frontier.leases import claim_urls, renew_hosts
 from crawling.frontier.released_hosts import ReturnedHost, let_go
 from crawling.models import Host
@@ -184,7 +184,7 @@ def test_hosts_that_another_run_wants_are_contested(frontier):
     ended.run.save()
     ids = dict(Host.objects.values_list("name", "pk"))
 
-    assert contested(ids.values(), frontier.run.pk) == {ids["a.test"]}
+    assert contested_hosts(ids.values(), frontier.run.pk) == {ids["a.test"]}
 
 
 def test_whatever_has_depth_0_is_a_seed(frontier):

@@ -18,7 +18,7 @@ from crawling.frontier.released_hosts import rest_queues
 from crawling.frontier.sql_rows import add_hosts
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
-from crawling.orders.scope.trap_patterns import suspicion
+from crawling.orders.scope.trap_patterns import suspicious_pattern
 from crawling.runs.shift_lifecycle import lost_a_server
 from crawling.runs.waiting_urls import retry_failed
 from crawling.web.addresses import canonical_address
@@ -97,7 +97,7 @@ def test_hosts_of_links_and_of_traps_are_made_in_one_order():
     frontier = Frontier()
     frontier.sow("a.test/1")
     [url] = frontier.claim()
-    trap = suspicion(canonical_address(TRAP), year=2026)
+    trap = suspicious_pattern(canonical_address(TRAP), year=2026)
     links = [
         Candidate(canonical_address("http://b.new/"), 1, url.id),
         Candidate(canonical_address(TRAP), 1, url.id, trap=trap),

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crawling.dashboard.pages.page_cache import page_cache
 from crawling.frontier.change.reusable_pages import count_wanted, forget_cold
-from crawling.frontier.rules.hotspots import HALF_LIFE_SECONDS, LEAST_COUNT, count_at, heated
+from crawling.frontier.rules.hotspots import HALF_LIFE_SECONDS, LEAST_COUNT, count_at, heat_after
 from crawling.frontier.run_counts import counts_of
 from crawling.models import HotPage, Page, Run
 from crawling.web.http_caching import may_be_reused
@@ -120,8 +120,8 @@ def test_what_is_one_askers_alone_is_not_reused(headers, request_head, may):
 
 
 def test_a_count_halves_and_the_order_of_heats_is_that_of_counts():
-    busy = heated(heated(None, 0.0), 0.0, by=7)
-    late = heated(None, 2 * HALF_LIFE_SECONDS, by=3)
+    busy = heat_after(heat_after(None, 0.0), 0.0, by=7)
+    late = heat_after(None, 2 * HALF_LIFE_SECONDS, by=3)
 
     assert [round(count_at(busy, hours * HALF_LIFE_SECONDS), 6) for hours in range(4)] == [
         8,
@@ -130,7 +130,7 @@ def test_a_count_halves_and_the_order_of_heats_is_that_of_counts():
         1,
     ]
     assert late > busy
-    assert round(count_at(heated(busy, 3 * HALF_LIFE_SECONDS), 3 * HALF_LIFE_SECONDS), 6) == 2
+    assert round(count_at(heat_after(busy, 3 * HALF_LIFE_SECONDS), 3 * HALF_LIFE_SECONDS), 6) == 2
 
 
 def test_pages_that_nobody_wants_any_more_are_forgotten(db):

@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from crawling.frontier.record import page_rows
-from crawling.frontier.record.outcome_writer import RecordingState, record
+from crawling.frontier.record.outcome_writer import RecordingState, record_batch
 from crawling.frontier.record.page_rows import KnownContents
 from crawling.frontier.types import ServerAnswer
 from crawling.models import Page
@@ -45,7 +45,7 @@ def originals(db):
                 outcome(url, answer=answer(contents[start + n]))
                 for n, url in enumerate(urls[start : start + batch])
             ]
-            record(frontier.shift, done, numbers=frontier.numbers, memory=memory)
+            record_batch(frontier.shift, done, numbers=frontier.numbers, memory=memory)
         frontier.check()
         places = {url.id: place for place, url in enumerate(urls)}
         rows = (

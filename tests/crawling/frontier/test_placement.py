@@ -6,7 +6,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.frontier.rules.hosts import EVEN_FROM, SLACK, place, place_each
+from crawling.frontier.rules.hosts import EVEN_FROM, SLACK, place_each, process_number_of
 
 HOSTS = [f"host{number}.test" for number in range(2000)]
 processes = st.sets(st.integers(0, 64), min_size=2, max_size=12).map(sorted)
@@ -16,8 +16,8 @@ processes = st.sets(st.integers(0, 64), min_size=2, max_size=12).map(sorted)
 def test_a_host_stays_where_it_is_whatever_the_order_of_the_processes(host, numbers, random):
     shuffled = random.sample(numbers, len(numbers))
 
-    assert place(host, shuffled) == place(host, numbers)
-    assert place(host, numbers) in numbers
+    assert process_number_of(host, shuffled) == process_number_of(host, numbers)
+    assert process_number_of(host, numbers) in numbers
 
 
 @given(processes, st.data())
@@ -26,18 +26,18 @@ def test_a_process_that_leaves_moves_its_own_hosts_only(numbers, data):
     left = [number for number in numbers if number != gone]
 
     for host in HOSTS[:200]:
-        before = place(host, numbers)
-        assert place(host, left) == before or before == gone
+        before = process_number_of(host, numbers)
+        assert process_number_of(host, left) == before or before == gone
 
 
 @given(processes, st.integers(65, 100))
 def test_a_process_that_joins_takes_hosts_and_swaps_none(numbers, new):
     for host in HOSTS[:200]:
-        assert place(host, [*numbers, new]) in (place(host, numbers), new)
+        assert process_number_of(host, [*numbers, new]) in (process_number_of(host, numbers), new)
 
 
 def test_hosts_are_spread_about_evenly():
-    shares = Counter(place(host, range(8)) for host in HOSTS)
+    shares = Counter(process_number_of(host, range(8)) for host in HOSTS)
 
     assert sorted(shares) == list(range(8))
     assert all(180 < share < 320 for share in shares.values())
@@ -72,4 +72,6 @@ def test_hosts_placed_in_two_goes_are_where_they_would_be_after_one(first, numbe
 def test_of_many_hosts_each_goes_where_its_hash_says():
     many = Counter(dict.fromkeys(range(8), EVEN_FROM))
 
-    assert place_each(HOSTS, range(8), many) == [place(host, range(8)) for host in HOSTS]
+    assert place_each(HOSTS, range(8), many) == [
+        process_number_of(host, range(8)) for host in HOSTS
+    ]

@@ -6,7 +6,7 @@ import pytest
 
 from crawling.fetching.worker.jobs import run_shift
 from crawling.frontier.record import outcome_log
-from crawling.frontier.record.outcome_writer import RecordingState, record
+from crawling.frontier.record.outcome_writer import RecordingState, record_batch
 from crawling.models import Level, LogLine
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, shift_was_lost
@@ -67,7 +67,7 @@ def test_a_host_that_cannot_be_reached_is_told_of_once_a_shift(frontier):
 
     for url in (first, second, other):
         trouble = outcome(url, "f", status=-4, error="The server did not accept a connection.")
-        record(frontier.shift, [trouble], numbers=frontier.numbers, memory=shifts_own)
+        record_batch(frontier.shift, [trouble], numbers=frontier.numbers, memory=shifts_own)
 
     assert lines() == [
         "a.test: The server did not accept a connection.",

@@ -14,7 +14,7 @@ from crawling.datasets.parquet import STRUCTURED, TEXTS, rows_in
 from crawling.models import LinksPart, Page
 from crawling.runs.housekeeping.run_removal import request_removal
 from crawling.runs.start import start_run
-from crawling.web.http_caching import condition_headers, read_etag, read_head, renewed
+from crawling.web.http_caching import condition_headers, read_etag, read_head, renewed_fields
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.reading import read_to_the_end
 
@@ -153,7 +153,7 @@ def test_the_answer_renews_what_it_says_and_leaves_the_rest():
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nVary: a\r\nVary: b\r\nExpires: old\r\n\r\n"
     )
 
-    assert renewed(stored, [("Expires", "new"), ("Content-Length", "0")]) == {
+    assert renewed_fields(stored, [("Expires", "new"), ("Content-Length", "0")]) == {
         "content-type": "text/html",
         "vary": "a, b",
         "expires": "new",

@@ -65,8 +65,8 @@ def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
         return count
 
     monkeypatch.setattr(waiting_urls, "BATCH", 2)
-    monkeypatch.setattr(waiting_urls, "handle_", waiting_urls.handle, raising=False)
-    monkeypatch.setattr(waiting_urls, "handle", handle_and_end)
+    monkeypatch.setattr(waiting_urls, "handle_", waiting_urls.apply_action, raising=False)
+    monkeypatch.setattr(waiting_urls, "apply_action", handle_and_end)
     with pytest.raises(WrongState):
         handle_urls(
             frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1", "a.test/2", "b.test/1")

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from crawling.machine.sandbox_program import sandboxed, work_on_tasks
+from crawling.machine.sandbox_program import run_sandboxed, work_on_tasks
 
 
 def refuse():
@@ -68,4 +68,4 @@ def main(what, *arguments):
 
 
 if __name__ == "__main__":
-    sandboxed(main, ValueError)
+    run_sandboxed(main, ValueError)

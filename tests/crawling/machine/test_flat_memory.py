@@ -151,11 +151,13 @@ def stored(tmp_path, settings):
         digest = hashlib.sha256(body).digest()
         with (tmp_path / "body").open("w+b") as content:
             content.write(body)
-            payload = records.measure(head, DocumentStream(content, len(body)), digest)
-            answer = b"".join(records.packed(records.response("<urn:x>", CAPTURE, head, payload)))
+            payload = records.measure_payload(head, DocumentStream(content, len(body)), digest)
+            answer = b"".join(
+                records.packed(records.response_record("<urn:x>", CAPTURE, head, payload))
+            )
         request = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"
         asked = b"".join(
-            records.packed(records.request("<urn:y>", CAPTURE, request, answer="<urn:x>"))
+            records.packed(records.request_record("<urn:y>", CAPTURE, request, answer="<urn:x>"))
         )
         Path(file.path).parent.mkdir(parents=True, exist_ok=True)
         Path(file.path).write_bytes(answer + asked)

@@ -19,7 +19,7 @@ from allocation.models import Process
 from allocation.services import take_lease
 from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.jobs.rq_jobs import SHIFTS
-from crawling.machine.shift_locks import abandoned, hold
+from crawling.machine.shift_locks import abandoned_shifts, hold_shift_lock
 from crawling.models import Host
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
@@ -45,7 +45,7 @@ def worker_whose_process_was_killed(tmp_path):
         if not pid:
             work_process = os.fork()
             if not work_process:
-                with hold(process_id, epoch, worker):
+                with hold_shift_lock(process_id, epoch, worker):
                     signal.pause()
             os.write(theirs, f"{work_process}\n".encode())
             os.waitpid(work_process, 0)
@@ -53,7 +53,7 @@ def worker_whose_process_was_killed(tmp_path):
             signal.pause()
         workers.append(pid)
         wait_until(lambda: (tmp_path / "shifts" / f"{process_id}-{epoch}").exists())
-        assert list(abandoned()) == []
+        assert list(abandoned_shifts()) == []
         os.kill(int(os.read(ours, 20)), signal.SIGKILL)
         assert os.read(ours, 20) == b"killed"
         for end in (ours, theirs):
@@ -84,36 +84,36 @@ def killed(worker_whose_process_was_killed):
 def test_a_shift_is_left_to_its_worker_while_that_lives(worker_whose_process_was_killed):
     pid = worker_whose_process_was_killed(7, 3, "w")
 
-    assert list(abandoned()) == []
+    assert list(abandoned_shifts()) == []
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    assert list(abandoned()) == [(7, 3, "w")]
+    assert list(abandoned_shifts()) == [(7, 3, "w")]
 
 
 def test_a_shift_is_absent_once_its_process_was_killed_and_is_told_of_once(killed):
     killed(7, 3, "w")
 
-    assert list(abandoned()) == [(7, 3, "w")]
-    assert list(abandoned()) == []
+    assert list(abandoned_shifts()) == [(7, 3, "w")]
+    assert list(abandoned_shifts()) == []
 
 
 def test_a_worker_is_told_of_its_own_shift_that_could_not_close_its_books():
     pid = os.fork()
     if not pid:
-        with suppress(OperationalError), hold(7, 3, "w"):
+        with suppress(OperationalError), hold_shift_lock(7, 3, "w"):
             raise OperationalError("PostgreSQL has ended, too")
         os._exit(0)
     os.waitpid(pid, 0)
 
-    assert list(abandoned(but="w")) == []
-    assert list(abandoned()) == [(7, 3, "w")]
+    assert list(abandoned_shifts(but="w")) == []
+    assert list(abandoned_shifts()) == [(7, 3, "w")]
 
 
 def test_a_shift_that_ended_by_itself_leaves_nothing(tmp_path):
-    with hold(7, 3, "w"):
-        assert list(abandoned()) == []
+    with hold_shift_lock(7, 3, "w"):
+        assert list(abandoned_shifts()) == []
 
-    assert list(abandoned()) == []
+    assert list(abandoned_shifts()) == []
     assert list((tmp_path / "shifts").iterdir()) == []
 
 
@@ -157,7 +157,7 @@ def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_
     shift.refresh_from_db()
     assert shift.ended_at is None
     # another finds it, since the worker above that process was killed
-    assert [lost.worker for lost in abandoned()] == [worker.name]
+    assert [lost.worker for lost in abandoned_shifts()] == [worker.name]
 
 
 @pytest.mark.django_db

@@ -34,7 +34,7 @@ from crawling.models import (
     Url,
 )
 from crawling.previews import seed_fetches as test_fetch
-from crawling.previews.inquiries import FAILURE_KEPT, ask, ask_once
+from crawling.previews.inquiries import FAILURE_KEPT, ask_once, start_inquiry
 from crawling.previews.seed_fetches import request_test_fetch, run_test_fetch
 from crawling.uses.copies.jobs import TEXT_COPIES
 from crawling.web.robots import forbidding_line
@@ -299,7 +299,9 @@ def test_a_question_whose_secrets_cannot_be_read_ends_at_once_and_says_so(
 def test_a_question_whose_secrets_cannot_be_read_can_be_cancelled_and_not_asked_again(db, kind):
     user = browser("viewer")
     by = User.objects.get(username="viewer")
-    inquiries = [ask(kind, {"text": "one", "run": 1, "wanted": part}, by=by) for part in "ab"]
+    inquiries = [
+        start_inquiry(kind, {"text": "one", "run": 1, "wanted": part}, by=by) for part in "ab"
+    ]
 
     with override_settings(SECRET_KEY="another"):
         log_in(user, by)

@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from crawling.dashboard.base.api_schemas import FetchCountsOut, UrlCountsOut
-from crawling.dashboard.run.charts import chart_of_all, minutes
+from crawling.dashboard.run.charts import chart_of_all, run_minutes
 from crawling.frontier import RunCounts, counts_of
 from crawling.frontier.change.manual_order import requeue_failed
 from crawling.frontier.run_counts import (
@@ -73,7 +73,7 @@ def test_every_count_is_stored_in_its_own_column_and_read_from_it(run):
     assert RunCount.objects.filter(run=run).values(*COUNTED).get() == twice
     counts = asdict(counts_of([run.pk])[run.pk])
     assert {name: counts[name] for name in COUNTED} == twice
-    [minute] = minutes(run, limit=5)[0]
+    [minute] = run_minutes(run, limit=5)[0]
     assert {name: getattr(minute, name) for name in COUNTED} == twice
 
 

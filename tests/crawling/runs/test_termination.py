@@ -4,7 +4,7 @@ bring more.
 
 from allocation.services import take_lease
 from crawling.frontier import claim_urls
-from crawling.frontier.record.outcome_writer import record
+from crawling.frontier.record.outcome_writer import record_batch
 from crawling.models import HostQueue, RunProcess
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_run
@@ -26,7 +26,7 @@ def test_an_empty_queue_is_not_the_end_while_a_page_is_in_hand(order):
     for links in (candidates("127.0.0.1:8900/more"), []):
         ((url,),) = claim_urls(shift, {queue: 1}).values()
         states.append((HostQueue.objects.get().queued, settle_run(run.pk).state))
-        record(shift, [outcome(url, links=links)], numbers=[0])
+        record_batch(shift, [outcome(url, links=links)], numbers=[0])
     end_shift(shift, "nothing is due")
 
     assert states == [(0, "running"), (0, "running")]

@@ -15,7 +15,7 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.start import start_run
-from crawling.runs.transitions import ACTIONS, ENDING, after, possible, told_before
+from crawling.runs.transitions import ACTIONS, ENDING, possible_actions, state_after, told_before
 from crawling.runs.verbs import VERBS
 
 SEEDS = [f"http://127.0.0.1:8900/{number}" for number in range(5)]
@@ -24,32 +24,32 @@ DO = {word: VERBS[word].do for word in ACTIONS}
 
 @pytest.mark.parametrize("state", RunState)
 def test_pages_offer_what_the_rules_allow_and_nothing_else(state):
-    offered = set(possible(state, queued=1)) - {"start"}
+    offered = set(possible_actions(state, queued=1)) - {"start"}
 
-    assert offered == {word for word in ACTIONS if after(word, state)}
-    assert ("start" in possible(state, queued=1)) == (state in ENDED_STATES)
+    assert offered == {word for word in ACTIONS if state_after(word, state)}
+    assert ("start" in possible_actions(state, queued=1)) == (state in ENDED_STATES)
 
 
 @pytest.mark.parametrize("state", RunState)
 def test_no_state_is_a_dead_end(state):
     """Whatever state a run with a queue is in, it can be ended, and fetch again after that."""
-    ended = state if state in ENDED_STATES else after("abort", state)
+    ended = state if state in ENDED_STATES else state_after("abort", state)
 
     assert ended in ENDED_STATES
-    assert after("resume", ended) in WORKING_STATES
+    assert state_after("resume", ended) in WORKING_STATES
 
 
 @pytest.mark.parametrize("state", ENDED_STATES)
 def test_a_run_with_an_empty_queue_is_only_run_again(state):
-    assert possible(state, queued=0) == ["start"]
+    assert possible_actions(state, queued=0) == ["start"]
 
 
 def test_a_run_that_is_being_aborted_offers_nothing():
-    assert possible("stopping", queued=9, is_aborting=True) == []
+    assert possible_actions("stopping", queued=9, is_aborting=True) == []
 
 
 def test_a_waiting_run_offers_what_a_queued_one_does():
-    assert possible("waiting", queued=9) == possible("queued", queued=9)
+    assert possible_actions("waiting", queued=9) == possible_actions("queued", queued=9)
 
 
 def test_the_question_counts_what_is_kept_and_what_is_lost():
@@ -73,10 +73,10 @@ def by_chance(run: Run, chance: Random) -> tuple[str, RunState | None]:
     try:
         DO[word](run.crawl)
     except WrongState:
-        assert after(word, state) is None, f"{word} was refused to a {state} run"
+        assert state_after(word, state) is None, f"{word} was refused to a {state} run"
         return word, state
-    assert after(word, state), f"{word} was allowed to a {state} run"
-    return word, after(word, state)
+    assert state_after(word, state), f"{word} was allowed to a {state} run"
+    return word, state_after(word, state)
 
 
 def work(run: Run) -> bool:

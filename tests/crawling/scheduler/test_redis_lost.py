@@ -18,7 +18,7 @@ from allocation.models import Outbox, Process
 from crawling.jobs.rq_jobs import BACKGROUND, SHIFTS
 from crawling.models import BackgroundJob, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.previews.inquiries import ask
+from crawling.previews.inquiries import start_inquiry
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.messages import RESEND_AFTER, resend_background
@@ -75,7 +75,7 @@ def background(transactional_db, pool, order, settings, tmp_path):
         policy="naive", requests=1, bound_seconds=0.3, seed=1, by=operator
     )
     crawl = create_crawl(order("http://127.0.0.1:8900/"))
-    inquiry = ask(
+    inquiry = start_inquiry(
         InquiryKind.TEST_FETCH, {"order": {"seeds": crawl.seeds}, "answers": {}}, by=operator
     )
     checkpoint = request_checkpoint(start_run(crawl), by=operator)

@@ -282,7 +282,7 @@ def call_while_busy(rival, step, run: Run) -> None:
 def test_enrolling_again_after_a_crash_registers_nobody_twice(run):
     run.processes.update(bank_process=None)
 
-    grants.enroll(run)
+    grants.register_processes(run)
 
     assert Process.objects.count() == 1
     assert run.processes.get().bank_process == Process.objects.get()

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from crawling.orders.scope.status_policy import BOOK, status_rows
-from crawling.web.statuses import FetchStatus, explain, is_redirect, may_pass, succeeded
+from crawling.web.statuses import FetchStatus, explain, is_redirect, is_success, may_pass
 
 
 @pytest.mark.parametrize("status", FetchStatus)
@@ -40,7 +40,7 @@ def test_what_may_be_different_in_a_moment_is_tried_again_and_nothing_else():
 
 
 def test_a_status_is_a_success_a_redirect_or_neither():
-    assert [status for status in range(100, 1000) if succeeded(status)] == list(range(200, 400))
+    assert [status for status in range(100, 1000) if is_success(status)] == list(range(200, 400))
     assert [status for status in range(100, 1000) if is_redirect(status)] == [
         301,
         302,
@@ -51,7 +51,7 @@ def test_a_status_is_a_success_a_redirect_or_neither():
 
 
 def test_none_of_ours_is_a_success():
-    assert not any(succeeded(status) or is_redirect(status) for status in FetchStatus)
+    assert not any(is_success(status) or is_redirect(status) for status in FetchStatus)
 
 
 def test_where_the_table_says_otherwise_than_the_book_it_says_why():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawling.web.topics import USUAL_WORDS, Topic, expected
+from crawling.web.topics import USUAL_WORDS, Topic, expected_similarity
 
 BREAD = "Sourdough bread rises slowly. "
 
@@ -67,5 +67,5 @@ def test_a_topic_without_words_is_like_nothing():
 
 
 def test_half_of_what_is_expected_comes_from_the_page_and_fades_behind_unlike_pages():
-    assert expected(page=0.8, foreseen=0.0, own=0.4) == pytest.approx(0.6)
-    assert expected(page=0.0, foreseen=0.8, own=0.0) == pytest.approx(0.2)
+    assert expected_similarity(page=0.8, foreseen=0.0, own=0.4) == pytest.approx(0.6)
+    assert expected_similarity(page=0.0, foreseen=0.8, own=0.0) == pytest.approx(0.2)

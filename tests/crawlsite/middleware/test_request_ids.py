@@ -35,7 +35,7 @@ def broken(monkeypatch, client, admin_user, lines):
         raise DatabaseError("disk on fire")
 
     monkeypatch.setattr("crawling.dashboard.crawls.views.list_crawls", fail)
-    monkeypatch.setattr("crawling.dashboard.crawls.api.page_of", fail)
+    monkeypatch.setattr("crawling.dashboard.crawls.api.crawls_and_next", fail)
     client.force_login(admin_user)
     client.raise_request_exception = False
     return client

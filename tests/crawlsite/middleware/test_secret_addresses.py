@@ -12,9 +12,9 @@ from django.test import Client, RequestFactory
 from django.urls import URLResolver, get_resolver
 
 from crawlsite.logs import logging_setting
-from crawlsite.middleware.secret_addresses import SecretAddressFilter, hiding
+from crawlsite.middleware.secret_addresses import SecretAddressFilter, address_hider
 
-hides = hiding(["crawls.example.org", ".replay.example.org"])
+hides = address_hider(["crawls.example.org", ".replay.example.org"])
 SECRET = "eyJhIjoxfQ:1abc-DEF_:xyz"
 
 

@@ -160,6 +160,6 @@ def test_postgresql_has_a_twelfth_of_the_memory_for_what_is_at_hand(connection):
 def test_small_and_large_machines_keep_to_bounds(monkeypatch, mebibytes, buffers):
     monkeypatch.setattr(postgres, "usable_bytes", lambda: mebibytes * 2**20)
 
-    words = postgres.command(find_postgres(), Path("data"), Path("state"), loose=False)
+    words = postgres.server_command(find_postgres(), Path("data"), Path("state"), loose=False)
 
     assert f"shared_buffers={buffers}MB" in words

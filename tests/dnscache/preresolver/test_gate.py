@@ -3,7 +3,7 @@ import time
 import pytest
 
 from dnscache import store
-from dnscache.preresolver.gate import settled
+from dnscache.preresolver.gate import settled_answers
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 
 OK, GONE, BROKEN = (
@@ -48,7 +48,7 @@ def test_a_host_passes_when_its_name_is_settled(reply, age, expires_in, retry_in
     retry_at = None if retry_in is None else now + retry_in
     store.write([DnsAnswer("a.test", reply, now - age, now + expires_in, retry_at, fails)])
 
-    found = settled(["a.test", "unknown.test"])
+    found = settled_answers(["a.test", "unknown.test"])
 
     assert found.keys() == ({"a.test"} if passes else set())
     assert not passes or found["a.test"].stale == (fails == 1 and reply is OK)

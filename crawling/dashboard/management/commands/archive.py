@@ -15,7 +15,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.models import ArchiveFile, CrawlJob, FurtherRecord, Page
-from crawling.runs.housekeeping.retention_view import references
+from crawling.runs.housekeeping.retention_view import runs_needed_by_others
 
 
 class Command(BaseCommand):
@@ -38,7 +38,7 @@ class Command(BaseCommand):
     def _print_files(self, crawl: CrawlJob) -> None:
         files = _files(crawl)
         referring = referring_runs({row.run_id for row in files if row.run_id})
-        runs = references(crawl, only=referring)
+        runs = runs_needed_by_others(crawl, only=referring)
         for row in files:
             state = "complete" if row.sealed_at else "being written"
             if row.run and row.run_id in referring:

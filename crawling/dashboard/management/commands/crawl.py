@@ -13,14 +13,14 @@ from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 from rich.console import Console
 
 from crawling.base.errors import BadOrder
-from crawling.base.use import offered
+from crawling.base.use import offered_by_uses
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
 from crawling.dashboard.management import bulk, cancelling, crawl_verbs, jobs
 from crawling.dashboard.management.command_errors import (
-    page_of,
+    page_address,
     plain_errors,
-    refused,
+    refusal_error,
     require_worker,
 )
 from crawling.dashboard.management.command_words import Commands, command_first
@@ -29,7 +29,7 @@ from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
 from crawling.dashboard.management.share_links import add_share_arguments, share
-from crawling.dashboard.management.tables import crawl_lines, crawl_table, harmless
+from crawling.dashboard.management.tables import crawl_lines, crawl_table, without_controls
 from crawling.models import CrawlJob
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import edit_crawl
@@ -117,7 +117,7 @@ class Command(BaseCommand):
         clone.add_argument("--name", help="default: the name of the original and a number")
 
     def _add_uses(self, add: Commands) -> None:
-        for one in (*offered("command", "COMMANDS"), *cancelling.COMMANDS):
+        for one in (*offered_by_uses("command", "COMMANDS"), *cancelling.COMMANDS):
             do = partial(self._do_use, one.do)
             one.add_arguments(add(one.name, one.words, do, has_crawl=one.has_crawl))
 
@@ -141,7 +141,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        self.stdout.style_func = harmless  # styles, which Django uses only on a terminal
+        self.stdout.style_func = without_controls  # styles, which Django uses only on a terminal
         with plain_errors():
             options["do"](options)
 
@@ -159,7 +159,7 @@ class Command(BaseCommand):
         elif views:
             # prints names as plain text, whatever brackets and colons they contain
             Console(markup=False, emoji=False).print(crawl_table(views))
-            self.stdout.write(page_of("crawling:crawls"))
+            self.stdout.write(page_address("crawling:crawls"))
         else:
             example = "./crawl https://example.org/ --max-pages 100 --wait"
             self.stdout.write(f"No crawls yet. Create one: {example}")
@@ -170,7 +170,7 @@ class Command(BaseCommand):
         try:
             crawl = create_crawl(fields)
         except BadOrder as error:
-            raise refused("the crawl was not made:", error) from error
+            raise refusal_error("the crawl was not made:", error) from error
         start_run(crawl)
         self._report(crawl, options)
 
@@ -199,11 +199,13 @@ class Command(BaseCommand):
         try:
             edited = edit_crawl(crawl, changes, revision=options["revision"])
         except BadOrder as error:
-            raise refused("nothing was changed:", error) from error
+            raise refusal_error("nothing was changed:", error) from error
         self._report(edited, options)
 
     def _clone(self, options: dict[str, Any]) -> None:
-        self._report(crawl_verbs.clone(find_crawl(options["crawl"]), options), options)
+        self._report(
+            crawl_verbs.clone_crawl_by_name(find_crawl(options["crawl"]), options), options
+        )
 
     def _share(self, options: dict[str, Any]) -> None:
         self.stdout.write(share(find_crawl(options["crawl"]), options))
@@ -213,7 +215,7 @@ class Command(BaseCommand):
 
     def _delete(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])
-        crawl_verbs.delete(crawl, options["crawl"], for_good=options["for_good"])
+        crawl_verbs.delete_crawl_by_name(crawl, options["crawl"], for_good=options["for_good"])
         kept = "" if options["for_good"] else f" Restore it with: ./crawl restore {crawl.pk}"
         as_text = f"{crawl.name} is deleted with all runs, pages and archive files.{kept}"
         self.stdout.write(json.dumps({"deleted": crawl.name}) if options["json"] else as_text)
@@ -243,7 +245,7 @@ class Command(BaseCommand):
         view, is_late = follow(crawl, show=not as_json) if wait else (crawl_view(crawl), False)
         latest = crawl.runs.first()
         causes = failure_causes(latest, most=CAUSES) if latest else []
-        page = page_of("crawling:crawl", crawl.pk)
+        page = page_address("crawling:crawl", crawl.pk)
         if as_json:
             failed = [
                 {"status": cause.status, "reason": cause.reason, "urls": cause.urls}

@@ -16,9 +16,9 @@ from allocation.wording import UnitWords
 from crawling.dashboard.orders.forms.fields import (
     OrderForm,
     fill_in,
-    lines,
     lines_field,
     number_field,
+    typed_entries,
 )
 from crawling.dashboard.orders.forms.purposes import USUAL
 from crawling.dashboard.orders.forms.sections import CLAIM
@@ -111,7 +111,7 @@ class CrawlForm(OrderForm):
                 "This file is larger than 1 MB; split it over several crawls."
             )
         try:
-            return lines(file.read().decode("utf-8-sig"))
+            return typed_entries(file.read().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
             raise forms.ValidationError(
                 "This file is not text in UTF-8; save it as plain text, one URL a line."
@@ -126,7 +126,7 @@ class CrawlForm(OrderForm):
     def all_seeds(self) -> list[str]:
         """The seeds in the box, followed by those in the file."""
         return [
-            *lines(self.cleaned_data.get("seeds", "")),
+            *typed_entries(self.cleaned_data.get("seeds", "")),
             *self.cleaned_data.get("seeds_file", []),
         ]
 
@@ -171,7 +171,7 @@ class CrawlForm(OrderForm):
         """
         from_file = self.cleaned_data.get("seeds_file")
         if from_file:
-            seeds = "\n".join([*lines(self.data.get("seeds", "")), *from_file])
+            seeds = "\n".join([*typed_entries(self.data.get("seeds", "")), *from_file])
             self.data = {**self.answers, "seeds": seeds}
             self.cleaned_data |= {"seeds": seeds, "seeds_file": []}
 

@@ -172,7 +172,7 @@ def _read_answer(one: OrderField, answer: Any) -> Any:
     """A non-empty answer in the form that the order expects."""
     question = one.question
     if one.kind is list:
-        return [answer] if question.choices else lines(answer)
+        return [answer] if question.choices else typed_entries(answer)
     if one.kind is dict:
         mark = question.mark.strip() or question.mark
         stated = (line.strip() for line in answer.splitlines())
@@ -208,7 +208,7 @@ def as_sentence(message: str) -> str:
     return message if "://" in message.partition(" ")[0] else capfirst(message)
 
 
-def lines(text: str) -> list[str]:
+def typed_entries(text: str) -> list[str]:
     """The entries in a typed list. Comments begin with #."""
     return [line for raw in text.splitlines() if (line := raw.strip()) and not line.startswith("#")]
 

@@ -72,7 +72,7 @@ def schedule_for(purpose: str) -> dict[str, Any]:
 ANY_ZONE = {"time_zone": ""}
 
 
-def switched(answers: Mapping[str, Any], old: Purpose, new: Purpose) -> dict[str, Any]:
+def answers_for_purpose(answers: Mapping[str, Any], old: Purpose, new: Purpose) -> dict[str, Any]:
     """The answers with the suggestions of the new purpose. Answers that differ from the old
     purpose's suggestions are kept, since a user has given them.
     """

@@ -39,7 +39,7 @@ from crawling.dashboard.run.api.finding_schemas import (
     MinutePage,
     PageRow,
 )
-from crawling.dashboard.run.charts import minutes
+from crawling.dashboard.run.charts import run_minutes
 from crawling.dashboard.run.hosts import FOUND_FIRST, HostScope, host_rows, hosts_page
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log import row_of as log_row
@@ -245,5 +245,5 @@ def list_crawl_minutes(
     ] = None,
     limit: Limit = 60,
 ) -> dict[str, Any]:
-    rows, following = minutes(get_run(crawl_id, run), after=cursor or 0, limit=limit)
+    rows, following = run_minutes(get_run(crawl_id, run), after=cursor or 0, limit=limit)
     return {"items": [asdict(row) for row in rows], "next": following}

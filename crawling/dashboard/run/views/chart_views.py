@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from crawling.dashboard.base.requests import asked_run, of_run
 from crawling.dashboard.run.charts import TimeSeries, chart_file, chart_of_host, chart_of_run
-from crawling.dashboard.run.diagnostics_bundle import evidence_of
+from crawling.dashboard.run.diagnostics_bundle import diagnostics_bundle
 from crawling.dashboard.run.hosts import SOME, first_hosts
 from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
@@ -59,4 +59,4 @@ def _chart(run: Run, host: str) -> tuple[TimeSeries, bool]:
 def evidence(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     name = f"crawl-{run.crawl_id}-run-{run.number}-evidence.zip"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(evidence_of(run), content_type="application/zip", headers=headers)
+    return HttpResponse(diagnostics_bundle(run), content_type="application/zip", headers=headers)

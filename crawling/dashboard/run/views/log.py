@@ -15,7 +15,7 @@ from crawling.dashboard.run.log import (
     LEVEL_WORDS,
     SEARCHED,
     LogFilter,
-    following,
+    following_id,
     log_after,
     log_around,
     log_before,
@@ -76,7 +76,7 @@ def _lines_before(run: Run, wanted: LogFilter, before: int | None) -> dict[str, 
     return {
         "lines": lines,
         "older": window.older,
-        "following": following(run, lines, timezone.now()),
+        "following": following_id(run, lines, timezone.now()),
         "is_end": True,
     }
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 from allocation.wording import whole_number
 from crawling.base.errors import CrawlError
 from crawling.base.timed import SearchTookTooLong
-from crawling.dashboard.base.columns import SPAN, ListPlace, chips_of, column
+from crawling.dashboard.base.columns import SPAN, ListPlace, chips_of, column_head
 from crawling.dashboard.base.lags import read_lag
-from crawling.dashboard.base.requests import asked_number, asked_run, back, of_run
+from crawling.dashboard.base.requests import asked_number, asked_run, of_run, redirect_back
 from crawling.dashboard.base.schedule import plan_in, plan_of
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.field_columns import MOST_CHOSEN, asked_fields, with_cells
@@ -145,7 +145,7 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     here["hidden"] = choices_of(request).hidden.get("pages", ())
     here |= {"kinds": PageKind.choices, "sort": sort, "sorts": SORT_WORDS.items()}
     here["columns"] = {
-        key: column(key, label, is_number, now=sort, falls_first=key != "type")
+        key: column_head(key, label, is_number, now=sort, falls_first=key != "type")
         for key, label, is_number in PAGE_COLUMNS
     }
     number = (asked_number(request, "page") or 1) if window.preceding else 1
@@ -178,7 +178,7 @@ def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "following": following,
     }
     here["columns"] = [
-        column(key, label, is_number, now=sort, falls_first=is_number)
+        column_head(key, label, is_number, now=sort, falls_first=is_number)
         for key, label, is_number in HOST_COLUMNS
     ]
     return render(request, "crawling/hosts.html", here)
@@ -208,7 +208,7 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             else f"{count:,} failed URLs are queued again.",
         )
     return (
-        back(request)
+        redirect_back(request)
         if request.POST.get("next")
         else redirect(reverse("crawling:crawl", args=[pk]))
     )

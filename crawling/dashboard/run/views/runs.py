@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.dashboard.base.trouble import blame, errors_told
-from crawling.dashboard.base.undo import tell
+from crawling.dashboard.base.trouble import errors_told, show_mistakes
+from crawling.dashboard.base.undo import show_message
 from crawling.models import CrawlJob, DeletedKind, Run
 from crawling.orders.retention import Retention, read_retention
 from crawling.runs.housekeeping.deletion import delete_crawl
@@ -86,7 +86,7 @@ def _previewed_rules(request: AuthenticatedRequest, form: RetentionForm) -> Rete
     if not form.is_valid():
         return None
     would, errors = read_retention(form.fields_of_retention())
-    blame(form, errors)
+    show_mistakes(form, errors)
     return would
 
 
@@ -98,7 +98,7 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -
     try:
         rules = set_retention(crawl, form.fields_of_retention(), by=request.user)
     except BadOrder as error:
-        blame(form, error.errors)
+        show_mistakes(form, error.errors)
         return False
     messages.success(
         request,
@@ -120,7 +120,7 @@ def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
             error = str(trouble)
         else:
             address = reverse("crawling:restore-deleted", args=[DeletedKind.CRAWL, job.pk])
-            tell(request, f"{job.name} {DELETED}", address=address)
+            show_message(request, f"{job.name} {DELETED}", address=address)
             return redirect("crawling:crawls")
     view = crawl_view(job)
     facts = {
@@ -139,7 +139,7 @@ def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpRespo
         with errors_told(request, WrongState):
             remove_run(run, by=request.user)
             address = reverse("crawling:restore-deleted", args=[DeletedKind.RUN, run.pk])
-            tell(request, f"Run {number} of {run.crawl.name} {DELETED}", address=address)
+            show_message(request, f"Run {number} of {run.crawl.name} {DELETED}", address=address)
         return redirect("crawling:runs", pk)
     facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
     return render(request, "crawling/delete_run.html", facts)

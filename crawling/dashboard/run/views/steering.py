@@ -11,15 +11,15 @@ from django.urls import reverse
 
 from allocation.errors import BadKeepTime
 from crawling.base.errors import CrawlError
-from crawling.dashboard.base.requests import back, next_page
+from crawling.dashboard.base.requests import next_page, redirect_back
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
-from crawling.dashboard.base.undo import tell
+from crawling.dashboard.base.undo import show_message
 from crawling.models import CrawlJob, Team
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.teams import hand_over, may_hand_over
 from crawling.runs.steering import consequence
 from crawling.runs.transitions import CONFIRMED
-from crawling.runs.verbs import VERBS, Verb, offered
+from crawling.runs.verbs import VERBS, Verb, offered_verbs
 from serving.access import AuthenticatedRequest, authenticated
 
 _AT_WORK = ("queued", "waiting", "running")
@@ -46,13 +46,13 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
             return _ask_to_confirm(request, job, verb, sentence)
         act.do(job, by=request.user, **_keep_seconds(act, request.POST.get("keep_minutes", "")))
         # without the state, which may have changed again before the page is read
-        tell(
+        show_message(
             request,
             f"{verb.capitalize()} of {job.name} requested.",
             [{"action": "resume", "crawls": [job.pk]}] if verb == "pause" else (),
             about=(job.pk, STATES_AFTER[verb]),
         )
-    return back(request)
+    return redirect_back(request)
 
 
 def _ask_to_confirm(
@@ -61,7 +61,7 @@ def _ask_to_confirm(
     facts = {
         "crawl": job,
         "word": word,
-        "verb": offered([word], has_run=True)[word],
+        "verb": offered_verbs([word], has_run=True)[word],
         "consequence": sentence,
         "next": next_page(request) or reverse("crawling:crawl", args=[job.pk]),
     }
@@ -79,7 +79,7 @@ def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
             request,
             f"{job.name}: {job.claim['fetch_slots']} connections for each worker.",
         )
-    return back(request)
+    return redirect_back(request)
 
 
 def _keep_seconds(verb: Verb, keep_minutes: str) -> dict[str, float]:

@@ -92,7 +92,7 @@ class FilePaths:
         found = self._rows.execute(FIND, [url]).fetchone()
         return found[0] if found else None
 
-    def page_of(self, url: str) -> int | None:
+    def page_id_of(self, url: str) -> int | None:
         """The id of the page with the URL's document; None if the mirror does not have it."""
         query = "SELECT page FROM document WHERE url = ?"
         found = self._rows.execute(query, [url]).fetchone()
@@ -123,11 +123,11 @@ class FilePaths:
             return text
         _, mark, fragment = written.partition("#")
         path = self.end_of(url)
-        address = url if path is None else relative(path, of)
+        address = url if path is None else relative_link(path, of)
         return f"{address}{mark}{fragment}".translate(QUOTED)
 
 
-def relative(path: str, of: str) -> str:
+def relative_link(path: str, of: str) -> str:
     """A link from the file `of` to another; both are paths in the mirror."""
     steps, own = path.split("/"), of.split("/")[:-1]
     shared = 0

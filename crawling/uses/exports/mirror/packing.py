@@ -26,7 +26,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.stored_documents import stored_document
 from crawling.machine.work_folders import work_folder
 from crawling.models import ArchiveFile, Page, Run
-from crawling.uses.exports.mirror.file_paths import FilePaths, relative
+from crawling.uses.exports.mirror.file_paths import FilePaths, relative_link
 from crawling.uses.exports.mirror.rewriter import PAGES, Rewriter
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
@@ -155,7 +155,7 @@ class MirrorPackage:
         paths.reserve(START)
         for page in _documents(self.runs):
             url, moved = page.url.url, _moved_to(page)
-            if self.is_of_crawl and paths.page_of(url) is not None:
+            if self.is_of_crawl and paths.page_id_of(url) is not None:
                 continue  # a later run has the document, too
             kind = PAGES[0] if moved or page.content_type in PAGES else page.content_type
             path = paths.add(url, kind, moved, page=page.pk)
@@ -171,7 +171,7 @@ class MirrorPackage:
         """
         url = page.url.url
         path = paths.path_of(url)
-        if path is None or paths.page_of(url) != page.pk:
+        if path is None or paths.page_id_of(url) != page.pk:
             return  # the page was stored after the job began, or a later run also has it
         if moved := _moved_to(page):
             content = _moved_page(paths, moved, url, path)
@@ -210,7 +210,7 @@ class MirrorPackage:
     def _start_page(self) -> bytes:
         name = escape(f"{self.run.crawl.name}, {self._subject[0].lower()}{self._subject[1:]}")
         links = "\n".join(
-            f'<li><a href="{escape(relative(path, START))}">{escape(title)}</a>'
+            f'<li><a href="{escape(relative_link(path, START))}">{escape(title)}</a>'
             for path, title in self._named
         )
         missing = f" {self.layout.missing:,} are missing." if self.layout.missing else ""

@@ -8,7 +8,7 @@ from crawling.uses.exports.mirror.file_paths import FilePaths
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.charsets import decoded_pieces
-from crawling.web.documents.css import ESCAPE, MOST_BYTES, unescaped
+from crawling.web.documents.css import ESCAPE, MOST_BYTES, unescaped_text
 from crawling.web.documents.tree import parse_html
 
 #: Browsers load only files of the mirror, whatever a page or its scripts request. Scripts may run,
@@ -54,7 +54,7 @@ class DocumentLinks:
         style = document.select_one("style")
         assert style
         style.append(turbohtml.Text(text))
-        document.rewrite_links(lambda link: self._link(ESCAPE.sub(unescaped, link)))
+        document.rewrite_links(lambda link: self._link(ESCAPE.sub(unescaped_text, link)))
         return style.text.encode("utf-8-sig", "replace")
 
     def _set_base(self, document: turbohtml.Document) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, quote, urlencode
 
 from django.db import close_old_connections
 
-from crawling.archive.packages.reading import read
+from crawling.archive.packages.reading import read_package
 from crawling.base.errors import NotFound
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
@@ -26,10 +26,10 @@ from crawling.uses.exports.wacz.origins import (
     STYLE,
     frame_headers,
     origin_of,
+    origin_of_frame,
     player_headers,
     player_policy,
     run_asked,
-    site,
 )
 
 StartResponse = Callable[..., Any]
@@ -65,7 +65,8 @@ def with_player(files: Application) -> Application:
     def answer(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         run = run_asked(str(environ.get("HTTP_HOST", "")))
         if run is None:
-            sentence = f"The replay is at {site()}; the proxy has to pass on the host asked for."
+            origin = origin_of_frame()
+            sentence = f"The replay is at {origin}; the proxy has to pass on the host asked for."
             return _refuse(start_response, HTTPStatus.MISDIRECTED_REQUEST, sentence)
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
             return _refuse(start_response, HTTPStatus.METHOD_NOT_ALLOWED, ONLY_GET)
@@ -153,8 +154,8 @@ def _redeem_ticket(
     lasts = int(GRANT_LASTS.total_seconds())
     cookie = f"{COOKIE}={granted}; Path={ARCHIVE}{run}/; Max-Age={lasts}; HttpOnly; SameSite=Strict"
     about = {
-        "Location": f"{site()}/run/{run}/{name}{'?' if query else ''}{query}",
-        "Set-Cookie": cookie + ("; Secure" if site().startswith("https:") else ""),
+        "Location": f"{origin_of_frame()}/run/{run}/{name}{'?' if query else ''}{query}",
+        "Set-Cookie": cookie + ("; Secure" if origin_of_frame().startswith("https:") else ""),
         # removes cached pages that were withdrawn since, and data that scripts left
         "Clear-Site-Data": '"storage"',
         "Cache-Control": "no-store",
@@ -171,7 +172,7 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
         span = asked_range(str(environ.get("HTTP_RANGE", "")), export.bytes)
         begin, end = span or (0, export.bytes)
         is_wanted = environ["REQUEST_METHOD"] == "GET"
-        content: Iterable[bytes] = read(export, begin, end) if is_wanted else ()
+        content: Iterable[bytes] = read_package(export, begin, end) if is_wanted else ()
     except NotFound as error:
         return _refuse(start_response, HTTPStatus.NOT_FOUND, str(error))
     finally:

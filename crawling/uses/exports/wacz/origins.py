@@ -18,7 +18,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
-from crawling.archive.records import began
+from crawling.archive.records import start_of_fetch
 from crawling.models import Page, Run
 from crawling.uses.exports.player import OFF, is_installed
 
@@ -65,13 +65,13 @@ ALL = {
 }
 
 
-def site() -> str:
+def origin_of_frame() -> str:
     """The origin of the page with the frame."""
     return settings.REPLAY_URL or f"http://{LOCAL_SITE}:{settings.REPLAY_PORT}"
 
 
 def origin_of(run_id: int) -> str:
-    parts = urlsplit(site())
+    parts = urlsplit(origin_of_frame())
     return urlunsplit(parts._replace(netloc=f"run-{run_id}.{parts.netloc}"))
 
 
@@ -80,7 +80,7 @@ def run_asked(host: str) -> int | None:
 
     The port is not compared, since a proxy may have another.
     """
-    name, known = _host_name(host), _host_name(urlsplit(site()).netloc)
+    name, known = _host_name(host), _host_name(urlsplit(origin_of_frame()).netloc)
     if name == known:
         return 0
     found = OF_RUN.match(name)
@@ -103,14 +103,14 @@ def player_address(run: Run, ticket: str, page: Page | None) -> str:
     """The address at which the ticket is exchanged. It then leads to the player."""
     shown = {}
     if page:
-        at = began(page.fetched_at, page.fetch_seconds)
+        at = start_of_fetch(page.fetched_at, page.fetch_seconds)
         shown = {"url": page.url.url, "ts": f"{at:%Y%m%d%H%M%S}"}
     return f"{origin_of(run.pk)}/open/{ticket}{'?' if shown else ''}{urlencode(shown)}"
 
 
 def player_policy() -> str:
     """The policy of all answers on the origin of a run."""
-    return "; ".join([*OF_PLAYER, f"frame-ancestors 'self' {site()}"])
+    return "; ".join([*OF_PLAYER, f"frame-ancestors 'self' {origin_of_frame()}"])
 
 
 def player_headers() -> dict[str, str]:

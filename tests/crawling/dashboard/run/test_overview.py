@@ -4,7 +4,7 @@ open.
 
 import pytest
 
-from crawling.dashboard.run.overview import duration, remaining
+from crawling.dashboard.run.overview import duration, remaining_in_words
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_durations_are_told_in_the_largest_unit_that_fits(seconds, words):
     ],
 )
 def test_a_run_is_told_a_range(known, fetched, most, rates, words):
-    assert remaining(known=known, fetched=fetched, most=most, rates=rates) == words
+    assert remaining_in_words(known=known, fetched=fetched, most=most, rates=rates) == words

@@ -10,7 +10,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.dashboard.inspect.url_decision import why
+from crawling.dashboard.inspect.url_decision import decisions_about
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import host_rows, hosts_of
 from crawling.frontier.change.manual_order import UrlAction
@@ -101,7 +101,7 @@ def test_waits_for_robots_txt_leave_a_url_all_its_tries(half, order, work_off):
 def test_what_an_origin_is_waited_for_is_told(half, order, work_off):
     run = work_off(start_run(create_crawl(order(*half.seeds))), until=has_tried(1))
     url = Url.objects.get(run=run, state="q")
-    (decision,) = why(url.url, crawl=run.crawl)[1]
+    (decision,) = decisions_about(url.url, crawl=run.crawl)[1]
     decided = [fact.sentence for fact in decision.facts if fact.about == "frontier"]
 
     for sentence in (

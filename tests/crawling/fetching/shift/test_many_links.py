@@ -153,7 +153,7 @@ def test_a_page_that_is_fetched_again_after_its_first_links_counts_once(db, monk
     frontier = Frontier()
     [url] = claimed(frontier, 1)
     killed = page(url, 50)
-    monkeypatch.setattr(outcome_writer, "record", interrupted)
+    monkeypatch.setattr(outcome_writer, "record_batch", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write(frontier, [killed])
     monkeypatch.undo()
@@ -272,7 +272,7 @@ def test_a_batch_whose_connection_breaks_is_recorded_once(monkeypatch, happens, 
 def test_a_batch_whose_connection_breaks_after_its_commit_counts_once_and_as_recorded(monkeypatch):
     frontier = Frontier()
     urls = claimed(frontier, 2)
-    record, breaks = outcome_writer.record, [OperationalError("server closed the connection")]
+    record, breaks = outcome_writer.record_batch, [OperationalError("server closed the connection")]
 
     def break_after_commit(*args, **options):
         settled = record(*args, **options)
@@ -280,7 +280,7 @@ def test_a_batch_whose_connection_breaks_after_its_commit_counts_once_and_as_rec
             raise breaks.pop()
         return settled
 
-    monkeypatch.setattr(outcome_writer, "record", break_after_commit)
+    monkeypatch.setattr(outcome_writer, "record_batch", break_after_commit)
     settled = write(frontier, [page(url, 4) for url in urls])
 
     assert set(settled) == {url.id for url in urls}
@@ -292,7 +292,7 @@ def test_a_batch_whose_connection_breaks_after_its_commit_counts_once_and_as_rec
 def test_what_another_shift_has_by_now_is_not_taken_for_recorded(monkeypatch):
     frontier = Frontier()
     [url] = claimed(frontier, 1)
-    ours, record, breaks = frontier.shift, outcome_writer.record, [1]
+    ours, record, breaks = frontier.shift, outcome_writer.record_batch, [1]
 
     def lose_it(*args, **options):
         if breaks:
@@ -303,7 +303,7 @@ def test_what_another_shift_has_by_now_is_not_taken_for_recorded(monkeypatch):
             raise OperationalError("server closed the connection")
         return record(*args, **options)
 
-    monkeypatch.setattr(outcome_writer, "record", lose_it)
+    monkeypatch.setattr(outcome_writer, "record_batch", lose_it)
 
     assert not record_all(ours, [page(url, 4)], numbers=[0], memory=RecordingState(), lengths={})
     assert frontier.states() == {"p": 1}

@@ -11,7 +11,7 @@ from crawling.orders.scope.trap_patterns import (
     filter_patterns,
     pattern_of,
     site_pattern,
-    suspicion,
+    suspicious_pattern,
     without_session,
 )
 from crawling.web.addresses import read_address
@@ -90,7 +90,7 @@ def test_what_nothing_counts_on_has_no_pattern(target):
     ],
 )
 def test_what_looks_endless_is_suspicious(target, rule):
-    assert suspicion(address(target), year=2026).rule == rule
+    assert suspicious_pattern(address(target), year=2026).rule == rule
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_looks_endless_is_suspicious(target, rule):
     ],
 )
 def test_what_ordinary_sites_have_is_not(target):
-    assert suspicion(address(target), year=2026) is None
+    assert suspicious_pattern(address(target), year=2026) is None
 
 
 @pytest.mark.parametrize(

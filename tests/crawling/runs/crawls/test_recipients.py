@@ -12,7 +12,7 @@ from crawling.base.errors import BadOrder, WrongState
 from crawling.models import CrawlJob
 from crawling.runs.crawls.added_seeds import add_to_seeds
 from crawling.runs.crawls.creation import clone_crawl, create_crawl, order_of
-from crawling.runs.crawls.fetching_section import fetching_of, granted
+from crawling.runs.crawls.fetching_section import fetching_of, origins_of_secrets
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
 from crawling.runs.start import start_run
 from crawling.web.secret_headers import MASK
@@ -78,11 +78,11 @@ def test_headers_that_are_given_anew_go_to_all_present_seeds(crawl, sites):
     given = {"X-Api-Key": MASK, "X-More": "more", "Accept-Language": "de"}
 
     kept = edit_crawl(crawl, {"headers": given})
-    assert granted(kept)["headers", "X-Api-Key"] == {own}
-    assert granted(kept)["headers", "X-More"] == {own, other}
+    assert origins_of_secrets(kept)["headers", "X-Api-Key"] == {own}
+    assert origins_of_secrets(kept)["headers", "X-More"] == {own, other}
 
     anew = edit_crawl(crawl, {"headers": {**given, "X-Api-Key": KEY}})
-    assert granted(anew)["headers", "X-Api-Key"] == {own, other}
+    assert origins_of_secrets(anew)["headers", "X-Api-Key"] == {own, other}
     assert fetching_of(anew).headers["X-Api-Key"] == KEY
     audit = LogEntry.objects.filter(change_message__contains="X-Api-Key for").latest("pk")
     changes = json.loads(audit.change_message)["changes"]
@@ -112,7 +112,7 @@ def test_log_in_fields_go_to_another_site_only_if_given_anew(crawl, sites, field
     moved = edit_crawl(
         crawl, {"login_url": f"{other}/login", "login_fields": {"user": "m", "password": "x"}}
     )
-    assert granted(moved)["login_fields", "password"] == {other}
+    assert origins_of_secrets(moved)["login_fields", "password"] == {other}
     assert fetching_of(edit_crawl(moved, {"login_url": f"{other}/b/"})).login_fields["user"] == "m"
     assert "login_fields" in told(moved, {"login_url": f"{sites[0].url}/login"})
     with pytest.raises(WrongState):
@@ -144,7 +144,7 @@ def test_the_owner_clones_secrets_for_the_same_sites_and_others_clone_none(crawl
 
     own = clone_crawl(crawl, by=owner)
     assert fetching_of(own).headers["X-Api-Key"] == KEY
-    assert granted(own) == granted(crawl)
+    assert origins_of_secrets(own) == origins_of_secrets(crawl)
     bare = clone_crawl(crawl, by=User.objects.create_user("bob"))
     assert order_of(bare)["headers"] == {"Accept-Language": "de"}
     assert fetching_of(bare).login_url is None

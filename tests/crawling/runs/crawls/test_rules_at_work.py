@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.base.errors import WrongState
-from crawling.dashboard.inspect.url_decision import why
+from crawling.dashboard.inspect.url_decision import decisions_about
 from crawling.datasets.lag import Derived, lag_of
 from crawling.frontier.admit import refusals as verdicts
 from crawling.frontier.admit.crawl_rules import KeptBlocklist, current_blocklist
@@ -54,10 +54,10 @@ def fate(run):
 
 def told(run, url):
     """The facts of the run's crawl about a URL, as one text by subject, once all are known."""
-    _, (answer,) = why(url, crawl=run.crawl)
+    _, (answer,) = decisions_about(url, crawl=run.crawl)
     if answer.is_pending:
         run_job(Inquiry.objects.latest("pk").pk)
-        _, (answer,) = why(url, crawl=run.crawl)
+        _, (answer,) = decisions_about(url, crawl=run.crawl)
     facts = {}
     for fact in answer.facts:
         facts[fact.about] = f"{facts.get(fact.about, '')} {fact.sentence} {fact.url}".strip()
@@ -384,7 +384,7 @@ def test_a_robots_txt_that_was_forgotten_meanwhile_is_told(order):
     times = {"fetched_at": now, "expires_at": now}
     RobotsFile.objects.create(origin="http://127.0.0.1:8900", status=200, body=b"", **times)
     start_run(crawl)
-    why("http://127.0.0.1:8900/a", crawl=crawl)
+    decisions_about("http://127.0.0.1:8900/a", crawl=crawl)
     RobotsFile.objects.all().delete()
 
     run_job(Inquiry.objects.get().pk)
@@ -394,12 +394,12 @@ def test_a_robots_txt_that_was_forgotten_meanwhile_is_told(order):
 
 def test_crawls_judge_a_url_by_their_own_seeds_in_the_same_queries_however_many_there_are(frontier):
     with CaptureQueriesContext(connection) as of_one:
-        why("http://b.test/x")
+        decisions_about("http://b.test/x")
     others = [Frontier(), Frontier()]
     others[0].sow("b.test/")
 
     with CaptureQueriesContext(connection) as of_three:
-        _, answers = why("http://b.test/x")
+        _, answers = decisions_about("http://b.test/x")
 
     assert {answer.crawl: answer.admits for answer in answers} == {
         frontier.run.crawl: False,

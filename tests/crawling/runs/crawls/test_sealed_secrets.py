@@ -9,7 +9,7 @@ from django.test import override_settings
 from crawling.base.encrypted_text import SealBroken
 from crawling.models import CrawlJob
 from crawling.runs.crawls.creation import clone_crawl, create_crawl
-from crawling.runs.crawls.fetching_section import fetching_of, shown
+from crawling.runs.crawls.fetching_section import fetching_of, fields_without_secrets
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.templates import save_template
 from crawling.runs.start import start_run
@@ -44,7 +44,7 @@ def test_what_is_posted_is_kept_sealed(crawl):
     start_run(crawl)
 
     assert fetching_of(CrawlJob.objects.get(pk=crawl.pk)).posts == {SEED: BODY}
-    assert shown(crawl)["posts"] == {SEED: MASK}
+    assert fields_without_secrets(crawl)["posts"] == {SEED: MASK}
     assert BODY not in everything_kept()
 
 

@@ -18,7 +18,7 @@ from crawling.runs.crawls.templates import crawl_from, save_template
 from crawling.uses.extraction import extractors
 from crawling.uses.extraction.extractors import (
     edit_extractor,
-    find,
+    find_rules,
     give_newest,
     remove_extractor,
     save_extractor,
@@ -128,7 +128,7 @@ def test_a_deleted_extractor_leaves_crawls_copies_and_templates_their_rules(usin
     assert edit_crawl(using, {"delay_seconds": 3}).extract == {"bold": "b", "own": "h1"}
     assert clone_crawl(using).extract == {"bold": "b", "own": "h1"}
     assert crawl_from(template, {"name": "third"}).extractor == "Texts@1"
-    assert find("Texts", None) is None
+    assert find_rules("Texts", None) is None
     saved = save_extractor("Texts", {"under": "u"}, by=None)
     assert (saved.pk, saved.revision) == (texts.pk, 2)
     assert again(using).extractor == "Texts@1"
@@ -171,7 +171,7 @@ def test_rules_of_the_form_are_kept_as_an_extractor_that_it_then_uses(pool, db):
 
     page = soup(operator.post("/crawls/new/extractor/", {**typed, "extractor_name": "Goods"}))
 
-    assert find("Goods", None).rules == {"bold": "b", "price": "i::price"}
+    assert find_rules("Goods", None).rules == {"bold": "b", "price": "i::price"}
     assert page.select_one("select[name=extractor] option[selected]")["value"] == "Goods@1"
     assert page.select_one("textarea[name=extract]").text.strip() == ""
     assert page.select_one("input[name=max_pages]")["value"] == "7"
@@ -315,4 +315,4 @@ def test_a_command_saves_lists_and_gives_them(order, pool, capsys, db):
     assert again(made).extractor == "Goods@2"
     assert capsys.readouterr().out.splitlines()[-1] == "Goods  revision 2, crawls: 1  price"
     call_command("crawl", "extractor", "Goods", "--delete")
-    assert find("Goods", None) is None
+    assert find_rules("Goods", None) is None

@@ -23,12 +23,12 @@ from django.db import connections
 from django.test import Client
 from warcio.archiveiterator import ArchiveIterator
 
-from crawling.archive.packages.reading import read
+from crawling.archive.packages.reading import read_package
 from crawling.archive.reader import (
-    content_of,
     index_lines,
     open_record_of,
     packed_pieces,
+    page_with_content,
     record_of,
 )
 from crawling.archive.viewer import whole_document_of
@@ -117,7 +117,7 @@ def test_a_run_that_leaves_as_warc_or_wacz_comes_back_as_it_was(run, bring):
 
     for result in (
         bring("run.warc.gz", whole),
-        bring("run.wacz", b"".join(read(row, 0, row.bytes))),
+        bring("run.wacz", b"".join(read_package(row, 0, row.bytes))),
     ):
         again = result.run
         assert result.left_out.keys() <= {"are of the type metadata"}
@@ -144,7 +144,7 @@ def test_a_payload_is_found_before_and_behind_what_refers_to_it(bring, order):
     assert [(page.url.url, page.title, page.links) for page in pages] == [
         *((urls[0], "Café", 1), (urls[1], "Café", 1)),
     ]
-    assert [whole_document_of(content_of(page)) for page in pages] == [HOME, HOME]
+    assert [whole_document_of(page_with_content(page)) for page in pages] == [HOME, HOME]
 
 
 def recorded(url, content, year, **fields):
@@ -167,7 +167,7 @@ SAID = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
 def contents(run):
     rows = Page.objects.filter(run=run).order_by("url__url")
-    return [(page.url.url, page.title, whole_document_of(content_of(page))) for page in rows]
+    return [(page.url.url, page.title, whole_document_of(page_with_content(page))) for page in rows]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_the_latest_answer_is_the_page_and_a_later_record_empties_it_never(
     run = bring("run.warc.gz", warc(recorded(A, OLD, 2019), later)).run
 
     (page,) = Page.objects.filter(run=run)
-    assert whole_document_of(content_of(page)) == shown
+    assert whole_document_of(page_with_content(page)) == shown
     assert (page.status, page.fetched_at.year) == (200, year)
     assert run.further_records.count() == 1
     lines = index_of(opened(made(run)))

@@ -15,7 +15,7 @@ from django.utils import timezone
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.jobs import SECOND_READING
 from crawling.datasets.parquet import put_part
-from crawling.datasets.parts import clear, new_part, remove_abandoned_parts
+from crawling.datasets.parts import drop_dataset, new_part, remove_abandoned_parts
 from crawling.datasets.second_reading import read_again
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, LogLine, Page, Run, Url, UrlState
@@ -140,7 +140,7 @@ def test_the_fragment_of_a_link_is_looked_for_behind_redirects(
     site = make_site({"/": page, "/b": "<h1 id=x>B</h1>", "/text": text, **moved})
     run = crawl_to_the_end(f"{site.url}/")
     if is_from_archive:
-        clear(run.pk)
+        drop_dataset(run.pk)
     catch_up(run.pk)
     read_again(run.pk)
 

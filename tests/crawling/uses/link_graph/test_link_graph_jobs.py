@@ -116,7 +116,7 @@ def test_it_waits_for_memory_that_no_crawl_needs_and_says_so(
 def test_each_turn_does_a_step_although_others_want_the_memory_at_once(
     run, job, background, wants, monkeypatch
 ):
-    compute = computation.compute
+    compute = computation.continue_computation
 
     def compute_with_others(running):
         wants()
@@ -125,7 +125,7 @@ def test_each_turn_does_a_step_although_others_want_the_memory_at_once(
         return compute(running)
 
     with monkeypatch.context() as during:
-        during.setattr(computation, "compute", compute_with_others)
+        during.setattr(computation, "continue_computation", compute_with_others)
         for turn in range(1, 4):
             assert run_job(job.pk) == "others wait"
             crawl = Process.objects.filter(label="c").latest("pk").pk

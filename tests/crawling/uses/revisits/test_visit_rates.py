@@ -8,10 +8,10 @@ from hypothesis.extra.numpy import arrays
 
 from crawling.uses.revisits.visit_rates import (
     POLICIES,
-    age,
     age_after,
     freshness,
     freshness_after,
+    mean_ages,
     optimal_rates,
     proportional_rates,
     rates_by,
@@ -112,7 +112,7 @@ def test_a_page_that_never_changes_is_fresh_unvisited_and_another_is_not():
     changes, visits = np.array([0.0, 2.0]), np.zeros(2)
 
     assert freshness(changes, visits).tolist() == [1.0, 0.0]
-    assert age(changes, visits).tolist() == [0.0, np.inf]
+    assert mean_ages(changes, visits).tolist() == [0.0, np.inf]
 
 
 @pytest.mark.parametrize("policy", ["uniform", "proportional", "optimal"])
@@ -128,7 +128,9 @@ def test_a_simulation_finds_the_freshness_and_age_that_are_expected(policy):
 
     assert played.freshness.mean() == pytest.approx(freshness(changes, visits).mean(), rel=0.02)
     often = visits > 0.1
-    assert played.age[often].mean() == pytest.approx(age(changes, visits)[often].mean(), rel=0.05)
+    assert played.age[often].mean() == pytest.approx(
+        mean_ages(changes, visits)[often].mean(), rel=0.05
+    )
 
 
 def test_visits_at_one_interval_are_better_than_visits_at_random_and_the_order_stays():

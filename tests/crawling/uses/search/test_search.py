@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.lag import lags_of
-from crawling.datasets.parts import clear
+from crawling.datasets.parts import drop_dataset
 from crawling.datasets.progress import abandoned_parts
 from crawling.models import LinksPart, Page, Run
 from crawling.runs.housekeeping.deletion import restore_run
@@ -283,7 +283,7 @@ def test_a_deleted_run_is_not_found_and_leaves_the_index(site, run):
 
 
 def test_a_rebuilt_dataset_and_a_rebuilt_index_have_each_page_once(site, run):
-    clear(run.pk)
+    drop_dataset(run.pk)
     index(run)
     forget_abandoned()
     assert paths(site, "apple") == ["/trees", "/pears"]

@@ -7,7 +7,7 @@ import tantivy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawling.web.words import KNOWN, WORD, separated, word_analyzer
+from crawling.web.words import KNOWN, WORD, separated_words, word_analyzer
 
 #: what pages have, of scripts with blanks between words, and of others
 USUAL = st.sampled_from(KNOWN)
@@ -17,7 +17,7 @@ BY_DEFINITION = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(WORD)).build
 
 
 def words_of(text):
-    return [word for word in separated(text).split(" ") if word]
+    return [word for word in separated_words(text).split(" ") if word]
 
 
 @given(st.text(ANY) | st.text(USUAL) | st.text(st.characters(codec="ascii")))
@@ -46,5 +46,5 @@ def test_the_words_of_a_separated_text_are_those_of_the_text(language):
 
     words = word_analyzer(language).analyze(text)
 
-    assert word_analyzer(language, is_separated=True).analyze(separated(text)) == words
+    assert word_analyzer(language, is_separated=True).analyze(separated_words(text)) == words
     assert len(words) == 11

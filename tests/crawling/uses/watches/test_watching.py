@@ -19,7 +19,7 @@ from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import body_of
 from crawling.uses.watches import comparing
 from crawling.uses.watches.comparing import compare_watched, due_crawls
-from crawling.uses.watches.feed import atom, feed_token
+from crawling.uses.watches.feed import atom_feed, feed_token
 from crawling.uses.watches.jobs import WATCHES
 from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.watches.page_states import state_changes
@@ -228,7 +228,7 @@ def test_a_withdrawn_page_gives_no_event_and_takes_its_diffs_along(site, crawl, 
     assert (
         b"Price" not in browser("viewer").get(reverse("crawling:watches", args=[crawl.pk])).content
     )
-    assert "Price" not in atom(watch, "http://x.test/")
+    assert "Price" not in atom_feed(watch, "http://x.test/")
     again(crawl)  # it is fetched again, and was known
     assert found(watch, site).keys() == {"/clock", "/gone"}
 

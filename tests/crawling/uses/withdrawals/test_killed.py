@@ -10,7 +10,7 @@ import time
 import pytest
 
 from crawling.archive.files import remove_abandoned
-from crawling.archive.reader import content_of, record_of
+from crawling.archive.reader import page_with_content, record_of
 from crawling.models import Page
 from crawling.runs.start import start_run
 from crawling.uses.withdrawals.withdrawing import withdraw
@@ -47,7 +47,7 @@ def test_a_killed_job_leaves_nothing_behind_and_takes_nothing_else(
     holder = Page.objects.get(run=run, url__url__contains="/same/", is_revisit=False)
     asked = {"kind": "pattern", "text": f"/gone/|{holder.url.url}$", "reason": "drill", "by": None}
     withdrawal = withdraw(run.crawl, None, **asked, at_once=True)
-    before = {one.pk: record_of(content_of(one)).payload for one in _pages()}
+    before = {one.pk: record_of(page_with_content(one)).payload for one in _pages()}
 
     killed = 0
     with running_stack(tmp_path) as stack:
@@ -65,7 +65,7 @@ def test_a_killed_job_leaves_nothing_behind_and_takes_nothing_else(
 
     assert withdrawal.state == "removed", withdrawal.trouble
     assert killed
-    assert {one.pk: record_of(content_of(one)).payload for one in _pages()} == before
+    assert {one.pk: record_of(page_with_content(one)).payload for one in _pages()} == before
     references(run, second)
     for one in (run, second):
         judge(one)

@@ -14,11 +14,11 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive import rewriting
 from crawling.archive.files import remove_abandoned
-from crawling.archive.reader import content_of, original_of, record_of
+from crawling.archive.reader import original_of, page_with_content, record_of
 from crawling.base.errors import BadOrder, CheckpointTrouble, NotFound, WrongState
 from crawling.base.storage import DirectoryStorage
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.query import ask
+from crawling.datasets.query import query_links
 from crawling.models import (
     ArchiveFile,
     ExtractedRow,
@@ -133,8 +133,8 @@ def test_a_withdrawn_page_is_in_nothing_at_once_and_later_in_no_file(site, run):
             operator.get(reverse("crawling:pages-records", args=[crawl]), follow=True)
         ).get_text()
     )
-    assert ask(run, "SELECT count(*) FROM links WHERE target LIKE '%/miller'") == [(1,)]
-    assert ask(run, "SELECT count(*) FROM links WHERE page LIKE '%/miller'") == [(0,)]
+    assert query_links(run, "SELECT count(*) FROM links WHERE target LIKE '%/miller'") == [(1,)]
+    assert query_links(run, "SELECT count(*) FROM links WHERE page LIKE '%/miller'") == [(0,)]
     assert due_withdrawals() == []
 
     remove_now(run.crawl, withdrawal.pk, by=None)
@@ -150,7 +150,7 @@ def test_a_withdrawn_page_is_in_nothing_at_once_and_later_in_no_file(site, run):
     assert Path(files_of(run)[0].path).stat().st_size == size
     assert [row.content for row in WithdrawnPage.objects.all()] == [None]
     assert [p.links for p in LinksPart.objects.all()] == [4]
-    assert ask(run, "SELECT count(*) FROM links") == [(4,)]
+    assert query_links(run, "SELECT count(*) FROM links") == [(4,)]
     assert len(list(Path(settings.ARCHIVE_DIR, f"links{run.pk}").iterdir())) == 1
     assert operator.get(reverse("crawling:page", args=[crawl, gone.pk])).status_code == 410
     assert b"".join(operator.get(whole).streaming_content)
@@ -166,7 +166,7 @@ def test_other_pages_keep_a_payload_that_a_withdrawn_one_had(site, crawl_to_the_
 
     withdrawal = taken_down(run, holder.url.url, only=run)
     for one in others.select_related("url", "archive_file", "run"):
-        assert record_of(content_of(one)).payload == SHARED.encode()
+        assert record_of(page_with_content(one)).payload == SHARED.encode()
         assert original_of(one) == one  # of the withdrawn page nothing but the payload is shown
     with pytest.raises(WrongState, match="holds the payload of 3 pages of run 2"):
         remove_run(run, by=None)

@@ -17,9 +17,9 @@ from crawling.web.documents.written_links import (
     LinkPlacement,
     WrittenLink,
     all_links,
-    collect,
     has_plain_links,
     links_in,
+    pack_links,
     plain_links,
 )
 
@@ -57,7 +57,7 @@ def test_links_within_each_other_cost_no_more_than_they_may():
     document = turbohtml.parse(html % tuple(range(20_000)), positions=False)
     links = all_links(document.links())
     began = time.thread_time()
-    collect(links, LinkPlacement(document))
+    pack_links(links, LinkPlacement(document))
 
     assert time.thread_time() - began < 2
 
@@ -82,7 +82,9 @@ def test_the_short_way_to_links_finds_what_the_general_one_does(html):
     short, general = (turbohtml.parse(html, positions=False) for _ in range(2))
     if has_plain_links(short):
         found, expected = (
-            sorted(links_in(collect(links, LinkPlacement(document)), URL, base="", charset="utf-8"))
+            sorted(
+                links_in(pack_links(links, LinkPlacement(document)), URL, base="", charset="utf-8")
+            )
             for document, links in (
                 (short, plain_links(short)),
                 (general, all_links(general.links())),

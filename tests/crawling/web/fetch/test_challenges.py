@@ -8,7 +8,12 @@ import pytest
 from requests.utils import parse_dict_header
 
 from crawling.web.addresses import read_address
-from crawling.web.fetch.challenges import Challenge, DigestSession, read_challenges, strongest
+from crawling.web.fetch.challenges import (
+    Challenge,
+    DigestSession,
+    read_challenges,
+    strongest_challenge,
+)
 from crawling.web.fetch.host_session import LONGEST_CHALLENGE, MOST_ORIGINS, HostSession
 
 DIGEST = 'Digest realm="r", nonce="n"'
@@ -55,7 +60,7 @@ def test_challenges_are_told_apart(text, found):
     ],
 )
 def test_the_strongest_challenge_that_can_be_answered_is(text, chosen):
-    challenge = strongest(read_challenges(text))
+    challenge = strongest_challenge(read_challenges(text))
 
     assert (challenge and (challenge.scheme, challenge.parameters.get("algorithm"))) == chosen
 
@@ -114,7 +119,7 @@ def test_every_kind_of_answer_is_what_the_standard_calculates(more, secret, aski
     def md5(text):
         return hashlib.md5(text.encode()).hexdigest()
 
-    challenge = strongest(read_challenges(DIGEST + more))
+    challenge = strongest_challenge(read_challenges(DIGEST + more))
     session = DigestSession(challenge, "me", "pw", "own")
     said = parse_dict_header(session.answer("POST", "/x;y=1?a;b", b"body").split(" ", 1)[1])
 
@@ -126,7 +131,7 @@ def test_every_kind_of_answer_is_what_the_standard_calculates(more, secret, aski
 
 
 def test_quotation_marks_in_a_realm_come_back_as_they_came():
-    challenge = strongest(read_challenges('Digest realm="a \\"b\\" \\\\c", nonce="n"'))
+    challenge = strongest_challenge(read_challenges('Digest realm="a \\"b\\" \\\\c", nonce="n"'))
 
     said = DigestSession(challenge, 'm"e', "pw").answer("GET", "/", b"")
 

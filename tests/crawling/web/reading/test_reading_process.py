@@ -237,7 +237,7 @@ def test_no_memory_for_a_document_costs_neither_slot_nor_document(process, monke
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(reading_process, "put", lack)
+        patch.setattr(reading_process, "put_document", lack)
         assert process.begin(page(), is_listed=False) is None
         patch.undo()
         patch.setattr(reading_process, "result_in", lack)

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from crawling.archive.packages.reading import read
+from crawling.archive.packages.reading import read_package
 from crawling.models import CrawlJob, Page, Run
 from crawling.uses.exports.replay.answers import answer_nothing, asked_range, with_player
 from crawling.uses.exports.wacz import access
@@ -83,7 +83,7 @@ def test_one_range_is_read_as_rfc_9110_says(text, found):
 
 def test_a_grant_opens_one_file_in_parts_to_one_who_may(run, monkeypatch):
     row = made(run)
-    content = b"".join(read(row, 0, row.bytes))
+    content = b"".join(read_package(row, 0, row.bytes))
     user = User.objects.get(pk=browser("operator").session["_auth_user_id"])
     granted = {"HTTP_COOKIE": exchanged(run, ticket_for(user, row))}
     place = f"/archive/{run.pk}/run.wacz"

@@ -18,7 +18,7 @@ from django.urls import reverse
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.packages import wacz_index
-from crawling.archive.packages.reading import read
+from crawling.archive.packages.reading import read_package
 from crawling.archive.packages.wacz_index import SortedLines, blocks, search_key
 from crawling.base.storage import storage
 from crawling.jobs.enqueue import open_job
@@ -74,7 +74,7 @@ def made(run) -> RunExport:
 
 
 def whole(row) -> bytes:
-    return b"".join(read(row, 0, row.bytes))
+    return b"".join(read_package(row, 0, row.bytes))
 
 
 def opened(row) -> ZipFile:
@@ -157,7 +157,7 @@ def test_only_what_is_not_in_the_archive_is_stored_and_any_part_can_be_read(run)
     random = Random(3)
     for _ in range(200):
         begin, end = sorted(random.randrange(row.bytes + 1) for _ in "12")
-        assert b"".join(read(row, begin, end)) == content[begin:end]
+        assert b"".join(read_package(row, begin, end)) == content[begin:end]
 
 
 def test_payloads_in_archives_of_other_runs_are_in_it(site, crawl_to_the_end, work_off):

@@ -78,22 +78,20 @@ class _PoolRows:
     def waits(
         self, held_off: Sequence[ProcessRow], wanted: Collection[int] | None = None
     ) -> tuple[WaitRow, ...]:
-        first = self._first_requests(held_off)
+        first = self._firsts(held_off)
         return wait_rows(
             self.pool, self.classes, self.processes, self.requests, self.usual, first, wanted
         )
 
     def reasons(self, held_off: Sequence[ProcessRow], wanted: Collection[int]) -> dict[int, str]:
-        reasons = WaitReasons(
-            self.pool, self.classes, self.processes, self._first_requests(held_off)
-        )
+        reasons = WaitReasons(self.pool, self.classes, self.processes, self._firsts(held_off))
         return {
             request.process_id: reasons.explain(request).reason
             for request in self.requests
             if request.process_id in wanted
         }
 
-    def _first_requests(self, held_off: Sequence[ProcessRow]) -> FirstByShare:
+    def _firsts(self, held_off: Sequence[ProcessRow]) -> FirstByShare:
         far = {process.id for process in held_off}
         near = [request for request in self.requests if request.process_id not in far]
         return FirstByShare(near, self.share_use)
@@ -141,7 +139,7 @@ def bank_view(pool_id: int) -> BankView:
     ]
     order = banker.finishable(_state(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
-    idle, held_off = _separate_idle_processes(books)
+    idle, held_off = _split_idle(books)
     return BankView(
         id=pool.pk,
         name=pool.name,
@@ -202,7 +200,7 @@ def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
     return [*Request.objects.raw(SOME_IN_TURN, {"pool": pool, "wanted": list(wanted)})]
 
 
-def _separate_idle_processes(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
+def _split_idle(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
     """Separate the processes that hold nothing into those that can always come last, and those that
     claim more than reservations leave.
     """
@@ -231,11 +229,7 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     """
     wanted = set(process_ids)
     books = [_read_pool(pool, processes) for pool, processes in _asking(wanted).items()]
-    return {
-        wait.process: wait
-        for one in books
-        for wait in one.waits(_separate_idle_processes(one)[1], wanted)
-    }
+    return {wait.process: wait for one in books for wait in one.waits(_split_idle(one)[1], wanted)}
 
 
 def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
@@ -245,7 +239,7 @@ def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
     reasons: dict[int, str] = {}
     for pool, processes in _asking(set(process_ids)).items():
         books = _read_pool(pool, processes, estimates=False)
-        reasons |= books.reasons(_separate_idle_processes(books)[1], processes)
+        reasons |= books.reasons(_split_idle(books)[1], processes)
     return reasons
 
 

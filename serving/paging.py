@@ -44,10 +44,10 @@ class BoundedCount(int):
 
 def bounded_count(rows: QuerySet[M]) -> int:
     """The number of rows; a BoundedCount if there are more than MOST_NUMBERED."""
-    return bounded(rows.order_by()[: MOST_NUMBERED + 1].count())
+    return as_bounded(rows.order_by()[: MOST_NUMBERED + 1].count())
 
 
-def bounded(counted: int) -> int:
+def as_bounded(counted: int) -> int:
     """The count, as a BoundedCount if it was broken off at MOST_NUMBERED + 1."""
     return counted if counted <= MOST_NUMBERED else BoundedCount(MOST_NUMBERED)
 

@@ -267,7 +267,7 @@ def _link_changes(old: Run, new: Run) -> set[tuple[str, str, str]]:
 
 @contextmanager
 def watched_crawl(pages: int, seed: int) -> Iterator[WatchedCrawl]:
-    """A crawl of the site whose first run is over."""
+    """Yield a crawl of the site whose first run is over."""
     make_ready()
     site = ChangingSite(pages, seed)
     with serve_site({HOOK: (204, {}, "")}) as hooks, served_site(site) as server:

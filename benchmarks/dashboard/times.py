@@ -68,8 +68,8 @@ def filled_database(size: Size) -> Iterator[Filled]:
 
 @contextmanager
 def copy_of_snapshot(size: Size) -> Iterator[Filled]:
-    """A copy of the database. The database is filled first if it does not exist, and migrated if it
-    is old.
+    """Use a copy of the filled database until the block ends. The database is filled first if it
+    does not exist, and migrated if it is old.
     """
     serve_pages()
     own = connection.settings_dict["NAME"]
@@ -108,8 +108,9 @@ def _use_database(name: str) -> None:
 
 @contextmanager
 def crawls_beside() -> Iterator[list[int]]:
-    """The runs of two crawls at full rate, with a scheduler and two workers on the database at
-    hand. They have a separate pool, since that of the scene has no free units.
+    """Run two crawls at full rate until the block ends, with a scheduler and two workers on the
+    database at hand. They have a separate pool, since that of the scene has no free units. Yields
+    the ids of the runs.
     """
     _leave_the_scene_alone()
     with ExitStack() as stack:

@@ -33,7 +33,7 @@ _SOA = (
 
 @contextmanager
 def name_server() -> Iterator[Server]:
-    """Run a server in a separate process."""
+    """Run a name server in a separate process until the block ends. Yields its address."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,))

@@ -31,7 +31,7 @@ def empty_database() -> Iterator[None]:
 
 @contextmanager
 def database_of_pages() -> Iterator[None]:
-    """An empty database that is set up."""
+    """Create an empty database whose pages can be requested, set it up, and drop it at the end."""
     serve_pages()
     with empty_database():
         call_command("set_up")

@@ -88,7 +88,7 @@ def kind_of(process: psutil.Process) -> str:
 
 @contextmanager
 def running_product(environment: dict[str, str]) -> Iterator[Product]:
-    """The supervisor with everything that it starts; stopped at the end."""
+    """Run the supervisor, with everything that it starts, until the block ends."""
     command = [sys.executable, "-m", "crawlsite.supervisor"]
     with subprocess.Popen(  # noqa: S603  # ours
         command, env=environment, stdout=subprocess.PIPE, text=True, cwd=BASE_DIR
@@ -104,8 +104,8 @@ def running_product(environment: dict[str, str]) -> Iterator[Product]:
 
 @contextmanager
 def program(*words: str, **others: str) -> Iterator[psutil.Process]:
-    """A command of the product that uses the database at hand, in a separate session, as the
-    supervisor starts it; stopped at the end.
+    """Run a command of the product until the block ends. It uses the database at hand and has a
+    separate session, as under the supervisor.
     """
     url = urlsplit(settings.ENVIRONMENT.database_url)
     here = urlunsplit(url._replace(path=f"/{connection.settings_dict['NAME']}"))

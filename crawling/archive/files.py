@@ -206,7 +206,9 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
 
 @contextmanager
 def _lock_slot(run_id: int, machine: str, number: int) -> Iterator[bool]:
-    """Whether the slot's files are on this machine. The slot is locked until the block ends."""
+    """Lock the slot until the block ends. Yield False if its files are not on this machine, or if
+    another process has the lock.
+    """
     path = archive_folder(f"run{run_id}") / f"{machine}-{number}{LOCK}"
     if not path.exists():
         yield False

@@ -58,7 +58,7 @@ def snapshot_of(page: Page, charset: str, address_of: Callable[[Page], str]) -> 
 
 @contextmanager
 def _one_of_few() -> Iterator[None]:
-    """Raises ArchiveTrouble."""
+    """Let only a few threads run the block at once. Raises ArchiveTrouble after a long wait."""
     if not PLACES.acquire(timeout=WAIT_SECONDS):
         raise ArchiveTrouble(BUSY)
     try:

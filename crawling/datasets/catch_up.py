@@ -22,7 +22,7 @@ from crawling.frontier import PageLinks
 from crawling.models import LinksPart, Page, Run
 from crawling.web.documents.base import Document
 from crawling.web.documents.registry import read_document
-from crawling.web.documents.written_links import collected, with_fragment
+from crawling.web.documents.written_links import links_of_answer, with_fragment
 from crawling.web.statuses import is_redirect, is_success
 
 logger = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
         except ArchiveTrouble as trouble:
             logger.warning("links cannot be read again", extra={"page": page.pk, "why": trouble})
             continue
-        written = collected(document, redirect)
+        written = links_of_answer(document, redirect)
         links = PageLinks(page.url.url, document.base, document.charset, written)
         rows += rows_of(page.pk, links)
         taken.append(page.pk)

@@ -92,7 +92,7 @@ os.register_at_fork(before=_IDLE.clear)
 
 @contextmanager
 def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB, which may read these files and write into this directory.
+    """Yield a connection to DuckDB, which may read these files and write into this directory.
 
     The connection belongs to the caller alone. If it only reads, its engine stays open for the next
     query of the same files, unless this query ends with an error. Untaken rows are no error.

@@ -31,10 +31,12 @@ def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
     """
     numbers = None if runs is None else list(runs)
     for kind in _kinds_with_effect(event, JobEffect.FORGET):
-        forget(BackgroundJob.objects.filter(_concerned_jobs(event, kind, numbers), kind=kind.name))
+        forget_these_jobs(
+            BackgroundJob.objects.filter(_concerned_jobs(event, kind, numbers), kind=kind.name)
+        )
 
 
-def forget(jobs: QuerySet[BackgroundJob]) -> None:
+def forget_these_jobs(jobs: QuerySet[BackgroundJob]) -> None:
     """Forget these jobs, so that their quotations disappear at once."""
     numbers = list(jobs.filter(is_forgotten=False).values_list("pk", flat=True))
     BackgroundJob.objects.filter(pk__in=numbers).update(is_forgotten=True, result=None)
@@ -96,7 +98,7 @@ def forget_older(kind: JobKind, job: BackgroundJob) -> None:
     if job.run is not None:
         whose = Q(run__crawl=job.run.crawl_id) if kind.is_of_crawl else Q(run=job.run)
     if whose is not None:
-        forget(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
+        forget_these_jobs(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
 
 
 def remove_forgotten() -> list[str]:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from crawling.jobs.job_rows import end_job, open_jobs
 from crawling.jobs.kinds import JobKind, job_kinds
-from crawling.jobs.removal import LEAVING, clear_job_files, forget, remove_forgotten
+from crawling.jobs.removal import LEAVING, clear_job_files, forget_these_jobs, remove_forgotten
 from crawling.models import BackgroundJob
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ def tidy_jobs() -> None:
         if kind.kept:
             jobs, old = BackgroundJob.objects.filter(kind=kind.name), timezone.now() - kind.kept
             since = "asked_at__lt" if kind.within else "ended_at__lt"
-            forget(jobs.filter(**{since: old}))
+            forget_these_jobs(jobs.filter(**{since: old}))
     remove_forgotten()
 
 

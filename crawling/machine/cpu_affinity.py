@@ -24,8 +24,8 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 @contextmanager
 def on_one_core() -> Iterator[int | None]:
     """Keep this thread, and threads that it starts, on a core that no other shift of the machine
-    has. Return the core, or None if the threads may use any core, because all are taken or there is
-    only one.
+    has, until the block ends. Yields the core, or None if the threads may use any core, because all
+    are taken or there is only one.
     """
     cores = sorted(CORES, key=partial(_is_taken, READING_NAME))  # first those without one
     taken = (

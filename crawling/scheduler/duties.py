@@ -111,7 +111,9 @@ class Progress(Enum):
 
 
 def in_slices(do: Callable[[], bool]) -> Callable[[], Progress]:
-    """A duty that does a slice in each turn, and returns whether anything is left."""
+    """Return a duty that does a slice in each turn and reports whether anything is left. do:
+    returns whether nothing is left.
+    """
 
     @wraps(do)
     def go_on() -> Progress:

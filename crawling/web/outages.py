@@ -113,7 +113,7 @@ def outage_after(
     return Outage(since, tries, int(status), error, retry_at, gives_up_at, row, known_page)
 
 
-def patience(seconds: float, *, has_answered: bool) -> float:
+def patience_with_host(seconds: float, *, has_answered: bool) -> float:
     """The seconds for which a crawl waits for this host. seconds: its usual patience."""
     return seconds if has_answered else min(seconds, NEVER_HEARD_SECONDS)
 

@@ -111,14 +111,14 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             self._drop_one((silent, *waiting))
 
     def on_client_socket_readable(self, conn: Any, client: socket.socket) -> None:
-        if not self._refuses(conn, self.keepalived_conns):
+        if not self._refuse_if_full(conn, self.keepalived_conns):
             super().on_client_socket_readable(conn, client)
 
     def on_pending_socket_readable(self, conn: Any, client: socket.socket) -> None:
-        if not self._refuses(conn, self.pending_conns):
+        if not self._refuse_if_full(conn, self.pending_conns):
             super().on_pending_socket_readable(conn, client)
 
-    def _refuses(self, conn: Any, waiting: deque[Any]) -> bool:
+    def _refuse_if_full(self, conn: Any, waiting: deque[Any]) -> bool:
         """Refuse a program's request if there is no place. Return whether it was refused; its
         connection then waits for the next request as after any answer. waiting: the queue of the
         connection, oldest first.

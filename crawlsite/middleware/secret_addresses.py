@@ -18,9 +18,9 @@ Hiding = Callable[[str], str]
 
 
 def address_hider(hosts: Sequence[str] = ()) -> Hiding:
-    """A function that replaces secret parts by …, in paths, which a quotation mark or white space
-    may precede, and in addresses of these hosts and of this machine. Addresses of crawled sites are
-    unchanged.
+    """Return a function that replaces secret parts by …, in paths, which a quotation mark or white
+    space may precede, and in addresses of these hosts and of this machine. Addresses of crawled
+    sites are unchanged.
     """
     own = "|".join(map(_pattern_of, (*THIS_MACHINE, *hosts)))
     begin = rf"""(?:^|[\s'"(=]|://(?i:{own})(?::\d++)?)"""
@@ -34,8 +34,8 @@ def _pattern_of(host: str) -> str:
 
 
 def processor_of(hides: Hiding) -> Callable[[WrappedLogger, str, str], str]:
-    """The last processor of log lines, since requests, errors and tracebacks may quote an
-    address.
+    """Return the last processor of log lines. It hides secrets, since requests, errors and
+    tracebacks may quote an address.
     """
     return lambda logger, method, line: hides(line)
 

@@ -128,7 +128,9 @@ class ReportFile:
 
 
 def page_of_run(route: str) -> Callable[[Run | None, int], str]:
-    """The address of the page at this route about a run; "" without a run."""
+    """Return a function that gives the address of the page at this route about a run; "" without a
+    run.
+    """
 
     def address(run: Run | None, crawl: int) -> str:
         return address_of(route, run) if run else ""
@@ -137,13 +139,13 @@ def page_of_run(route: str) -> Callable[[Run | None, int], str]:
 
 
 def page_of_crawl(route: str) -> Callable[[object, int], str]:
-    """The address of the page at this route about a crawl."""
+    """Return a function that gives the address of the page at this route about a crawl."""
     return lambda subject, crawl: reverse(route, args=[crawl])
 
 
 def form_with_page(route: str) -> Callable[[Page, int], str]:
-    """The address of the page at this route, with a form that has the address of a stored page
-    filled in.
+    """Return a function that gives the address of the page at this route with a form in which the
+    address of a stored page is filled in.
     """
 
     def address(page: Page, crawl: int) -> str:

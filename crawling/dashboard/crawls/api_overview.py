@@ -23,7 +23,7 @@ from crawling.dashboard.crawls.state_counts import MOST_COUNTED, state_counts
 from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.diagnostics_bundle import diagnostics_bundle
-from crawling.dashboard.run.processes import dealings_of
+from crawling.dashboard.run.processes import holdings_and_waits
 from crawling.installation import identity as installation
 from crawling.models import Identity
 from serving.access import AuthenticatedRequest, needs
@@ -223,7 +223,7 @@ def get_crawl_diagnosis(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
     one = get_run(crawl_id, run)
-    waits = [dealing.wait for dealing in dealings_of(one) if dealing.wait]
+    waits = [dealing.wait for dealing in holdings_and_waits(one) if dealing.wait]
     found = stall_of(one, waits[0] if waits else None)
     if found is None:
         return {

@@ -171,7 +171,7 @@ def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
     with errors_told(request, CrawlError):
         crawls = chosen_crawls("schedule", ids=ids, by=request.user) if ids else []
         form = ManyForm(asked if request.method == "POST" else None, initial=USUAL)
-        if "save" in request.POST and _schedules(request, crawls, form):
+        if "save" in request.POST and _set_schedules(request, crawls, form):
             return redirect(next_page(request) or "crawling:schedules")
         return _ask_schedule(request, crawls, form)
     return redirect("crawling:schedules")
@@ -181,7 +181,9 @@ def _crawls_without_schedule(request: AuthenticatedRequest) -> QuerySet[CrawlJob
     return CrawlJob.objects.filter(within_reach(request.user), schedule=None).order_by("-pk")
 
 
-def _schedules(request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyForm) -> bool:
+def _set_schedules(
+    request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyForm
+) -> bool:
     """Set the schedule. Return whether it succeeded; otherwise the form says why it did not."""
     if not crawls:
         form.add_error(None, "Choose one crawl or more.")

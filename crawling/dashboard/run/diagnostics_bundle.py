@@ -21,7 +21,7 @@ from crawling.dashboard.run.diagnosis import facts_of
 from crawling.dashboard.run.hosts import first_hosts, host_rows
 from crawling.dashboard.run.log import latest_as_text
 from crawling.dashboard.run.numbers import rows_of
-from crawling.dashboard.run.processes import ProcessHoldings, dealings_of
+from crawling.dashboard.run.processes import ProcessHoldings, holdings_and_waits
 from crawling.installation.pools import pool_of
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.runs.crawls.creation import order_of
@@ -43,7 +43,7 @@ def diagnostics_bundle(run: Run) -> bytes:
 
 def _file_texts(run: Run) -> dict[str, str]:
     rows = rows_of(run)
-    dealings = dealings_of(run, rows)
+    dealings = holdings_and_waits(run, rows)
     waits = {one.process: one.wait for one in dealings if one.wait}
     facts = facts_of(run, next(iter(waits.values()), None), rows)
     idle = () if rows.live_shifts else rows.processes

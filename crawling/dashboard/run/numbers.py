@@ -17,7 +17,7 @@ from crawling.frontier import RunCounts, counts_of
 from crawling.models import Run, RunProcess, Shift
 from crawling.orders.scope.trap_patterns import ONE_TEXT
 from crawling.runs.wait_reason import NextHostQueue, next_hosts
-from serving.paging import MOST_NUMBERED, bounded
+from serving.paging import MOST_NUMBERED, as_bounded
 
 #: the number of shifts that are listed
 SOME = 10
@@ -147,7 +147,7 @@ def numbers_of(run: Run) -> RunNumbers:
         cursor.execute(NUMBERS, values | {"one_text": ONE_TEXT, "seeds": seeds})
         *hosts, pages, size, out_of_scope, statuses, moved, alike = cursor.fetchone()
     return RunNumbers(
-        HostNumbers(*map(bounded, hosts)),
+        HostNumbers(*map(as_bounded, hosts)),
         ContentCopies(pages, size),
         out_of_scope,
         [tuple(row) for row in statuses],

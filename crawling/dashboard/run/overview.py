@@ -21,8 +21,8 @@ from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.processes import (
     FetchThreadRow,
     ProcessHoldings,
-    dealings_of,
     fetch_threads_of,
+    holdings_and_waits,
     steps_of,
 )
 from crawling.dashboard.run.rates import FetchRates, rates_of
@@ -323,7 +323,7 @@ def run_page(
     """
     rows, numbers = rows_of(run), numbers_of(run)
     statuses = status_rows_of(numbers.statuses)
-    dealings, live = dealings_of(run, rows), rows.live_shifts
+    dealings, live = holdings_and_waits(run, rows), rows.live_shifts
     view = run_view(
         run,
         waits={one.process: one.wait for one in dealings if one.wait},

@@ -46,7 +46,7 @@ class ProcessHoldings:
         return [(held, self.used.get(held.key)) for held in self.holdings]
 
 
-def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
+def holdings_and_waits(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
     """The run's processes that hold units or wait for some.
 
     rows: the rows, if the caller has already read them.

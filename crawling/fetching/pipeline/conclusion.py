@@ -22,7 +22,7 @@ from crawling.web.document_stream import GZIP_MAGIC, SPOOL_BYTES
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.html import TYPES as HTML_TYPES
 from crawling.web.documents.registry import read_document
-from crawling.web.documents.written_links import collected, with_fragment
+from crawling.web.documents.written_links import links_of_answer, with_fragment
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import fresh_until, read_date, read_etag
 from crawling.web.politeness import retry_after
@@ -139,7 +139,7 @@ def _page_links(
     address: Address, document: Document, target: Address | None, fetched: Fetched
 ) -> PageLinks:
     leads_to = with_fragment(target.url, fetched.location) if target else ""
-    written = collected(document, leads_to)
+    written = links_of_answer(document, leads_to)
     return PageLinks(address.url, document.base, document.charset, written)
 
 

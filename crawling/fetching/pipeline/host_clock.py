@@ -13,7 +13,13 @@ from datetime import UTC, datetime
 from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.web.fetch.http import Fetched
-from crawling.web.outages import CHECK_PATIENCE_SECONDS, Outage, outage_after, patience, pause_after
+from crawling.web.outages import (
+    CHECK_PATIENCE_SECONDS,
+    Outage,
+    outage_after,
+    patience_with_host,
+    pause_after,
+)
 from crawling.web.politeness import (
     DOUBTFUL_ROW,
     JITTER,
@@ -282,7 +288,7 @@ class HostAvailability:
             f"{origin}: {fetched.error or explain(fetched.status)}",
             now=datetime.now(UTC),
             pause_seconds=_pause_seconds(before),
-            patience_seconds=patience(
+            patience_seconds=patience_with_host(
                 self.clock.politeness.host_patience_seconds, has_answered=False
             ),
         )
@@ -312,7 +318,7 @@ class HostAvailability:
             return min(seconds, CHECK_PATIENCE_SECONDS)
         # no fetched page of the doubtful host is known, as if it had never answered
         has_pages = self.row < self.doubtful_row or bool(self.known_page)
-        return patience(seconds, has_answered=self.has_answered and has_pages)
+        return patience_with_host(seconds, has_answered=self.has_answered and has_pages)
 
     def _note_outage(
         self, fetched: Fetched, pause_seconds: float, *, may_give_up: bool = True

@@ -23,7 +23,7 @@ from crawling.uses.bulk_data.bulk_table import (
     BulkTable,
     Cells,
 )
-from crawling.uses.bulk_data.offers import behind_of, made_of
+from crawling.uses.bulk_data.offers import made_of, pages_lacking
 from crawling.uses.bulk_data.table_zip import zip_pieces
 from crawling.uses.bulk_data.tables import CELLS
 from serving.downloads import PARQUET, TYPES, Download
@@ -47,7 +47,7 @@ def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = Fals
     ArchiveTrouble.
     """
     made = made_of(run, table) if ending == "parquet" or table.needs_job(run) else None
-    behind = made.counts.get("behind", 0) if made else behind_of(run, table)
+    behind = made.counts.get("behind", 0) if made else pages_lacking(run, table)
     file = _file(run, table, ending, with_mark=with_mark)
     return replace(file, complete=not behind)
 

@@ -109,7 +109,7 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
         table,
         rows,
         None if needs_job else _guessed_bytes(table, run, rows or 0),
-        behind_of(run, table),
+        pages_lacking(run, table),
         needs_job,
         jobs_of(table.made.kind, run).first(),
         made,
@@ -117,7 +117,7 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
     )
 
 
-def behind_of(run: Run, table: BulkTable) -> int:
+def pages_lacking(run: Run, table: BulkTable) -> int:
     """The number of pages of the run that are not in the data yet; MOST_BEHIND means that many or
     more.
     """
@@ -128,7 +128,7 @@ def behind_of(run: Run, table: BulkTable) -> int:
 
 def facts_of(run: Run, table: BulkTable) -> dict[str, object]:
     """The metadata for a Parquet file that is made now."""
-    behind = behind_of(run, table)
+    behind = pages_lacking(run, table)
     is_over = run.state in ENDED_STATES
     return {"complete": str(is_over and not behind).lower(), "behind": behind, "run": run.number}
 

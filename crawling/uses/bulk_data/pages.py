@@ -116,7 +116,9 @@ urlpatterns = [
 
 
 def _order_of(*files: str, fields: bool = False) -> Callable[[Run | None, int], str]:
-    """The address of an order of files; fields: only where an order says what is extracted."""
+    """Return a function that gives the address at which these files are requested. fields: "" for
+    crawls whose orders extract nothing.
+    """
 
     def address(run: Run | None, crawl: int) -> str:
         if run is None or (fields and not (run.crawl.extract or run.crawl.extractor)):

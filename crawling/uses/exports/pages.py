@@ -199,7 +199,7 @@ urlpatterns = [
 
 
 def _address_of_export(route: str, more: str = "") -> Callable[[Run | None, int], str]:
-    """The links to exports, only for crawls that keep an archive."""
+    """Return a function that gives the address of an export; "" for crawls without an archive."""
 
     def address(run: Run | None, crawl: int) -> str:
         if run is None or not run.crawl.archive:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.datasets.query import query_links
 from crawling.models import Run
-from serving.paging import MOST_NUMBERED, bounded
+from serving.paging import MOST_NUMBERED, as_bounded
 
 
 class LinkSort(StrEnum):
@@ -96,4 +96,4 @@ def count_rows(run: Run, what: str, condition: str, values: Mapping[str, Any]) -
     """
     shown = "1" if what == "*" else f"DISTINCT {what}"
     rows = f"SELECT {shown} FROM links WHERE {condition} LIMIT {MOST_NUMBERED + 1}"  # noqa: S608
-    return bounded(query_links(run, f"SELECT count(*) FROM ({rows})", values)[0][0])  # noqa: S608
+    return as_bounded(query_links(run, f"SELECT count(*) FROM ({rows})", values)[0][0])  # noqa: S608

@@ -102,7 +102,8 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
 
 @contextmanager
 def writing() -> Iterator[IndexWriter]:
-    """Write the index, which is made anew if it does not exist or its files cannot be read.
+    """Yield a writer of the index, which is made anew if it does not exist or its files cannot be
+    read.
 
     Raises IndexBusy, OSError.
     """

@@ -60,7 +60,9 @@ class OpenIndex:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read the index that `look` returned. Raises IndexBroken, too."""
+        """Let the block read the index that `look` returned. Any error about its files becomes
+        IndexBroken, after which the index is opened again.
+        """
         with self._reopen_if_broken(), faults_as_damage():
             yield
 

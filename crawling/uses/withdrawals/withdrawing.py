@@ -22,7 +22,7 @@ from crawling.datasets.progress import read_later
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
 from crawling.installation.events import pages_withdrawn
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import check_jobs, forget, forget_jobs
+from crawling.jobs.removal import check_jobs, forget_jobs, forget_these_jobs
 from crawling.models import (
     ArchiveFile,
     BackgroundJob,
@@ -227,7 +227,7 @@ def _forget_test_fetches(rule: UrlRule) -> None:
         for one in (answer or {}).get("items", ())
         if rule.covers(one["url"]) or (one["final_url"] and rule.covers(one["final_url"]))
     ]
-    forget(BackgroundJob.objects.filter(pk__in=gone))
+    forget_these_jobs(BackgroundJob.objects.filter(pk__in=gone))
 
 
 def _read_rule(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:

@@ -64,7 +64,7 @@ def encoding_name(label: str) -> str:
 
 
 def decoder_of(name: str) -> Callable[[bytes], str]:
-    """The decoder of an encoding, for a whole text without a byte order mark."""
+    """Return a function that decodes a whole text, without a byte order mark, in this encoding."""
     decode = codecs.lookup(f"whatwg-{name}").decode
     return lambda body: decode(body, "replace")[0]
 

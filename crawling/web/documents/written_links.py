@@ -140,7 +140,7 @@ def _with_link(name: str, elements: list[turbohtml.Element]) -> LinkColumns:
     if "" in links:
         elements = [element for element, link in zip(elements, links, strict=True) if link]
         links = list(filter(None, links))
-    return LinkColumns(links, elements, _first_elements(links, elements))
+    return LinkColumns(links, elements, _firsts(links, elements))
 
 
 def all_links(
@@ -153,7 +153,7 @@ def all_links(
         urls.append(link)
         elements.append(element)
     return {
-        key: LinkColumns(urls, elements, _first_elements(urls, elements))
+        key: LinkColumns(urls, elements, _firsts(urls, elements))
         for key, (urls, elements) in found.items()
     }
 
@@ -186,12 +186,10 @@ def pack_links(links: ElementLinks, places: LinkPlacement) -> bytes:
         relations = relations[: len(kept)] or places.relations(tag, kept)
         columns = list(first)[: len(kept)], relations, texts, places.of(tag, kept)
         blocks += _block_of_links(tag, name or "", columns)
-    return _joined_blocks(blocks)
+    return _pack(blocks)
 
 
-def _first_elements(
-    urls: list[str], elements: list[turbohtml.Element]
-) -> dict[str, turbohtml.Element]:
+def _firsts(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
     if not urls:
         return {}
     first = dict.fromkeys(urls, elements[0])  # in the order of the links
@@ -219,7 +217,7 @@ def _block_of_links(tag: str, name: str, columns: Sequence[list[str]]) -> Iterat
     yield from (column for column, is_shown in zip(columns, shown, strict=True) if is_shown)
 
 
-def _joined_blocks(blocks: Iterable[list[str]]) -> bytes:
+def _pack(blocks: Iterable[list[str]]) -> bytes:
     return MARK.join([MARK.join(block) for block in blocks]).encode(errors="replace")
 
 
@@ -334,24 +332,24 @@ def _anchor_behind(place: turbohtml.Element) -> turbohtml.Element | None:
 
 
 def with_fragment(target: str, location: str) -> str:
-    """A redirect's target, for `collected`, with the fragment of its Location, which replaces a
-    link's own (RFC 9110, section 10.2.2). An empty fragment names the top of the page (HTML
+    """A redirect's target, for `links_of_answer`, with the fragment of its Location, which replaces
+    a link's own (RFC 9110, section 10.2.2). An empty fragment names the top of the page (HTML
     Standard, section 7.4.6.4).
     """
     _, mark, fragment = location.strip(BLANKS).replace(MARK, "").partition("#")
     return f"{target}#{fragment[:MOST_FRAGMENT] or TOP}" if mark else target
 
 
-def collected(document: Document, redirect: str) -> bytes:
+def links_of_answer(document: Document, redirect: str) -> bytes:
     """All links of an answer, in the format of `links_in`; redirect: its target, or empty."""
     written = document.written
     if not written and document.links:
-        written = _joined_blocks(
+        written = _pack(
             _block_of_links("", "", ([link.url for link in document.links], [], [], []))
         )
     if not redirect:
         return written
-    last = _joined_blocks(_block_of_links("", LOCATION, ([redirect], [], [], [])))
+    last = _pack(_block_of_links("", LOCATION, ([redirect], [], [], [])))
     return written + MARK.encode() + last if written else last
 
 

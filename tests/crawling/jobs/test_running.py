@@ -18,7 +18,7 @@ from crawling.jobs.due_jobs import PAUSE, REST, ask_for_due_jobs
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import file_name, open_jobs
 from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobEvent, JobKind, JobScope
-from crawling.jobs.removal import forget, forget_jobs, remove_forgotten
+from crawling.jobs.removal import forget_jobs, forget_these_jobs, remove_forgotten
 from crawling.jobs.retention import tidy_jobs
 from crawling.jobs.running import FAULT, GONE, run_job, work_here
 from crawling.jobs.running_job import JobGone, JobWaits
@@ -158,7 +158,7 @@ def test_files_that_are_on_another_machine_keep_their_row(run, a_kind):
         for facts in ({"machine": "another", "result": {}}, {"machine": "this"})
     )
     storage().put(here.file("whole"), [b"x"])
-    forget(BackgroundJob.objects.filter(pk=there.pk))
+    forget_these_jobs(BackgroundJob.objects.filter(pk=there.pk))
 
     remove_forgotten()
 

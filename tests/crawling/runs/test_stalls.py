@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.dashboard.run.diagnosis import stall_of
-from crawling.dashboard.run.processes import dealings_of
+from crawling.dashboard.run.processes import holdings_and_waits
 from crawling.models import CrawlJob, Host, HostQueue, Level, LogLine, Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.diagnosis import StallCause
@@ -26,7 +26,9 @@ from tests.crawling.pages import browser, soup
 
 
 def verdict_on(run):
-    return stall_of(run, next((process.wait for process in dealings_of(run) if process.wait), None))
+    return stall_of(
+        run, next((process.wait for process in holdings_and_waits(run) if process.wait), None)
+    )
 
 
 SEED = "http://127.0.0.1:8900/"

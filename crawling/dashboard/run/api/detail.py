@@ -7,14 +7,14 @@ from typing import Any
 from allocation.api.pools import wait_out
 from crawling.dashboard.base.api_schemas import HoldingOut, ProcessHoldingsOut
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.dashboard.run.processes import ProcessHoldings, dealings_of
+from crawling.dashboard.run.processes import ProcessHoldings, holdings_and_waits
 from crawling.models import CrawlJob
 from crawling.runs.crawls.creation import order_of
 
 
 def detail(crawl: CrawlJob) -> dict[str, Any]:
     run = crawl.runs.first()
-    resources = [_holdings_out(one) for one in dealings_of(run)] if run else []
+    resources = [_holdings_out(one) for one in holdings_and_waits(run)] if run else []
     return {
         **crawl_view(crawl).as_dict(),
         "resources": resources,

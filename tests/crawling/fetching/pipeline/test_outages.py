@@ -31,7 +31,7 @@ from crawling.web.outages import (
     LONGEST_PAUSE_SECONDS,
     NEVER_HEARD_SECONDS,
     outage_after,
-    patience,
+    patience_with_host,
     pause_after,
     read_outage,
 )
@@ -389,7 +389,10 @@ def test_pauses_grow_from_a_minute_to_hours_and_never_beyond_the_end():
     assert last.retry_at == last.gives_up_at == NOW + timedelta(hours=1)
     assert read_outage(last.as_json()) == last
     assert "2026-05-01 12:00 UTC" in last.sentence
-    assert (patience(86400, has_answered=True), patience(86400, has_answered=False)) == (
+    assert (
+        patience_with_host(86400, has_answered=True),
+        patience_with_host(86400, has_answered=False),
+    ) == (
         86400,
         NEVER_HEARD_SECONDS,
     )

@@ -122,7 +122,7 @@ def _remedies_in_words(
 def _classes_with_less(
     measures: list[UnitWords], less: tuple[int, ...]
 ) -> list[tuple[int, tuple[UnitWords, int]]]:
-    """The classes with less capacity, by their places."""
+    """The classes of which a claim has to fall: the place, the measure and the units of each."""
     return [
         (j, (measure, units))
         for j, (measure, units) in enumerate(zip(measures, less, strict=False))

@@ -156,7 +156,7 @@ def total_by(
 
 
 def seconds_of(process: psutil.Process) -> float:
-    """The processor seconds, including those of ended children."""
+    """The processor seconds of a process, including those of its ended children."""
     return float(sum(process.cpu_times()[:4]))
 
 

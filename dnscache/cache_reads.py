@@ -88,7 +88,7 @@ def query_caches(**question: str | int) -> list[dict[str, Any]]:
     """Return the contents of each live cache, in the alphabetical order of machines: the tree of a
     `domain`, or up to `most` registered names after `after` that contain `text`.
 
-    The list is empty if no pre-resolver is running, or Redis is away.
+    The list is empty if no pre-resolver is running, or Redis cannot be reached.
     """
     key = f"dns/reads/{uuid4().hex}"
     told: list[dict[str, Any]] = []

@@ -160,8 +160,8 @@ class WriteBehind:
     """Takes entries from any thread, and writes them from a thread of its own after a limited
     delay, or as soon as a batch is full.
 
-    While PostgreSQL is away the entries wait; only the newest entry of a name is kept. Without
-    `start`, `flush` writes.
+    While PostgreSQL cannot be reached, the entries wait; of each name only the newest is kept.
+    Without `start`, `flush` writes.
     """
 
     def __init__(self, *, every_seconds: float = WRITE_EVERY_SECONDS) -> None:

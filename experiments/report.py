@@ -51,9 +51,11 @@ class RequestResult:
     deadlocked: bool
     pages: int
     detail: str
-    #: the number of attempts after the first, their waits, and the result of the last one
+    #: the number of attempts after the first
     retries: int
+    #: the sum of their waits
     retry_seconds: float
+    #: the result of the last attempt
     in_the_end: ExperimentOutcome
 
     @property

@@ -126,7 +126,7 @@ class Spending:
     seconds: Counter[str] = field(default_factory=Counter)
     #: seconds of a processor, by stages, if these are measured
     stages: Counter[str] = field(default_factory=Counter)
-    #: the number of statements of the shift's own thread
+    #: the number of SQL statements of the shift's own thread
     queries: int = 0
     #: the number of times that threads waited, for each other or for others (voluntary context
     #: switches)

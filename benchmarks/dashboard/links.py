@@ -67,7 +67,7 @@ def _questions(run: Run) -> Iterator[tuple[str, Step]]:
 
 
 def _example_links(run: Run) -> tuple[str, str, str]:
-    """A page, an address to which many pages link, and one to which few do."""
+    """A page, an address to which many pages link, and an address to which few pages link."""
     found, _ = reports.list_links(run, most=MENU + 1)
     return found[0].page, found[0].target, found[-1].target
 

@@ -77,7 +77,7 @@ class ProgramEnd:
 
 
 class ProgramSandbox:
-    """Runs a module whose main part calls `sandboxed`. Arguments must not contain strangers'
+    """Runs a module whose main part calls `run_sandboxed`. Arguments must not contain strangers'
     text.
     """
 
@@ -173,11 +173,11 @@ class ProgramSandbox:
 
 
 class TaskSandbox:
-    """Gives tasks to a module whose main part calls `work_on_tasks` within `sandboxed`. The first
+    """Gives tasks to a module whose main part calls `work_on_tasks` within `run_sandboxed`. The first
     task starts the program. A task that exceeds its limits ends it, and the next task starts
     another.
 
-    A task is a line of JSON and a document; the answer is a line with the size of the result, and
+    A task is a line of JSON and a document. The answer is a line with the size of the result, then
     the result. A subclass defines the tasks.
     """
 

@@ -28,7 +28,7 @@ FETCH_PART, MOST_FETCH_SLOTS = 7 / 8, 64
 GROWING = frozenset({"fetch_slots", "dns_slots"})
 #: classes that a shift requests once a document needs them, like memory beyond the shares
 STAGED = frozenset({"archive_writers"})
-#: without a unit of each of these classes there is no shift
+#: a shift needs at least one unit of each of these classes
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
 #: the choices of an operator in place of numbers: units by class; None means half of the pool
 PRESETS: dict[str, dict[str, int | None]] = {

@@ -132,7 +132,7 @@ class Stage:
         )
 
     def await_end(self, seconds: float = 150) -> None:
-        """Wait until every run has ended, has left the bank and has closed its files.
+        """Wait until every run has ended, has left the pool and has closed its files.
 
         Fails when nothing has changed for this long, however slow the machine is.
         """

@@ -27,7 +27,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     file = BY_FILE[item.nodeid.partition("::")[0]]
     file["count"] += 1
     for kind, taken in seconds().items():
-        # the time of programs that were not awaited is lost
+        # ended programs whose parent did not wait for them are missing, so a difference may be
+        # negative
         file[kind] += max(0.0, taken - before[kind])
 
 

@@ -46,7 +46,9 @@ class ShiftPort(Protocol):
     """Any fetch thread calls these methods at any time."""
 
     def ask(self, question: Callable[[], T]) -> T | None:
-        """The database's answer to the question. None if the database is away or has no answer."""
+        """The database's answer to the question. None if the database cannot be reached or has no
+        answer.
+        """
 
     def original_url(self, fingerprint: int, digest: bytes) -> int | None:
         """The id of the run's URL that had this content first; None if no page with it is known."""

@@ -61,7 +61,7 @@ def _conditions(earlier: EarlierAnswer, stored: StoredDocument) -> dict[str, str
 
 
 def must_ask_without_condition(visit: Visit, claimed: ClaimedUrl, fetched: Fetched) -> bool:
-    """Whether a server took the question whether a page has changed for a failed condition. The URL
+    """Whether a server treated the question "has the page changed?" as a failed condition. The URL
     is then requested once more without the condition, after the host's delay.
     """
     if fetched.status != HTTPStatus.PRECONDITION_FAILED:

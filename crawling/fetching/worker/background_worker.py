@@ -19,7 +19,7 @@ from crawling.machine.orphans import stop_with_parent
 
 #: RQ's timer takes whole seconds
 LOOK_SECONDS = 1
-#: the time in which a job that is told to end gives back what it holds; then the job is killed
+#: the time that a job has to give back its units once it is told to end; then it is killed
 GRACE_SECONDS = 2.0
 #: the tries, and the seconds between them, to remove what a killed job has left; after them the
 #: scheduler continues

@@ -114,7 +114,9 @@ class Scope:
         return depth <= (DEEPEST if self.max_depth is None else self.max_depth)
 
     def why_not(self, address: Address, depth: int) -> str:
-        """A part of a sentence with the reason why an address is not admitted; empty if it is."""
+        """A part of a sentence with the reason why an address is not admitted; empty if it is
+        admitted.
+        """
         if not self.reaches(address):
             return {
                 Reach.HOST: lambda: f"{address.host_key} is no host of a start URL",

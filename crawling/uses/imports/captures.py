@@ -190,7 +190,7 @@ class Captures:
         return next((ids[0] for ids in found if ids), None)
 
     def _may_have_digests(self, number: int, digests: set[str]) -> bool:
-        """Whether the payload can have these digests."""
+        """Whether the payload of this capture can have these digests."""
         if not any(len(digest) in CALCULATED for digest in digests):
             return True
         row = self._rows.execute("SELECT keys FROM capture WHERE id = ?", [number]).fetchone()

@@ -31,7 +31,9 @@ YOUNG_OBJECTS, OLDER_EVERY = 20_000, 20
 
 
 def main(memory_descriptor: str, link_descriptor: str) -> None:
-    """Read what the work process puts into the slots, until that process ends."""
+    """Read the documents that the work process puts into the shared memory, until that process
+    ends.
+    """
     keep_free_memory()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, OLDER_EVERY, OLDER_EVERY)

@@ -23,7 +23,7 @@ from allocation.services import (
     PoolLimits,
     ProcessLimits,
     ShareLimits,
-    add_class,
+    add_resource_class,
     change_limits,
     change_process,
     change_share,
@@ -351,7 +351,7 @@ class NewClassForm(LimitsForm):
         return LimitsPreview(ClassKeyTaken()) if self._is_taken() else LimitsPreview()
 
     def make_change(self, override: Override | None) -> None:
-        add_class(
+        add_resource_class(
             pool=self.pool.pk,
             new=NewClass(
                 **{

@@ -34,7 +34,7 @@ from allocation.services import (
     PoolLimits,
     ProcessLimits,
     ShareLimits,
-    add_class,
+    add_resource_class,
     change_limits,
     change_process,
     change_share,
@@ -168,7 +168,7 @@ def create_resource_class(
     request: AuthenticatedRequest, pool_id: PoolId, new: Annotated[ClassIn, Body()]
 ) -> Status[PoolDetail]:
     """The class is the last entry of every vector. No process claims units of it yet."""
-    pool = add_class(pool=pool_id, new=NewClass(**new.dict()))
+    pool = add_resource_class(pool=pool_id, new=NewClass(**new.dict()))
     _log_change(
         request,
         pool,

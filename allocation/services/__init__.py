@@ -13,7 +13,12 @@ from allocation.services.limits import (
     set_capacity,
 )
 from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
-from allocation.services.pools import add_class, create_pool, create_pool_like, register_process
+from allocation.services.pools import (
+    add_resource_class,
+    create_pool,
+    create_pool_like,
+    register_process,
+)
 from allocation.services.previews import preview_limits, preview_process, preview_share
 from allocation.services.releases import finish_process, release_resources
 from allocation.services.requests import cancel_request, request_resources
@@ -50,7 +55,7 @@ __all__ = [
     "RequestOutcome",
     "Reservation",
     "ShareLimits",
-    "add_class",
+    "add_resource_class",
     "cancel_request",
     "change_claim",
     "change_limits",

@@ -175,7 +175,7 @@ def register_process(
 
 
 @bank_transaction
-def add_class(*, pool: int, new: NewClass) -> Pool:
+def add_resource_class(*, pool: int, new: NewClass) -> Pool:
     """Add a resource class at the next place.
 
     No process claims or holds units of it yet, so this is always safe.

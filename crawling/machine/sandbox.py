@@ -173,8 +173,8 @@ class ProgramSandbox:
 
 
 class TaskSandbox:
-    """Gives tasks to a module whose main part calls `work_on_tasks` within `run_sandboxed`. The first
-    task starts the program. A task that exceeds its limits ends it, and the next task starts
+    """Gives tasks to a module whose main part calls `work_on_tasks` within `run_sandboxed`. The
+    first task starts the program. A task that exceeds its limits ends it, and the next task starts
     another.
 
     A task is a line of JSON and a document. The answer is a line with the size of the result, then

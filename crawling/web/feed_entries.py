@@ -72,7 +72,7 @@ class FeedEntry(NamedTuple):
 
 def xml_entries(document: turbohtml.Document, bases: XmlBases, links: Links) -> Iterator[FeedEntry]:
     """The entries of RSS, RDF and Atom, in the order of the document."""
-    for said in islice(written_entries(document, bases), MOST_ENTRIES):
+    for said in islice(raw_entries(document, bases), MOST_ENTRIES):
         address = page_url_of(said)
         yield FeedEntry(
             one_line(said.get("title")),
@@ -91,7 +91,7 @@ def stated_changes(
     feed. site: the prefix of the site's addresses.
     """
     stated = {}
-    for said in islice(written_entries(document, bases), MOST_ENTRIES):
+    for said in islice(raw_entries(document, bases), MOST_ENTRIES):
         moment = moment_of(said.get("updated") or said.get("published", ""))
         address = links.target_of(page_url_of(said)) if moment and page_url_of(said) else ""
         if moment and address.startswith(site):
@@ -106,7 +106,7 @@ def page_url_of(said: Mapping[str, str]) -> str:
     return said.get("page") or said.get("permanent", "")
 
 
-def written_entries(document: turbohtml.Document, bases: XmlBases) -> Iterator[dict[str, str]]:
+def raw_entries(document: turbohtml.Document, bases: XmlBases) -> Iterator[dict[str, str]]:
     """The fields of each entry as written. Of several fields with one name the first counts. Links
     are relative to the document's base.
     """

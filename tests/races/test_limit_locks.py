@@ -12,7 +12,7 @@ from allocation.services import (
     NewClass,
     PoolLimits,
     ProcessLimits,
-    add_class,
+    add_resource_class,
     change_limits,
     change_process,
     request_resources,
@@ -26,7 +26,7 @@ GOLD, SILVER = (NewClass(key, "bar", "It shines.", 3) for key in ("gold", "silve
 
 
 def add_in_an_open_transaction(pool, new):
-    add_class.__wrapped__(pool=pool.pk, new=new)
+    add_resource_class.__wrapped__(pool=pool.pk, new=new)
 
 
 def test_two_classes_added_at_once_get_a_place_each(make_pool, meanwhile):
@@ -35,7 +35,7 @@ def test_two_classes_added_at_once_get_a_place_each(make_pool, meanwhile):
 
     with transaction.atomic():
         add_in_an_open_transaction(pool, GOLD)
-        rival = meanwhile(add_class, pool=pool.pk, new=SILVER)
+        rival = meanwhile(add_resource_class, pool=pool.pk, new=SILVER)
         until_waiting(1)
 
     assert rival.result().capacity == [1, 3, 3]
@@ -74,7 +74,7 @@ def test_every_change_of_limits_waits_for_the_pool(make_pool, make_process, mean
             {"pool": pool.pk, "limits": PoolLimits(reserved={"a": 1}, bypass_limit=3)},
         ),
         "process": (change_process, {"process": process.pk, "limits": ProcessLimits(priority=3)}),
-        "class": (add_class, {"pool": pool.pk, "new": GOLD}),
+        "class": (add_resource_class, {"pool": pool.pk, "new": GOLD}),
     }[name]
 
     with row_held(rival, "allocation_pool", pool.pk):

@@ -65,7 +65,7 @@ def pages_of(
     Raises SearchTookTooLong.
     """
     number = after if before is None else before
-    end = _sortable(run).filter(pk=number).first() if number is not None else None
+    end = _sortable_pages(run).filter(pk=number).first() if number is not None else None
     is_backward, columns = before is not None and end is not None, SORTS[sort.lstrip("-")]
     falls = sort.startswith("-") != is_backward
     order = [F(name).desc() if falls else F(name).asc() for name in columns]
@@ -88,7 +88,7 @@ def pages_of(
     )
 
 
-def _sortable(run: Run) -> QuerySet[Page]:
+def _sortable_pages(run: Run) -> QuerySet[Page]:
     return Page.objects.filter(run=run).annotate(kind=kind_of_page())
 
 

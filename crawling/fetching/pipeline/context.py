@@ -318,7 +318,7 @@ class FetchContext:
             dial,
             most,
             keep=self.archives,
-            judge=_judge_head if is_head_only else judge,
+            judge=_want_head_only if is_head_only else judge,
             asking=asking,
             form=form,
         )
@@ -361,5 +361,5 @@ class FetchContext:
         return ruling.explanation if ruling else ""
 
 
-def _judge_head(content_type: str | None, length: int | None) -> Judgement:
+def _want_head_only(content_type: str | None, length: int | None) -> Judgement:
     return AnswerPart.HEAD

@@ -16,7 +16,7 @@ from crawling.orders.scope.trap_patterns import (
     pattern_of,
     site_pattern,
     suspicious_pattern,
-    without_session,
+    without_session_id,
 )
 from crawling.web.addresses import Address
 
@@ -92,7 +92,7 @@ class TrapGate:
         return PatternRuling(counted, states.get(TrapState.QUARANTINED))
 
     def _repeated_session(self, link: Address) -> Pattern | None:
-        bare = without_session(link)
+        bare = without_session_id(link)
         if bare is None:
             return None
         url, pattern = bare

@@ -205,7 +205,7 @@ def _patterns(address: Address, year: int) -> Iterator[Pattern | None]:
     """The patterns under which a URL may have been admitted, the commonest first."""
     yield pattern_of(address)
     yield suspicious_pattern(address, year=year)
-    bare = without_session(address)
+    bare = without_session_id(address)
     yield bare[1] if bare else None
 
 
@@ -242,7 +242,7 @@ def suspicious_pattern(address: Address, *, year: int) -> Pattern | None:
     return None
 
 
-def without_session(address: Address) -> tuple[str, Pattern] | None:
+def without_session_id(address: Address) -> tuple[str, Pattern] | None:
     """The URL without the part that looks like a session id, and the pattern of those URLs of the
     origin that differ from known ones only by such an id. None if the URL has no such id.
     """

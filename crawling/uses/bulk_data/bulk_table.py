@@ -73,7 +73,7 @@ class BulkRows(NamedTuple):
         return chain.from_iterable(one.rows for one in self.steps)
 
 
-def size_of(row: Cells) -> int:
+def csv_size_of(row: Cells) -> int:
     """The approximate size of a row in a CSV file."""
     return sum(map(_length, row)) + len(row)
 

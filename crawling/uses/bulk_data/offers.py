@@ -24,7 +24,7 @@ from crawling.jobs.enqueue import jobs_of, open_job, request_job
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob, LinksPart, Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.bulk_data.bulk_table import START, BulkTable, Cells, size_of
+from crawling.uses.bulk_data.bulk_table import START, BulkTable, Cells, csv_size_of
 from crawling.uses.bulk_data.tables import TABLES
 from serving.downloads import ENDINGS
 
@@ -145,7 +145,7 @@ def _guessed_bytes(table: BulkTable, run: Run, rows: int) -> int:
 
 def _first_sizes(table: BulkTable, run: Run) -> list[int]:
     with closing(_first_rows(table.rows(run, START).rows)) as some:
-        return [size_of(row) for row in some]
+        return [csv_size_of(row) for row in some]
 
 
 def _first_rows(rows: Iterator[Cells]) -> Generator[Cells]:

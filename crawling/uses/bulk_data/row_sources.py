@@ -25,9 +25,9 @@ from crawling.uses.bulk_data.bulk_table import (
     BulkRows,
     BulkStep,
     Cells,
+    csv_size_of,
     pages_in_time,
     place_in_time,
-    size_of,
 )
 
 #: the columns of a page's facts that are numbers; all others are texts
@@ -111,7 +111,7 @@ def sampled_row_sizes(run: Run) -> list[int]:
     """The sizes of rows from places all over the run, since the first pages of a site are rarely
     like the others.
     """
-    return [size_of(row) for row in _page_rows(run, _windows(run)).rows]
+    return [csv_size_of(row) for row in _page_rows(run, _windows(run)).rows]
 
 
 def _windows(run: Run) -> Iterator[Page]:

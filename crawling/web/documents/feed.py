@@ -36,8 +36,8 @@ from crawling.web.feed_entries import (
     page_url_of,
     permanent_link,
     plain_text,
+    raw_entries,
     stated_changes,
-    written_entries,
     xml_entries,
 )
 from crawling.web.links import Links
@@ -116,7 +116,7 @@ def entries(source: DocumentSource) -> list[str]:
     document = _feed_in(source)
     bases = XmlBases(document, source.url)
     links = Links(source.url, charset="UTF-8", base=bases.base)
-    for page in filter(None, map(page_url_of, written_entries(document, bases))):
+    for page in filter(None, map(page_url_of, raw_entries(document, bases))):
         links.add(page)
     return [address.url for address in links.found]
 

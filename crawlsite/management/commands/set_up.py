@@ -10,7 +10,7 @@ from django.core import checks
 from django.core.management.base import BaseCommand
 
 from allocation.models import Pool
-from allocation.services import add_class, create_pool
+from allocation.services import add_resource_class, create_pool
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.installation.pools import default_classes, default_pool
 from crawling.models import AllowedNetwork, CrawlJob
@@ -91,4 +91,4 @@ def _make_pool() -> None:
     known = set(pool.classes.values_list("key", flat=True))
     for new in classes:
         if new.key not in known:
-            add_class(pool=pool.pk, new=new)
+            add_resource_class(pool=pool.pk, new=new)

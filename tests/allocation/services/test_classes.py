@@ -12,7 +12,7 @@ from allocation.models import Event, EventKind, Grant, Pool, Process, Release, R
 from allocation.selectors import bank_view, holdings_of, outcome_of
 from allocation.services import (
     NewClass,
-    add_class,
+    add_resource_class,
     change_claim,
     release_resources,
     request_resources,
@@ -38,7 +38,7 @@ def test_every_array_of_the_pool_grows_by_one_place(busy, make_pool):
     pool, *_ = busy
     other = make_pool(5, name="other")
 
-    grown = add_class(pool=pool.pk, new=GOLD)
+    grown = add_resource_class(pool=pool.pk, new=GOLD)
 
     assert (grown.capacity, available(pool)) == ([4, 1, 3], (0, 1, 3))
     assert [(one.ordinal, one.key) for one in pool.classes.all()] == [
@@ -58,7 +58,7 @@ def test_every_array_of_the_pool_grows_by_one_place(busy, make_pool):
 
 def test_ledger_tells_of_it_and_keeps_its_older_entries_as_they_were(busy):
     pool, *_ = busy
-    add_class(pool=pool.pk, new=GOLD)
+    add_resource_class(pool=pool.pk, new=GOLD)
 
     latest, *older = Event.objects.filter(pool=pool).order_by("-version")
     assert (latest.kind, latest.amounts, latest.available_before, latest.available_after) == (
@@ -73,7 +73,7 @@ def test_ledger_tells_of_it_and_keeps_its_older_entries_as_they_were(busy):
 
 def test_those_at_work_go_on_and_may_claim_the_new_class(busy):
     pool, holder, waiter, waiting = busy
-    add_class(pool=pool.pk, new=GOLD)
+    add_resource_class(pool=pool.pk, new=GOLD)
 
     change_claim(process=holder.pk, maximum={"gold": 2})
     assert request_resources(
@@ -87,7 +87,7 @@ def test_those_at_work_go_on_and_may_claim_the_new_class(busy):
 
 def test_request_sent_before_is_known_when_it_is_sent_again(busy):
     pool, _, waiter, waiting = busy
-    add_class(pool=pool.pk, new=GOLD)
+    add_resource_class(pool=pool.pk, new=GOLD)
 
     again = request_resources(process=waiter.pk, amounts=units(2, 0), request_id=waiting.request_id)
 
@@ -96,7 +96,7 @@ def test_request_sent_before_is_known_when_it_is_sent_again(busy):
 
 def test_pages_read_the_pool_as_before(busy):
     pool, holder, *_ = busy
-    add_class(pool=pool.pk, new=GOLD)
+    add_resource_class(pool=pool.pk, new=GOLD)
 
     view = bank_view(pool.pk)
 
@@ -117,11 +117,11 @@ def test_class_that_makes_no_sense_is_refused_and_nothing_grows(busy, new, error
     pool, *_ = busy
 
     with pytest.raises(error):
-        add_class(pool=pool.pk, new=new)
+        add_resource_class(pool=pool.pk, new=new)
 
     assert (available(pool), pool.classes.count()) == ((0, 1), 2)
 
 
 def test_class_of_an_unknown_pool_is_refused(db):
     with pytest.raises(UnknownPool):
-        add_class(pool=0, new=GOLD)
+        add_resource_class(pool=0, new=GOLD)

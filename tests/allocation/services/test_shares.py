@@ -25,7 +25,7 @@ from allocation.selectors import bank_view
 from allocation.services import (
     NewClass,
     ShareLimits,
-    add_class,
+    add_resource_class,
     change_claim,
     change_share,
     ensure_share,
@@ -170,7 +170,7 @@ def test_preview_names_the_share_that_would_wait(pool, team):
 
 
 def test_new_class_has_no_limit_in_a_share(pool, team):
-    add_class(pool=pool.pk, new=NewClass("b", "u", "New.", 3))
+    add_resource_class(pool=pool.pk, new=NewClass("b", "u", "New.", 3))
 
     team.refresh_from_db()
     assert (team.reserved, team.limits) == ([0, 0], [6, NO_LIMIT])

@@ -26,7 +26,8 @@ BY_SHIFTS_OF_RUN = """shift_id IN (
         SELECT s.id FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
         WHERE p.run_id = %(run)s AND s.ended_at IS NULL)"""
 #: files that a run may fetch for each page of its limit, if it fetches the files that pages load:
-#: those do not count as pages
+#: those do not count as pages. The run ends once it has so many, since no URL shows before it is
+#: fetched whether it is a file
 FILES_A_PAGE = 20
 #: answers of a run, files among them, and URLs in process; these are read along their index
 COUNT_HAD = f"""
@@ -89,7 +90,8 @@ def _first_limit_reached(run: Run, pages: int | None, size: int | None, seconds:
         if _total(run, "fetched") - files >= pages:
             return f"{pages:,} pages"
         if files >= FILES_A_PAGE * pages:
-            return f"{FILES_A_PAGE * pages:,} files of pages"
+            each = f"{FILES_A_PAGE} for each of {pages:,} pages"
+            return f"{FILES_A_PAGE * pages:,} files that pages load ({each})"
     if size is not None and _total(run, "bytes") >= size:
         return filesizeformat(size)
     if (

@@ -168,9 +168,11 @@ class CrawlOrder(
         Count | None,
         Question(
             label="Pages",
-            help="Including redirects. With Fetch page assets, files that pages load do not count.",
+            help="Including redirects. With Fetch page assets, files that pages load do not count; "
+            "an error page in place of a file does.",
             meaning="maximum number of pages; with `requisites`, images and other files that pages "
-            "load do not count, and are at most 20 for each page",
+            "load do not count, but an error page in place of one does; with 20 files for each "
+            "page the run ends, too",
             option="--max-pages",
         ),
     ] = None

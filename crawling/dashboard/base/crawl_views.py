@@ -48,6 +48,8 @@ class CrawlView:
     state: str
     reason: str
     counts: RunCounts
+    #: the answers that count towards the limit of pages
+    pages: int
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -218,6 +220,7 @@ def _view(
         state, reason = "draft", NOT_STARTED
     else:
         state, reason = idle.get(run.pk, WaitReason(run.state, run.reason))
+    told = counts[run.pk] if run else RunCounts()
     return CrawlView(
         id=crawl.pk,
         name=crawl.name,
@@ -230,7 +233,8 @@ def _view(
         run=run.number if run else None,
         state=state,
         reason=reason,
-        counts=counts[run.pk] if run else RunCounts(),
+        counts=told,
+        pages=told.pages if crawl.requisites else told.fetched,
         created_at=crawl.created_at,
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,

@@ -103,11 +103,15 @@ def shares_of_whole(parts: Sequence[int], whole: int) -> list[int]:
 
 
 def remaining_in_words(
-    *, known: int, fetched: int, most: int | None, rates: tuple[float | None, ...]
+    *, known: int, pages: int, fetched: int, most: int | None, rates: tuple[float | None, ...]
 ) -> str:
-    """known: the number of URLs that wait or are being fetched"""
+    """known: the number of URLs that wait or are being fetched. pages: of those fetched, the ones
+    that count towards the limit `most`. rates: of all answers.
+    """
     moving = [rate for rate in rates if rate]
-    to_limit = max(0, most - fetched) if most is not None else None
+    # the files of the pages that are left are fetched, too
+    answers_a_page = fetched / pages if pages else 1
+    to_limit = round(max(0, most - pages) * answers_a_page) if most is not None else None
     left = known if to_limit is None else min(known, to_limit)
     if not moving or not left:
         return ""
@@ -174,13 +178,14 @@ class RunOverview:
         return 100 * self.view.counts.failed / (self.done or 1)
 
     @property
-    def remaining(self) -> str:
+    def remaining_in_words(self) -> str:
         if self.rates is None or self.run is None or self.run.state not in WORKING_STATES:
             return ""
         counts, rates = self.view.counts, (self.rates.now, self.view.pages_per_second)
         return remaining_in_words(
             known=counts.queued + counts.in_process,
-            fetched=counts.pages if self.crawl.requisites else counts.fetched,
+            pages=self.view.pages,
+            fetched=counts.fetched,
             most=self.crawl.max_pages,
             rates=rates,
         )

@@ -70,8 +70,9 @@ def _chart_row(point: TimeSeriesPoint, known: int, kind: str, unit: str) -> str:
 def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
     """The cells with the state and the numbers of a crawl in the list, in the shown columns."""
     view, counts, most = row.view, row.view.counts, row.crawl.max_pages
+    fetched = view.pages if most else counts.fetched
     name = escape(view.name)
-    done = most if view.is_complete else counts.pages if row.crawl.requisites else counts.fetched
+    done = most if view.is_complete else fetched
     of_most = (
         f' <small class="of">of {most:,}</small><progress value="{done}" max="{most}"\n'
         f'aria-label="Pages of {name}"></progress>'
@@ -94,7 +95,7 @@ def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
     return mark_safe(  # noqa: S308
         f'<td class="is-state" data-crawl="{view.id}">'
         f'<span class="state state-{view.state}">{view.state}</span></td>\n'
-        f'<td class="number fetched">{counts.fetched:,}{of_most}</td>\n{cells}'
+        f'<td class="number fetched">{fetched:,}{of_most}</td>\n{cells}'
     )
 
 

@@ -20,7 +20,7 @@ from crawling.web.statuses import FetchStatus
 SLICE = 10_000
 
 #: the URLs' pages are removed, too, since they will be fetched again, and every counted page has a
-#: row
+#: row. Files that were fetched before files were counted are subtracted as pages
 RETRY = f"""
 WITH slice AS (
     SELECT id FROM crawling_url
@@ -49,7 +49,8 @@ WITH slice AS (
 SELECT (SELECT count(*) FROM back), count(*),
     coalesce(sum(bytes) FILTER (WHERE unchanged_since IS NULL), 0)::bigint,
     count(duplicate_of), count(reused_from),
-    count(*) FILTER (WHERE {IS_FILE.format("content_type")})
+    least(count(*) FILTER (WHERE {IS_FILE.format("content_type")}),
+        (SELECT files FROM crawling_runtotal WHERE run_id = %(run)s))
 FROM pages
 """  # noqa: S608 - the states are constants
 

@@ -16,6 +16,7 @@ MEASURES = ("pages", "bytes", "seconds")
 MOST_HOSTS = 200
 SOFT, HOST_SOFT, HOST_MAX = "Soft limit", "Soft limit on each host", "Limit on each host"
 FROM_ITS_FIRST_PAGE = "From the host's first page."
+FILES_COUNT = "Files that pages load count, too."
 
 
 class Limits(NamedTuple):
@@ -67,8 +68,9 @@ class BudgetPart(BaseModel):
         Question(
             label="Soft limit per host: pages",
             heading=HOST_SOFT,
-            meaning="soft limit per host: once N pages of a host are fetched, no new URL of "
-            "it is accepted",
+            help=FILES_COUNT,
+            meaning="soft limit per host: once N pages of a host are fetched, files that pages "
+            "load among them, no new URL of it is accepted",
             above="",
         ),
     ] = None
@@ -98,8 +100,8 @@ class BudgetPart(BaseModel):
         Question(
             label="Pages per host",
             heading=HOST_MAX,
-            help="Once reached, nothing more is fetched from the host.",
-            meaning="maximum pages per host",
+            help=f"Once reached, nothing more is fetched from the host. {FILES_COUNT}",
+            meaning="maximum pages per host, with the files that pages load",
             above="",
             option="--host-max-pages",
         ),
@@ -139,9 +141,9 @@ class BudgetPart(BaseModel):
         Question(
             label="Pages per domain",
             help="All hosts of a registrable domain together. Once reached, nothing more "
-            "is fetched from them.",
-            meaning="maximum pages per registrable domain. This or host_max_pages is required "
-            "with the scope anywhere",
+            f"is fetched from them. {FILES_COUNT}",
+            meaning="maximum pages per registrable domain, with the files that pages load. This "
+            "or host_max_pages is required with the scope anywhere",
             option="--domain-max-pages",
         ),
     ] = None

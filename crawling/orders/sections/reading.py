@@ -44,8 +44,9 @@ class ReadingPart(BaseModel):
         Question(
             label="Fetch page assets",
             help="Each is one more request at the delay of its host, and a page often has dozens. "
-            "Images, style sheets, scripts, audio and video within the scope count towards the "
-            "limit of pages.",
+            "Images, style sheets, scripts, audio and video within the scope do not count "
+            "towards the limit of pages of the crawl, but towards those of each host and domain. "
+            "At most 20 for each page of that limit are fetched; then the run ends.",
             meaning="fetch page assets (images, style sheets, scripts, media) within the scope",
             option="--requisites",
         ),

@@ -155,7 +155,7 @@ def test_what_is_excluded_is_not_called_an_error(make_site, crawl_to_the_end):
     ],
 )
 def test_an_estimate_is_no_more_precise_than_it_can_be(left, rates, words):
-    said = remaining_in_words(known=left, fetched=1, most=None, rates=rates)
+    said = remaining_in_words(known=left, pages=1, fetched=1, most=None, rates=rates)
     assert said == f"{words} for the URLs found so far."
 
 

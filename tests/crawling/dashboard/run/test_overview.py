@@ -54,4 +54,13 @@ def test_durations_are_told_in_the_largest_unit_that_fits(seconds, words):
     ],
 )
 def test_a_run_is_told_a_range(known, fetched, most, rates, words):
-    assert remaining_in_words(known=known, fetched=fetched, most=most, rates=rates) == words
+    said = remaining_in_words(known=known, pages=fetched, fetched=fetched, most=most, rates=rates)
+
+    assert said == words
+
+
+def test_the_time_to_the_limit_on_pages_is_that_of_their_files_too():
+    """A tenth of the answers are pages."""
+    said = remaining_in_words(known=9_000, pages=10, fetched=100, most=16, rates=(1.0, 1.0))
+
+    assert said == "About 60 seconds to the limit on pages."

@@ -178,7 +178,7 @@ class RunOverview:
         return 100 * self.view.counts.failed / (self.done or 1)
 
     @property
-    def remaining_in_words(self) -> str:
+    def remaining(self) -> str:
         if self.rates is None or self.run is None or self.run.state not in WORKING_STATES:
             return ""
         counts, rates = self.view.counts, (self.rates.now, self.view.pages_per_second)

@@ -1,22 +1,45 @@
-"""Links that the order or a limit of a run leaves unchecked. A list without problems says nothing
-about them.
+"""Links that the order, a rule or a limit of a run leaves unchecked. A list without problems says
+nothing about them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated
 
-from django.db.models import F, Sum
+from django.db.models import F
 
 from crawling.frontier import counts_of
-from crawling.models import CrawlJob, Run, VerdictCount
+from crawling.models import CrawlJob, Run, RunStatusCount, UrlState, VerdictCount
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.filters import Rule
+from crawling.web.statuses import FetchStatus
 from serving.listing.columns import Column
 
 EXTERNAL, ASSETS = "Check external links", "Fetch page assets"
+FILTERS, TRAPS = "the filters", "a suspected trap"
+OF_HOST, OF_DOMAIN = "the limit of each host", "the limit of each domain"
+#: what keeps addresses out that links name, in words. Not the blocklist and other protocols, which
+#: nobody wants to be checked; nor a type or size, by which an address is refused that has answered
+CAUSES = {
+    Rule.DEPTH: "the maximum depth",
+    Rule.EXCLUDE: FILTERS,
+    Rule.INCLUDE: FILTERS,
+    Rule.BUDGET: "a soft limit",
+    Rule.HOST_BUDGET: OF_HOST,
+    Rule.DOMAIN_BUDGET: OF_DOMAIN,
+    Rule.CRAWL_HOSTS: "the limit of hosts",
+}
+STATUS_CAUSES = {
+    FetchStatus.ROBOTS_FORBID: "robots.txt",
+    FetchStatus.TRAP: TRAPS,
+    FetchStatus.FILTERED: FILTERS,
+    FetchStatus.HOST_BUDGET: OF_HOST,
+    FetchStatus.DOMAIN_BUDGET: OF_DOMAIN,
+    FetchStatus.TAKEN_OUT: "a removal from the queue",
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +50,10 @@ class Unchecked:
     outside: Annotated[
         int, Column("outside of the scope, where external links are not checked")
     ] = 0
+    left_out: Annotated[
+        int, Column("that the depth, filters, limits, robots.txt and the like have left out")
+    ] = 0
+    cause: Annotated[str, Column("what left out most of them; empty: there are none")] = ""
     sentence: Annotated[str, Column("empty: there are none")] = ""
 
 
@@ -41,6 +68,8 @@ class Coverage:
     is_stopped: bool
     #: addresses outside of the scope, if links to other sites are not checked
     outside: int = 0
+    #: addresses that were left out, by the cause in words
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def order_words(self) -> str:
@@ -69,17 +98,33 @@ class Coverage:
         return f"{self.outside:,} {are} outside of the crawl's scope and not checked."
 
     @property
+    def cause(self) -> str:
+        """What has left out the most addresses; empty if none was left out."""
+        return max(self.left_out, key=lambda one: (self.left_out[one], one), default="")
+
+    @property
+    def left_out_words(self) -> str:
+        if not self.left_out:
+            return ""
+        count = sum(self.left_out.values())
+        are = "address was" if count == 1 else "addresses were"
+        why = "because of" if len(self.left_out) == 1 else "mostly because of"
+        return f"{count:,} {are} left out and not checked, {why} {self.cause}."
+
+    @property
     def count_words(self) -> str:
         """The numbers alone, for messages."""
-        return " ".join(filter(None, (self.queued_words, self.outside_words)))
+        told = (self.queued_words, self.outside_words, self.left_out_words)
+        return " ".join(filter(None, told))
 
     @property
     def unchecked(self) -> Unchecked:
-        return Unchecked(self.queued, self.outside, self.count_words)
+        left_out = sum(self.left_out.values())
+        return Unchecked(self.queued, self.outside, left_out, self.cause, self.count_words)
 
     @property
     def is_complete(self) -> bool:
-        return not self.remedies and not self.queued
+        return not self.remedies and not self.queued and not self.left_out
 
 
 def coverage_of(run: Run) -> Coverage:
@@ -87,21 +132,46 @@ def coverage_of(run: Run) -> Coverage:
 
 
 def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
-    """By ids of runs. Two queries for all; their crawls are loaded."""
-    ended = [run.pk for run in runs if run.state in ENDED_STATES]
-    counts = counts_of(ended)
-    ruled = VerdictCount.objects.filter(run__in=[run.pk for run in runs], rule=Rule.SCOPE)
-    sums = ruled.values("run").annotate(n=Sum(F("kept") + F("more"))).values_list("run", "n")
-    outside = dict(sums.order_by())
+    """By ids of runs. Three queries for all; their crawls are loaded."""
+    counts = counts_of([run.pk for run in runs if run.state in ENDED_STATES])
+    ruled = _ruled(runs)
+    left_out = _left_out(runs, ruled)
     found = {}
     for run in runs:
-        remedies = _settings_that_would_help(run.crawl)
+        remedies, had = _settings_that_would_help(run.crawl), counts.get(run.pk)
+        if had and had.quarantined > 0:
+            left_out[run.pk][TRAPS] += had.quarantined
         found[run.pk] = Coverage(
             remedies,
-            counts[run.pk].queued if run.pk in counts else 0,
+            had.queued if had else 0,
             run.state == "stopped",
-            outside.get(run.pk, 0) if EXTERNAL in remedies else 0,
+            ruled.get((run.pk, Rule.SCOPE), 0) if EXTERNAL in remedies else 0,
+            left_out[run.pk],
         )
+    return found
+
+
+def _ruled(runs: Collection[Run]) -> dict[tuple[int, str], int]:
+    """The number of addresses that each rule has refused, by the run's id and the rule."""
+    counts = VerdictCount.objects.filter(run__in=[run.pk for run in runs])
+    counts = counts.filter(rule__in=[Rule.SCOPE, *CAUSES]).annotate(n=F("kept") + F("more"))
+    return {(run, rule): n for run, rule, n in counts.values_list("run", "rule", "n")}
+
+
+def _left_out(
+    runs: Collection[Run], ruled: Mapping[tuple[int, str], int]
+) -> defaultdict[int, Counter[str]]:
+    """The number of addresses that each cause has left out, by ids of runs."""
+    found = defaultdict[int, Counter[str]](Counter)
+    for (run_id, rule), n in ruled.items():
+        if n > 0 and rule != Rule.SCOPE:
+            found[run_id][CAUSES[Rule(rule)]] += n
+    counts = RunStatusCount.objects.filter(
+        run__in=[run.pk for run in runs], state=UrlState.EXCLUDED, status__in=STATUS_CAUSES
+    )
+    for run_id, status, n in counts.values_list("run", "status", "urls"):
+        if n > 0:
+            found[run_id][STATUS_CAUSES[FetchStatus(status)]] += n
     return found
 
 

@@ -20,6 +20,7 @@ from crawling.datasets.second_reading import read_again
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, LogLine, Page, Run, Url, UrlState
 from crawling.uses.link_check import page_problems, sorted_problems
+from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.link_check import junit_lines, list_problems, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
@@ -443,3 +444,52 @@ def test_the_list_of_broken_links_says_what_the_order_and_a_limit_leave_unchecke
     assert "No problem of this kind in what was checked." in plain
     whole = shown(name="whole", requisites=True, check_external=True)
     assert "not checked" not in whole
+
+
+def test_what_rules_limits_and_robots_txt_leave_out_is_unchecked(make_site, crawl_to_the_end):
+    """A document of an unwanted type has answered, so links to it are checked."""
+    names = ("secret/1", "secret/2", "secret/3", "no", "deep", "file")
+    site = make_site(
+        {
+            "/": "".join(f"<a href='/{name}'>x</a>" for name in names),
+            "/robots.txt": (
+                200,
+                {"Content-Type": "text/plain"},
+                "User-agent: *\nDisallow: /secret",
+            ),
+            "/deep": "<a href='/deeper'>d</a><a href='ftp://a.test/'>f</a>",
+            "/file": (200, {"Content-Type": "application/zip"}, b"PK"),
+        }
+    )
+    order = {"requisites": True, "check_external": True, "max_depth": 1, "exclude": ["/no$"]}
+    order["schemes"] = ["http", "https"]
+
+    run = crawl_to_the_end(f"{site.url}/", types=["text/html"], **order)
+    catch_up(run.pk)
+
+    viewer = browser("viewer")
+    found = viewer.get(f"/api/v1/crawls/{run.crawl_id}/reports/problems").json()["unchecked"]
+    said = "5 addresses were left out and not checked, mostly because of robots.txt."
+    none = {"queued": 0, "outside": 0}
+    assert found == none | {"left_out": 5, "cause": "robots.txt", "sentence": said}
+    page = soup(viewer.get(f"/crawls/{run.crawl_id}/links/?kind=broken"))
+    shown = " ".join(page.select_one("[aria-labelledby=list]").get_text().split())
+    assert said in shown
+    assert "No problem of this kind in what was checked." in shown
+
+
+@pytest.mark.parametrize(
+    ("limit", "cause"),
+    [
+        ({"soft_pages": 1}, "a soft limit"),
+        ({"host_max_pages": 2}, "the limit of each host"),
+        ({"host_soft_pages": 1}, "the limit of each host"),
+    ],
+)
+def test_what_a_limit_leaves_out_is_unchecked(make_site, crawl_to_the_end, limit, cause):
+    site = make_site({"/": "<a href='/a'>a</a>", "/a": "<a href='/b'>b</a><a href='/c'>c</a>"})
+
+    run = crawl_to_the_end(f"{site.url}/", **limit)
+
+    told = f"2 addresses were left out and not checked, because of {cause}."
+    assert coverage_of(run).left_out_words == told

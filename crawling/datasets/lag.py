@@ -117,6 +117,16 @@ DONE = {"written": "counted", "read": "read", "indexed": "indexed"} | {
 }
 
 
+def are_links_due(run: Run) -> bool:
+    """Whether pages of the run lack their links, and a work session or a background job on any
+    machine is to add them.
+    """
+    if not pages_behind(run):
+        return False
+    jobs = open_jobs().filter(run=run, kind=STEPS["written"])
+    return LinksPart.objects.filter(run=run, written_at=None).exists() or jobs.exists()
+
+
 def lag_of(run: Run, name: Derived) -> Lag:
     return _lag_of_fields(run) if name is Derived.FIELDS else lag_of_runs([run.pk], name)
 

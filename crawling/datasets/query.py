@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from crawling.base.errors import CrawlError
 from crawling.base.storage import storage
 from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, engine
+from crawling.datasets.parts import pages_behind
 from crawling.models import LinksPart, Run, WithdrawnPage
 
 #: the time limit of a query for a page or an endpoint; ten million links take up to two seconds of
@@ -45,6 +46,13 @@ class LinkSearchTookTooLong(CrawlError):
 def parts_of(run: Run, part: LinksPart | None = None) -> list[str]:
     """The paths of the parts of a run, or of one part, that are on this machine."""
     return _paths_here(_written_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
+
+
+def has_all_links(run: Run) -> bool:
+    """Whether the links of all pages of a run are on this machine."""
+    if pages_behind(run):
+        return False
+    return len(parts_of(run)) == _written_parts(run, None).filter(links__gt=0).count()
 
 
 def _written_parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:

@@ -4,12 +4,18 @@ its pages are read.
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from django.utils import timezone
+
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, JobKind, JobResult
 from crawling.jobs.rq_jobs import IDLE
-from crawling.jobs.running_job import RunningJob
+from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import Run
 
+#: the links of a machine that is gone never come; what cannot be compared then is not tried
+LONGEST_WAIT = timedelta(days=1)
 #: for DuckDB's limit, and the rows of pages that are read
 MEMORY_MIB = 96
 
@@ -34,9 +40,16 @@ PROBLEM_COUNTS = JobKind(
 
 
 def _count_broken(job: RunningJob) -> JobResult:
-    from crawling.uses.link_check.trend import count_broken
+    """Raises JobWaits until the links of both runs that are compared are known."""
+    from crawling.datasets.lag import are_links_due
+    from crawling.uses.link_check.trend import count_broken, run_before
 
-    count_broken(job.run)
+    run, old = job.run, run_before(job.run)
+    if old and timezone.now() < job.row.asked_at + LONGEST_WAIT:
+        for one in (old, run):
+            if are_links_due(one):
+                raise JobWaits(f"it waits for the links of run {one.number}")
+    count_broken(run)
     return {}
 
 

@@ -21,10 +21,12 @@ from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.models import BrokenLinks
-from crawling.uses.link_check.tried import JOINED, KNOWN, held_back
+from crawling.uses.link_check.tried import JOINED, KNOWN, HeldBack, held_back
 from crawling.web.secret_headers import masked_url
 from serving.listing.columns import Column
 
+#: for each query by which the job finds what another run did not try
+SECONDS = 60
 #: on pages
 MOST_RUNS = 12
 #: the height of the drawing, the width of a bar, and the distance between two bars
@@ -64,9 +66,11 @@ def count_broken(run: Run) -> BrokenLinks | None:
     """Count the broken links of a run, compared with the run before it, and alert of new and fixed
     ones. Safe to repeat. Return None if the run was deleted or continues.
     """
-    old = _run_before(run)
-    broken, new, not_tried_before = _counts(run, old)
-    _, fixed, not_tried = _counts(old, run) if old else (0, 0, 0)
+    old = run_before(run)
+    held = held_back(run, old, seconds=SECONDS)
+    held_of_old = held_back(old, run, seconds=SECONDS) if old else HeldBack()
+    broken, new, not_tried_before = _counts(run, old, held)
+    _, fixed, not_tried = _counts(old, run, held_of_old) if old else (0, 0, 0)
     facts = {"against": old, "broken": broken, "new": new if old else 0, "fixed": fixed}
     facts |= {"not_tried": not_tried, "not_tried_before": not_tried_before}
     with transaction.atomic():
@@ -81,7 +85,7 @@ def count_broken(run: Run) -> BrokenLinks | None:
         if (row.new, row.fixed) != told or known is None:
             row.found_at = timezone.now()
             row.save()
-            _notify_of_changes(run, row)
+            _notify_of_changes(run, row, held, held_of_old)
         else:
             row.save()
     return row
@@ -89,7 +93,7 @@ def count_broken(run: Run) -> BrokenLinks | None:
 
 def note_no_broken(run: Run) -> None:
     """Store zeros for a run of a crawl in which no URL has ever failed."""
-    facts = {"against": _run_before(run), "broken": 0, "new": 0, "fixed": 0}
+    facts = {"against": run_before(run), "broken": 0, "new": 0, "fixed": 0}
     BrokenLinks.objects.update_or_create(run=run, defaults={**facts, "found_at": timezone.now()})
 
 
@@ -147,35 +151,37 @@ def links_page(row: BrokenLinks, change: str) -> str:
     return LINKS_PAGE.format(run.crawl_id, run.number, change, against)
 
 
-def _run_before(run: Run) -> Run | None:
+def run_before(run: Run) -> Run | None:
     """The latest earlier run that is complete; a stopped run says too little."""
     earlier = Run.objects.filter(crawl=run.crawl_id, number__lt=run.number, state="finished")
     return earlier.filter(removal_asked_at=None).order_by("-number").first()
 
 
-def _counts(run: Run, other: Run | None) -> tuple[int, int, int]:
+def _counts(run: Run, other: Run | None, held: HeldBack) -> tuple[int, int, int]:
     """The number of failed URLs of a run; of those that did not fail in the other run; and of those
-    that it did not try.
+    that it did not try. held: from `held_back`.
     """
     with connection.cursor() as cursor:
         values = {"run": run.pk, "other": other.pk if other else None}
-        cursor.execute(COUNT, values | {"held": held_back(run, other)})
+        cursor.execute(COUNT, values | held.values)
         failed, only, not_tried = cursor.fetchone()
     return failed, only, not_tried
 
 
-def _notify_of_changes(run: Run, row: BrokenLinks) -> None:
-    """Send one message about new broken links, and one about fixed ones."""
+def _notify_of_changes(run: Run, row: BrokenLinks, held: HeldBack, held_of_old: HeldBack) -> None:
+    """Send one message about new broken links, and one about fixed ones. held, held_of_old: of what
+    each run lacks of the other.
+    """
     old = row.against
     if old is None or not (row.new or row.fixed):
         return
     unchecked = coverage_of(run).unchecked
-    for event, count, change, one, other in (
-        (AlertEvent.LINKS_BROKEN, row.new, "new", run, old),
-        (AlertEvent.LINKS_FIXED, row.fixed, "mended", old, run),
+    for event, count, change, one, other, unsaid in (
+        (AlertEvent.LINKS_BROKEN, row.new, "new", run, old, held),
+        (AlertEvent.LINKS_FIXED, row.fixed, "mended", old, run, held_of_old),
     ):
         if count:
-            urls = [masked_url(url) for url in _first_urls(one, other)]
+            urls = [masked_url(url) for url in _first_urls(one, other, unsaid)]
             sentence = f"{count_in_words(event, count)} since run {old.number}: "
             sentence += f"{beginning_of_list(urls, URLS_TOLD)}."
             sentence = " ".join(filter(None, (sentence, unchecked.sentence)))
@@ -183,9 +189,8 @@ def _notify_of_changes(run: Run, row: BrokenLinks) -> None:
             alert(run, event, sentence, more=facts, page=links_page(row, change))
 
 
-def _first_urls(run: Run, other: Run) -> Sequence[str]:
+def _first_urls(run: Run, other: Run, held: HeldBack) -> Sequence[str]:
     asked: dict[str, Any] = {"run": run.pk, "other": other.pk, "most": MOST_URLS}
-    asked |= {"held": held_back(run, other)}
     with connection.cursor() as cursor:
-        cursor.execute(FIRST, asked)
+        cursor.execute(FIRST, asked | held.values)
         return [url for (url,) in cursor.fetchall()]

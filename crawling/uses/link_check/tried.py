@@ -5,11 +5,11 @@ exists.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
-
+from crawling.base.timed import SEARCH_SECONDS, SearchTookTooLong, time_limit
 from crawling.models import Run, UrlState
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import FetchStatus
@@ -35,7 +35,8 @@ KNOWN_BY_FIRST = f"""CASE
     WHEN source.id IS NOT NULL THEN {IS_READ.format("source")}
     ELSE NOT rest.waits END"""
 #: the other run tried the address, or had pages to fetch no more that might link to it
-KNOWN = f"({KNOWN_BY_FIRST} AND url.fingerprint <> ALL(%(held)s::bigint[]))"
+KNOWN = f"""({KNOWN_BY_FIRST} AND NOT (%(all_held)s AND met.id IS NULL)
+    AND url.fingerprint <> ALL(%(held)s::bigint[]))"""
 #: addresses that the other run does not have although their first page is read there
 CANDIDATES = f"""
 SELECT url.fingerprint FROM {JOINED}
@@ -57,7 +58,7 @@ LINKED_FROM = """
 SELECT DISTINCT target_fingerprint FROM links
 WHERE target_fingerprint IN (SELECT unnest($targets)) AND page IN (SELECT unnest($pages))
 """
-#: addresses, and pages, that are compared
+#: addresses, and pages, that are compared; of more, no unmet address counts as known
 MOST_TARGETS, MOST_PAGES = 20_000, 20_000
 UNKNOWN = f"""
 SELECT url.url FROM {JOINED}
@@ -65,37 +66,67 @@ WHERE url.run_id = %(run)s AND url.fingerprint = ANY(%(marks)s) AND NOT {KNOWN}
 """  # noqa: S608  # constants
 
 
+@dataclass(frozen=True)
+class HeldBack:
+    """Failed addresses that another run has not met, while it has not read all pages that link to
+    them: it does not say whether they exist.
+    """
+
+    #: all addresses that it has not met, since the pages with links to them are not all known
+    is_all: bool = False
+    marks: Sequence[int] = ()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The parameters of KNOWN."""
+        return {"all_held": self.is_all, "held": list(self.marks)}
+
+
 def not_tried(run: Run, other: Run, urls: Collection[str]) -> set[str]:
-    """The addresses of a run about which another run does not say whether they exist."""
+    """The addresses of a run about which another run does not say whether they exist. Raises
+    LinkSearchTookTooLong.
+    """
+    from crawling.datasets.query import LinkSearchTookTooLong
+
     marks = [fingerprint(url) for url in urls]
-    values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": marks}
-    with connection.cursor() as cursor:
-        cursor.execute(UNKNOWN, values | {"held": held_back(run, other, marks)})
+    held = held_back(run, other, marks)
+    with time_limit(exceeded=LinkSearchTookTooLong) as cursor:
+        values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": marks}
+        cursor.execute(UNKNOWN, values | held.values)
         return {url for (url,) in cursor.fetchall()}
 
 
-def held_back(run: Run, other: Run | None, marks: Collection[int] | None = None) -> list[int]:
-    """The fingerprints of failed addresses that the other run has not met, while it has not read
-    all pages that link to them in this one. marks: only these.
+def held_back(
+    run: Run,
+    other: Run | None,
+    marks: Collection[int] | None = None,
+    *,
+    seconds: int = SEARCH_SECONDS,
+) -> HeldBack:
+    """marks: only addresses with these fingerprints. seconds: for each query of the database; where
+    one takes longer, all addresses are held back. Not to be called in a transaction, which would
+    keep that limit.
     """
     # DuckDB is imported by those who need it, and the end of a run does not
-    from crawling.datasets.query import LinkSearchTookTooLong, query_links
+    from crawling.datasets.query import LinkSearchTookTooLong, has_all_links, query_links
 
     if other is None:
-        return []
+        return HeldBack()
     wanted = None if marks is None else list(marks)
     values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": wanted}
-    with connection.cursor() as cursor:
-        cursor.execute(CANDIDATES, values | {"most": MOST_TARGETS})
-        targets = [mark for (mark,) in cursor.fetchall()]
-        if not targets:
-            return []
-        cursor.execute(UNREAD, values | {"most": MOST_PAGES + 1})
-        pages = [url for (url,) in cursor.fetchall()]
-    if len(pages) > MOST_PAGES:
-        return targets
     try:
-        rows = query_links(run, LINKED_FROM, {"targets": targets, "pages": pages}) if pages else []
-    except LinkSearchTookTooLong:
-        return targets
-    return [mark for (mark,) in rows]
+        with time_limit(seconds) as cursor:
+            cursor.execute(CANDIDATES, values | {"most": MOST_TARGETS + 1})
+            targets = [mark for (mark,) in cursor.fetchall()]
+            if not targets:
+                return HeldBack()
+            cursor.execute(UNREAD, values | {"most": MOST_PAGES + 1})
+            pages = [url for (url,) in cursor.fetchall()]
+        if not pages:
+            return HeldBack()
+        if max(len(targets) - MOST_TARGETS, len(pages) - MOST_PAGES) > 0 or not has_all_links(run):
+            return HeldBack(is_all=True)
+        rows = query_links(run, LINKED_FROM, {"targets": targets, "pages": pages})
+    except (LinkSearchTookTooLong, SearchTookTooLong):
+        return HeldBack(is_all=True)
+    return HeldBack(marks=[mark for (mark,) in rows])

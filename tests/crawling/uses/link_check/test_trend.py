@@ -11,14 +11,16 @@ from django.test import Client
 from django.utils import timezone
 
 from crawling.datasets.catch_up import catch_up
+from crawling.datasets.parts import clear, new_part
 from crawling.frontier import counts_of
 from crawling.installation.news import latest_news
 from crawling.jobs.running import run_job
-from crawling.models import BackgroundJob, CrawlJob, RunTotal
+from crawling.models import BackgroundJob, CrawlJob, LinksPart, RunTotal
 from crawling.runs.start import start_run
 from crawling.runs.week import CrawlWeeks
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.link_check.jobs import BROKEN_LINKS
+from crawling.uses.link_check import tried
+from crawling.uses.link_check.jobs import BROKEN_LINKS, LONGEST_WAIT
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.trend import count_broken
 from crawling.uses.withdrawals.withdrawing import withdraw
@@ -48,7 +50,8 @@ def again(work_off):
 
 
 def count(run):
-    """Do the job that the end of a run has asked for."""
+    """Write the run's links, and do the job that its end has asked for."""
+    catch_up(run.pk)
     for asked in BackgroundJob.objects.filter(kind=BROKEN_LINKS.name, run=run, ended_at=None):
         run_job(asked.pk)
     return run
@@ -115,7 +118,7 @@ def test_a_crawl_in_which_nothing_failed_has_its_zeros_without_a_job(
     viewer, site, crawl_to_the_end, again
 ):
     site.pages["/"] = "<a href='/a'>a</a>"
-    run = crawl_to_the_end(f"{site.url}/")
+    run = count(crawl_to_the_end(f"{site.url}/"))
 
     assert not BackgroundJob.objects.filter(kind=BROKEN_LINKS.name).exists()
     assert trend(viewer, run.crawl) == [(1, None, 0, 0, 0, 0)]
@@ -246,10 +249,8 @@ def test_a_link_is_fixed_only_once_all_pages_with_it_are_read_or_gone(
     """Two pages link to it. The first is gone; of the second the run may not know."""
     link = "<a href='/lost'>l</a>"
     site.pages |= {"/": "<a href='/a'>a</a> <a href='/b'>b</a>", "/a": link, "/b": link}
-    run = crawl_to_the_end(f"{site.url}/", batch_size=1)
-    catch_up(run.pk)
-    crawl = count(run).crawl
-    assert BrokenLinks.objects.get(run=run).broken == 1
+    crawl = count(crawl_to_the_end(f"{site.url}/", batch_size=1)).crawl
+    assert BrokenLinks.objects.get(run__crawl=crawl).broken == 1
 
     del site.pages["/a"]
     if second == "/b is gone":
@@ -265,3 +266,79 @@ def test_a_link_is_fixed_only_once_all_pages_with_it_are_read_or_gone(
     asked = {"run": 2, "against": 1, "change": "mended"}
     listed = viewer.get(f"/api/v1/crawls/{crawl.pk}/reports/problems", asked).json()["items"]
     assert [one["url"] for one in listed] == [f"{site.url}/lost"] * fixed
+
+
+@pytest.fixture
+def two_lost(site, crawl_to_the_end):
+    """A crawl of two pages with links to the same two addresses, which fail. Of the next run's
+    pages one is gone and the other is not read.
+    """
+    links = "<a href='/lost'>l</a> <a href='/gone'>g</a>"
+    site.pages |= {"/": "<a href='/a'>a</a> <a href='/b'>b</a>", "/a": links, "/b": links}
+    crawl = count(crawl_to_the_end(f"{site.url}/", batch_size=1)).crawl
+    del site.pages["/a"]
+    site.pages["/b"] = (403, {}, b"")
+    return crawl
+
+
+def counted(run):
+    row = BrokenLinks.objects.get(run=run)
+    return row.fixed, row.not_tried
+
+
+def test_the_count_waits_until_the_links_of_both_runs_are_known(viewer, two_lost, work_off):
+    old = two_lost.runs.get()
+    clear(old.pk)
+    run = work_off(start_run(two_lost))
+    job = BackgroundJob.objects.get(kind=BROKEN_LINKS.name, run=run)
+    waits = []
+
+    for part_of in (old, run):
+        new_part(part_of.pk, None).save()
+    for one in (old, run):
+        run_job(job.pk)
+        job.refresh_from_db()
+        waits.append((job.ended_at, job.waits))
+        assert not BrokenLinks.objects.filter(run=run).exists()
+        catch_up(one.pk)
+    run_job(job.pk)
+
+    assert waits == [(None, f"it waits for the links of run {number}") for number in (1, 2)]
+    assert counted(run) == (0, 2)
+
+
+def test_links_that_never_come_are_waited_for_no_longer_than_a_day(two_lost, work_off):
+    run = work_off(start_run(two_lost))
+    job = BackgroundJob.objects.get(kind=BROKEN_LINKS.name, run=run)
+    new_part(run.pk, None).save()
+    BackgroundJob.objects.update(asked_at=timezone.now() - LONGEST_WAIT)
+
+    run_job(job.pk)
+
+    assert counted(run) == (0, 2)
+
+
+def test_links_on_another_machine_do_not_say_that_no_other_page_has_one(two_lost, again):
+    for part in LinksPart.objects.all():
+        part.name, part.machine = new_part(part.run_id, None).name, "elsewhere"
+        part.save()
+
+    assert counted(again(two_lost)) == (0, 2)
+
+
+@pytest.mark.parametrize("most", ["MOST_TARGETS", "MOST_PAGES"])
+def test_of_more_addresses_than_are_compared_none_counts_as_fixed(
+    two_lost, again, monkeypatch, most
+):
+    monkeypatch.setattr(tried, most, {"MOST_TARGETS": 1, "MOST_PAGES": 0}[most])
+
+    assert counted(again(two_lost)) == (0, 2)
+
+
+def test_a_search_for_pages_that_takes_too_long_is_broken_off(two_lost, work_off, monkeypatch):
+    run = work_off(start_run(two_lost))
+    monkeypatch.setattr(tried, "UNREAD", "SELECT pg_sleep(60)::text LIMIT %(most)s")
+
+    held = tried.held_back(two_lost.runs.get(number=1), run, seconds=1)
+
+    assert held == tried.HeldBack(is_all=True)

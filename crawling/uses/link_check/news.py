@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
-from crawling.installation.news import NewsItem, NewsSource, of_shown_runs, shown_runs
-from crawling.jobs.job_rows import open_jobs
+from crawling.installation.news import KEPT, NewsItem, NewsSource, of_shown_runs, shown_runs
+from crawling.jobs.job_rows import seen_jobs
 from crawling.models import CrawlJob, Run
+from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverages_of
 from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.link_check.models import BrokenLinks
@@ -35,10 +37,19 @@ def find_news(
                 )
 
 
-def _runs_with_open_jobs(crawl: CrawlJob | None) -> QuerySet[Run]:
-    jobs = open_jobs().filter(kind=BROKEN_LINKS.name)
-    runs = shown_runs(Run.objects.filter(pk__in=jobs.values("run")), crawl)
-    return runs.order_by("-finished_at")
+def _runs_to_be_compared(crawl: CrawlJob | None) -> QuerySet[Run]:
+    """Runs whose broken links are not counted yet, or were not, since the job failed or was
+    cancelled. A latest run is named even when its job is forgotten.
+    """
+    uncounted = Q(run__broken_links=None, run__state__in=ENDED_STATES)
+    jobs = seen_jobs().filter(Q(ended_at=None) | uncounted, kind=BROKEN_LINKS.name)
+    # runs that ended before this was counted have none before them that was
+    counted = BrokenLinks.objects.filter(run__crawl=OuterRef("crawl"))
+    since = timezone.now() - KEPT
+    latest = Run.objects.filter(is_latest=True, finished_at__gte=since, state__in=ENDED_STATES)
+    forgotten = latest.filter(Exists(counted), broken_links=None)
+    numbers = jobs.order_by().values("run").union(forgotten.order_by().values("pk"))
+    return shown_runs(Run.objects.filter(pk__in=numbers), crawl).order_by("-finished_at")
 
 
 def _broken_by_run(runs: Collection[int]) -> dict[int, str]:
@@ -58,4 +69,4 @@ def _unchecked(runs: Collection[int]) -> dict[int, str]:
     return {run: one.count_words for run, one in found.items() if one.count_words}
 
 
-NEWS = (NewsSource(find_news, _runs_with_open_jobs, "broken links", _broken_by_run, _unchecked),)
+NEWS = (NewsSource(find_news, _runs_to_be_compared, "broken links", _broken_by_run, _unchecked),)

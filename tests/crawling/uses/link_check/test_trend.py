@@ -13,7 +13,9 @@ from django.utils import timezone
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.parts import clear, new_part
 from crawling.frontier import counts_of
-from crawling.installation.news import latest_news
+from crawling.installation.news import latest_news, pending_news
+from crawling.jobs.cancel import cancel_job
+from crawling.jobs.job_rows import end_job
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, CrawlJob, LinksPart, RunTotal
 from crawling.runs.start import start_run
@@ -342,3 +344,17 @@ def test_a_search_for_pages_that_takes_too_long_is_broken_off(two_lost, work_off
     held = tried.held_back(two_lost.runs.get(number=1), run, seconds=1)
 
     assert held == tried.HeldBack(is_all=True)
+
+
+@pytest.mark.parametrize("end", ["cancelled", "failed", "forgotten"])
+def test_a_run_whose_count_came_to_nothing_is_still_named(crawl, work_off, end):
+    run = work_off(start_run(crawl))
+    job = BackgroundJob.objects.get(kind=BROKEN_LINKS.name, run=run)
+    if end == "cancelled":
+        cancel_job(job, by=None)
+    elif end == "failed":
+        end_job(job, trouble="It failed.")
+    else:
+        job.delete()
+
+    assert [one.words for one in pending_news()] == ["Run 2 is not compared yet: broken links."]

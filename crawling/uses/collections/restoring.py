@@ -83,7 +83,7 @@ def deleted_collections() -> QuerySet[Collection]:
 
 
 def _locked(number: int) -> Collection:
-    """The deleted collection, which nobody else restores or removes until the transaction ends."""
+    """The deleted collection, locked until the transaction ends. Raises NotFound."""
     found = deleted_collections().select_for_update().filter(pk=number).first()
     if found is None:
         raise NotFound(f"There is no deleted collection {number}.")

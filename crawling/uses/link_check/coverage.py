@@ -21,8 +21,8 @@ from serving.listing.columns import Column
 EXTERNAL, ASSETS = "Check external links", "Fetch page assets"
 FILTERS, TRAPS = "the filters", "a suspected trap"
 OF_HOST, OF_DOMAIN = "the limit of each host", "the limit of each domain"
-#: what keeps addresses out that links name, in words. Not the blocklist and other protocols, which
-#: nobody wants to be checked; nor a type or size, by which an address is refused that has answered
+#: the rules that exclude addresses of links, in words. Not the blocklist and other protocols, which
+#: no user wants to be checked; nor types and sizes, since an address must answer to be refused
 CAUSES = {
     Rule.DEPTH: "the maximum depth",
     Rule.EXCLUDE: FILTERS,
@@ -50,10 +50,10 @@ class Unchecked:
     outside: Annotated[
         int, Column("outside of the scope, where external links are not checked")
     ] = 0
-    left_out: Annotated[
-        int, Column("that the depth, filters, limits, robots.txt and the like have left out")
+    excluded: Annotated[
+        int, Column("that the depth, filters, limits, robots.txt and the like have excluded")
     ] = 0
-    cause: Annotated[str, Column("what left out most of them; empty: there are none")] = ""
+    cause: Annotated[str, Column("what excluded most of them; empty: there are none")] = ""
     sentence: Annotated[str, Column("empty: there are none")] = ""
 
 
@@ -68,8 +68,8 @@ class Coverage:
     is_stopped: bool
     #: addresses outside of the scope, if links to other sites are not checked
     outside: int = 0
-    #: addresses that were left out, by the cause in words
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    #: addresses that were excluded, by the cause in words
+    excluded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def order_words(self) -> str:
@@ -99,32 +99,32 @@ class Coverage:
 
     @property
     def cause(self) -> str:
-        """What has left out the most addresses; empty if none was left out."""
-        return max(self.left_out, key=lambda one: (self.left_out[one], one), default="")
+        """The commonest cause of exclusions; empty if there are none."""
+        return max(self.excluded, key=lambda one: (self.excluded[one], one), default="")
 
     @property
-    def left_out_words(self) -> str:
-        if not self.left_out:
+    def excluded_words(self) -> str:
+        if not self.excluded:
             return ""
-        count = sum(self.left_out.values())
+        count = sum(self.excluded.values())
         are = "address was" if count == 1 else "addresses were"
-        why = "because of" if len(self.left_out) == 1 else "mostly because of"
-        return f"{count:,} {are} left out and not checked, {why} {self.cause}."
+        why = "because of" if len(self.excluded) == 1 else "mostly because of"
+        return f"{count:,} {are} excluded and not checked, {why} {self.cause}."
 
     @property
     def count_words(self) -> str:
         """The numbers alone, for messages."""
-        told = (self.queued_words, self.outside_words, self.left_out_words)
+        told = (self.queued_words, self.outside_words, self.excluded_words)
         return " ".join(filter(None, told))
 
     @property
     def unchecked(self) -> Unchecked:
-        left_out = sum(self.left_out.values())
-        return Unchecked(self.queued, self.outside, left_out, self.cause, self.count_words)
+        excluded = sum(self.excluded.values())
+        return Unchecked(self.queued, self.outside, excluded, self.cause, self.count_words)
 
     @property
     def is_complete(self) -> bool:
-        return not self.remedies and not self.queued and not self.left_out
+        return not self.remedies and not self.queued and not self.excluded
 
 
 def coverage_of(run: Run) -> Coverage:
@@ -135,18 +135,18 @@ def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
     """By ids of runs. Three queries for all; their crawls are loaded."""
     counts = counts_of([run.pk for run in runs if run.state in ENDED_STATES])
     ruled = _ruled(runs)
-    left_out = _left_out(runs, ruled)
+    excluded = _excluded(runs, ruled)
     found = {}
     for run in runs:
         remedies, had = _settings_that_would_help(run.crawl), counts.get(run.pk)
         if had and had.quarantined > 0:
-            left_out[run.pk][TRAPS] += had.quarantined
+            excluded[run.pk][TRAPS] += had.quarantined
         found[run.pk] = Coverage(
             remedies,
             had.queued if had else 0,
             run.state == "stopped",
             ruled.get((run.pk, Rule.SCOPE), 0) if EXTERNAL in remedies else 0,
-            left_out[run.pk],
+            excluded[run.pk],
         )
     return found
 
@@ -158,10 +158,10 @@ def _ruled(runs: Collection[Run]) -> dict[tuple[int, str], int]:
     return {(run, rule): n for run, rule, n in counts.values_list("run", "rule", "n")}
 
 
-def _left_out(
+def _excluded(
     runs: Collection[Run], ruled: Mapping[tuple[int, str], int]
 ) -> defaultdict[int, Counter[str]]:
-    """The number of addresses that each cause has left out, by ids of runs."""
+    """The number of addresses that each cause has excluded, by ids of runs."""
     found = defaultdict[int, Counter[str]](Counter)
     for (run_id, rule), n in ruled.items():
         if n > 0 and rule != Rule.SCOPE:

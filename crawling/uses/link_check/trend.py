@@ -21,7 +21,7 @@ from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.models import BrokenLinks
-from crawling.uses.link_check.tried import JOINED, KNOWN, HeldBack, held_back
+from crawling.uses.link_check.tried import JOINED, KNOWN, UnknownUrls, held_back
 from crawling.web.secret_headers import masked_url
 from serving.listing.columns import Column
 
@@ -68,7 +68,7 @@ def count_broken(run: Run) -> BrokenLinks | None:
     """
     old = run_before(run)
     held = held_back(run, old, seconds=SECONDS)
-    held_of_old = held_back(old, run, seconds=SECONDS) if old else HeldBack()
+    held_of_old = held_back(old, run, seconds=SECONDS) if old else UnknownUrls()
     broken, new, not_tried_before = _counts(run, old, held)
     _, fixed, not_tried = _counts(old, run, held_of_old) if old else (0, 0, 0)
     facts = {"against": old, "broken": broken, "new": new if old else 0, "fixed": fixed}
@@ -157,7 +157,7 @@ def run_before(run: Run) -> Run | None:
     return earlier.filter(removal_asked_at=None).order_by("-number").first()
 
 
-def _counts(run: Run, other: Run | None, held: HeldBack) -> tuple[int, int, int]:
+def _counts(run: Run, other: Run | None, held: UnknownUrls) -> tuple[int, int, int]:
     """The number of failed URLs of a run; of those that did not fail in the other run; and of those
     that it did not try. held: from `held_back`.
     """
@@ -168,7 +168,7 @@ def _counts(run: Run, other: Run | None, held: HeldBack) -> tuple[int, int, int]
     return failed, only, not_tried
 
 
-def _notify_of_changes(run: Run, row: BrokenLinks, held: HeldBack, held_of_old: HeldBack) -> None:
+def _notify_of_changes(run: Run, row: BrokenLinks, held: UnknownUrls, held_of_old: UnknownUrls) -> None:
     """Send one message about new broken links, and one about fixed ones. held, held_of_old: of what
     each run lacks of the other.
     """
@@ -189,7 +189,7 @@ def _notify_of_changes(run: Run, row: BrokenLinks, held: HeldBack, held_of_old: 
             alert(run, event, sentence, more=facts, page=links_page(row, change))
 
 
-def _first_urls(run: Run, other: Run, held: HeldBack) -> Sequence[str]:
+def _first_urls(run: Run, other: Run, held: UnknownUrls) -> Sequence[str]:
     asked: dict[str, Any] = {"run": run.pk, "other": other.pk, "most": MOST_URLS}
     with connection.cursor() as cursor:
         cursor.execute(FIRST, asked | held.values)

@@ -67,7 +67,7 @@ WHERE url.run_id = %(run)s AND url.fingerprint = ANY(%(marks)s) AND NOT {KNOWN}
 
 
 @dataclass(frozen=True)
-class HeldBack:
+class UnknownUrls:
     """Failed addresses that another run has not met, while it has not read all pages that link to
     them: it does not say whether they exist.
     """
@@ -102,7 +102,7 @@ def held_back(
     marks: Collection[int] | None = None,
     *,
     seconds: int = SEARCH_SECONDS,
-) -> HeldBack:
+) -> UnknownUrls:
     """marks: only addresses with these fingerprints. seconds: for each query of the database; where
     one takes longer, all addresses are held back. Not to be called in a transaction, which would
     keep that limit.
@@ -111,7 +111,7 @@ def held_back(
     from crawling.datasets.query import LinkSearchTookTooLong, has_all_links, query_links
 
     if other is None:
-        return HeldBack()
+        return UnknownUrls()
     wanted = None if marks is None else list(marks)
     values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": wanted}
     try:
@@ -119,14 +119,14 @@ def held_back(
             cursor.execute(CANDIDATES, values | {"most": MOST_TARGETS + 1})
             targets = [mark for (mark,) in cursor.fetchall()]
             if not targets:
-                return HeldBack()
+                return UnknownUrls()
             cursor.execute(UNREAD, values | {"most": MOST_PAGES + 1})
             pages = [url for (url,) in cursor.fetchall()]
         if not pages:
-            return HeldBack()
+            return UnknownUrls()
         if max(len(targets) - MOST_TARGETS, len(pages) - MOST_PAGES) > 0 or not has_all_links(run):
-            return HeldBack(is_all=True)
+            return UnknownUrls(is_all=True)
         rows = query_links(run, LINKED_FROM, {"targets": targets, "pages": pages})
     except (LinkSearchTookTooLong, SearchTookTooLong):
-        return HeldBack(is_all=True)
-    return HeldBack(marks=[mark for (mark,) in rows])
+        return UnknownUrls(is_all=True)
+    return UnknownUrls(marks=[mark for (mark,) in rows])

@@ -469,9 +469,9 @@ def test_what_rules_limits_and_robots_txt_leave_out_is_unchecked(make_site, craw
 
     viewer = browser("viewer")
     found = viewer.get(f"/api/v1/crawls/{run.crawl_id}/reports/problems").json()["unchecked"]
-    said = "5 addresses were left out and not checked, mostly because of robots.txt."
+    said = "5 addresses were excluded and not checked, mostly because of robots.txt."
     none = {"queued": 0, "outside": 0}
-    assert found == none | {"left_out": 5, "cause": "robots.txt", "sentence": said}
+    assert found == none | {"excluded": 5, "cause": "robots.txt", "sentence": said}
     page = soup(viewer.get(f"/crawls/{run.crawl_id}/links/?kind=broken"))
     shown = " ".join(page.select_one("[aria-labelledby=list]").get_text().split())
     assert said in shown
@@ -491,5 +491,5 @@ def test_what_a_limit_leaves_out_is_unchecked(make_site, crawl_to_the_end, limit
 
     run = crawl_to_the_end(f"{site.url}/", **limit)
 
-    told = f"2 addresses were left out and not checked, because of {cause}."
-    assert coverage_of(run).left_out_words == told
+    told = f"2 addresses were excluded and not checked, because of {cause}."
+    assert coverage_of(run).excluded_words == told

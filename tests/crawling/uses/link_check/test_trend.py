@@ -343,7 +343,7 @@ def test_a_search_for_pages_that_takes_too_long_is_broken_off(two_lost, work_off
 
     held = tried.held_back(two_lost.runs.get(number=1), run, seconds=1)
 
-    assert held == tried.HeldBack(is_all=True)
+    assert held == tried.UnknownUrls(is_all=True)
 
 
 @pytest.mark.parametrize("end", ["cancelled", "failed", "forgotten"])

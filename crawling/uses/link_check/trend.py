@@ -168,7 +168,9 @@ def _counts(run: Run, other: Run | None, held: UnknownUrls) -> tuple[int, int, i
     return failed, only, not_tried
 
 
-def _notify_of_changes(run: Run, row: BrokenLinks, held: UnknownUrls, held_of_old: UnknownUrls) -> None:
+def _notify_of_changes(
+    run: Run, row: BrokenLinks, held: UnknownUrls, held_of_old: UnknownUrls
+) -> None:
     """Send one message about new broken links, and one about fixed ones. held, held_of_old: of what
     each run lacks of the other.
     """

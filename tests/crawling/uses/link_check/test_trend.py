@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.parts import clear, new_part
+from crawling.datasets.parts import drop_dataset, new_part
 from crawling.frontier import counts_of
 from crawling.installation.news import latest_news, pending_news
 from crawling.jobs.cancel import cancel_job
@@ -290,7 +290,7 @@ def counted(run):
 
 def test_the_count_waits_until_the_links_of_both_runs_are_known(viewer, two_lost, work_off):
     old = two_lost.runs.get()
-    clear(old.pk)
+    drop_dataset(old.pk)
     run = work_off(start_run(two_lost))
     job = BackgroundJob.objects.get(kind=BROKEN_LINKS.name, run=run)
     waits = []

@@ -1,4 +1,4 @@
-"""What became of the downloads that a page begins by itself: a cookie tells the page and its script
+"""The outcomes of downloads that a page begins by itself: a cookie tells the page and its script
 whether the server has begun to send each.
 
 A frame that receives a file tells its page nothing, and a frame that is refused one shows nothing.

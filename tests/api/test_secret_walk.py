@@ -232,7 +232,7 @@ def plain(said: bytes) -> bytes:
 
 
 def elsewhere(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """What operators may ask for that names no crawl in its path."""
+    """Methods, routes and paths of what operators may ask for that names no crawl in its path."""
     for asked in ELSEWHERE:
         method, _, route = asked.partition(" ")
         yield method, route, scene.path(route, scene.crawl)

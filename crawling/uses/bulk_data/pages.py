@@ -22,7 +22,7 @@ from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
 from crawling.uses.bulk_data.files import bulk_file
 from crawling.uses.bulk_data.offers import WORDS, offer_of, offers_of, request_file
-from crawling.uses.bulk_data.ordered_files import BulkFile, files_named, ordered_files
+from crawling.uses.bulk_data.requested_files import BulkFile, files_named, requested_files
 from crawling.uses.bulk_data.tables import BY_NAME
 from serving.access import AuthenticatedRequest
 from serving.download_outcomes import DownloadOutcome, forget_outcome, tell_outcome
@@ -41,7 +41,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     if request.method == "POST":
         return _request_files(request, run)
     offers = offers_of(run)
-    ordered = ordered_files(request, run, offers)
+    ordered = requested_files(request, run, offers)
     left = [one for one in ordered if one.outcome != DownloadOutcome.SENT]
     here: dict[str, Any] = {
         "crawl": run.crawl,

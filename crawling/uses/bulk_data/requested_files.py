@@ -28,7 +28,7 @@ class BulkFile(NamedTuple):
         return f"{run.number}-{self.name}"
 
 
-class OrderedFile(NamedTuple):
+class RequestedFile(NamedTuple):
     """A file that a user waits for."""
 
     file: BulkFile
@@ -89,12 +89,14 @@ def files_named(names: Iterable[str]) -> list[BulkFile] | None:
     return files
 
 
-def ordered_files(request: HttpRequest, run: Run, offers: Iterable[BulkData]) -> list[OrderedFile]:
+def requested_files(
+    request: HttpRequest, run: Run, offers: Iterable[BulkData]
+) -> list[RequestedFile]:
     """The files `?then=` that a page waits for, made by the jobs `?jobs=`."""
     by_name = {one.table.name: one for one in offers}
     jobs = request.GET.get("jobs", "").split(",")
     return [
-        OrderedFile(
+        RequestedFile(
             file,
             by_name[file.table.name],
             jobs,

@@ -260,9 +260,9 @@ STEPS = (
     (rewriting, "_pieces"),
     (DirectoryStorage, "put"),
     (ArchiveFile, "delete"),
-    (file_removal, "move"),
+    (file_removal, "set_new_places"),
     (file_removal, "ranges_of"),
-    (file_removal, "_done"),
+    (file_removal, "_note_done"),
     (file_removal, "remove_links"),
     (file_removal, "_finish"),
 )

@@ -88,7 +88,7 @@ def test_another_process_counts_on(three_a_minute):
     here = [visitors.count_request("token/one") for _ in range(2)]
     code = (
         "import django; django.setup(); from serving import visitors; "
-        "visitors.time = lambda: 1_000_000_030.0; print(visitors.counted('token/one'))"
+        "visitors.time = lambda: 1_000_000_030.0; print(visitors.count_request('token/one'))"
     )
     there = subprocess.run(
         [sys.executable, "-c", code],

@@ -75,7 +75,7 @@ def test_a_form_tells_mistakes_sums_and_an_estimate_as_it_is_filled_in(operator,
     )
 
     section = operator.locator("[data-section=budget]")
-    section.locator("summary").click()
+    section.locator("summary").first.click()
     answer(operator, "Pages per host", "7")
     expect(section.locator(".told")).to_have_text("Pages per host: 7")
 

@@ -42,11 +42,12 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
+            # a method for each word of the command: `_list`, `_create`, `_set`, `_share`
             getattr(self, f"_{options['command']}")(options)
         except AllocationError as error:
             raise CommandError(str(error)) from error
 
-    def _print_pools(self, options: dict[str, Any]) -> None:
+    def _list(self, options: dict[str, Any]) -> None:
         pools = Pool.objects.filter(is_experiment=False).order_by("pk")
         views = [selectors.bank_view(pk) for pk in pools.values_list("pk", flat=True)]
         if options["json"]:

@@ -27,7 +27,7 @@ else:
 #: a worker and its work process, which says the session's niceness until it is the one expected
 IDLE = """
 import os, time
-from crawling.machine.cpu_affinity import GROUP, IDLE_NICENESS, hurry, let_shifts_go_first
+from crawling.machine.cpu_affinity import GROUP, IDLE_NICENESS, restore_priority, let_shifts_go_first
 
 def reached(niceness, change):
     until = time.monotonic() + 20
@@ -39,7 +39,7 @@ if os.fork():
     os.wait()
 else:
     print(reached(IDLE_NICENESS, let_shifts_go_first))
-    print(reached(0, hurry))
+    print(reached(0, restore_priority))
 """
 
 

@@ -27,7 +27,8 @@ else:
 #: a worker and its work process, which says the session's niceness until it is the one expected
 IDLE = """
 import os, time
-from crawling.machine.cpu_affinity import GROUP, IDLE_NICENESS, restore_priority, let_shifts_go_first
+from crawling.machine.cpu_affinity import GROUP, IDLE_NICENESS
+from crawling.machine.cpu_affinity import let_shifts_go_first, restore_priority
 
 def reached(niceness, change):
     until = time.monotonic() + 20

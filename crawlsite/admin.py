@@ -157,7 +157,8 @@ class QueuesAdmin(QueueAdmin):
         return request.user.has_perm(self.MAY)
 
     def get_urls(self) -> list[URLPattern]:
-        return [self._guard_pattern(pattern) for pattern in super().get_urls()]  # type: ignore[no-untyped-call]
+        patterns = super().get_urls()  # type: ignore[no-untyped-call]
+        return [self._guard_pattern(pattern) for pattern in patterns]
 
     def _guard_pattern(self, pattern: URLPattern) -> URLPattern:
         view: Callable[..., HttpResponseBase] = pattern.callback

@@ -150,7 +150,8 @@ def measure(
     settings.DNS_AHEAD = way.ahead
     # the name under which the shift uses the thread
     setattr(name_thread, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010
-    setattr(fetch_threads, "step", lookup_and_step(way.theirs) if way.theirs else step)  # noqa: B010
+    chosen = lookup_and_step(way.theirs) if way.theirs else step
+    setattr(fetch_threads, "step", chosen)  # noqa: B010
     zone = f"{zone}{''.join(filter(str.isalpha, way.label)).lower()}"
     names = [f"{KINDS[n * 37 % 100]}.h{n}.{zone}.test" for n in range(hosts)]
     wanted = int(SHARE * pages * sum(name.startswith("web") for name in names))

@@ -96,4 +96,5 @@ def count_rows(run: Run, what: str, condition: str, values: Mapping[str, Any]) -
     """
     shown = "1" if what == "*" else f"DISTINCT {what}"
     rows = f"SELECT {shown} FROM links WHERE {condition} LIMIT {MOST_NUMBERED + 1}"  # noqa: S608
-    return as_bounded(query_links(run, f"SELECT count(*) FROM ({rows})", values)[0][0])  # noqa: S608
+    counted = query_links(run, f"SELECT count(*) FROM ({rows})", values)  # noqa: S608
+    return as_bounded(counted[0][0])

@@ -177,7 +177,9 @@ class DigestSession:
         """Section 3.4.1."""
         hashed, asked = self._hash(), self.challenge.parameters
         secret = hashed(
-            f"{self._normalized(self.user)}:{asked['realm']}:{self._normalized(self.password)}".encode()
+            ":".join(
+                (self._normalized(self.user), asked["realm"], self._normalized(self.password))
+            ).encode()
         )
         if _algorithm(self.challenge)[1]:
             secret = hashed(f"{secret}:{asked['nonce']}:{self.client_nonce}".encode())

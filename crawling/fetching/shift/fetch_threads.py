@@ -115,7 +115,10 @@ class FetchThreadPool:
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
-        do_ready()  # the step made no request
+        if isinstance(made, UnreadAnswer):
+            do_ready()
+        else:  # deferred pages would otherwise count as one of this visit when it goes back
+            do_deferred()
         held = time.monotonic() - began_at - self._read_aside[number]
         visit.penalise(held, threads=self._size)
         if isinstance(made, UnreadAnswer):

@@ -170,6 +170,43 @@ def test_a_page_is_read_though_the_next_url_is_not_requested(pool, bench, make_s
     wait_for(bench.is_idle)
 
 
+class SlowReading:
+    """Reads no document before a thread waits for it, and leaves it to that thread then."""
+
+    def begin(self, source, *, is_listed):
+        return self
+
+    facts = None
+
+    def is_read(self):
+        return False
+
+    def document(self):
+        return None
+
+    def close(self):
+        pass
+
+
+def test_a_host_ends_though_its_page_is_still_read_when_its_next_url_is_not_requested(
+    bench, context, make_site
+):
+    site = make_site({"/0": "x", "/2": "z"})
+    visit = visit_of(site, "/0", "/1", "/2", "/1")
+    visit.robots.by_origin[site.url] = read_robots(200, b"User-agent: *\nDisallow: /1", "crawlsite")
+    pool = FetchThreadPool(bench, replace(context, reading=SlowReading()))
+
+    pool.set_size(1)
+    bench.put(visit)
+
+    states = [pool.outcomes.get(timeout=60).state for _ in range(4)]
+    assert sorted(states) == sorted([UrlState.SUCCEEDED, UrlState.EXCLUDED] * 2)
+    wait_for(bench.is_idle, seconds=10)
+    assert (visit.unread, bench.drained()) == (0, [visit])
+    bench.close()
+    assert pool.join(60)
+
+
 def test_a_fetch_thread_that_retires_reads_what_it_has_fetched(pool, bench, make_site):
     site = make_site({"/0": lambda request: (pool.set_size(0), (200, {}, "x"))[1], "/1": "y"})
 

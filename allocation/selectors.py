@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Count, Min, Q
-from django.db.models.expressions import RawSQL
 
 from allocation.errors import UnknownPool
 from allocation.fields import run_of
@@ -40,6 +39,7 @@ from allocation.snapshot import (
 from allocation.values import RequestOutcome
 from allocation.wait_rows import FirstByShare, WaitReasons, usual_shifts, wait_rows
 from allocation.wording import UnitWords
+from serving.ids import ids_as_parameter
 
 #: the requests that wait for a pool, in turn; Django would take longer to write the query than
 #: PostgreSQL to answer it
@@ -174,7 +174,7 @@ def _read_pool(
         requests = _in_turn(pool_id, wanted)
         if wanted is not None:
             askers = [request.process_id for request in requests]
-            active = active.filter(Q(holding=True) | Q(pk__in=_ids(askers)))
+            active = active.filter(Q(holding=True) | Q(pk__in=ids_as_parameter(askers)))
         rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
         by_id, waiting = {row.pk: row for row in rows}, {request.process_id for request in requests}
         for request in requests:
@@ -219,7 +219,9 @@ def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
     """The waiting ones among these processes, each pool's in turn. Reasons are left out, since they
     take longer.
     """
-    waiting = Request.objects.filter(process__in=_ids(process_ids), state=RequestState.WAITING)
+    waiting = Request.objects.filter(
+        process__in=ids_as_parameter(process_ids), state=RequestState.WAITING
+    )
     return list(waiting.order_by("pool", "turn", "seq").values_list("process_id", flat=True))
 
 
@@ -245,16 +247,13 @@ def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
 
 def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
     """The waiting ones among these processes, by pool."""
-    waiting = Request.objects.filter(process__in=_ids(wanted), state=RequestState.WAITING)
+    waiting = Request.objects.filter(
+        process__in=ids_as_parameter(wanted), state=RequestState.WAITING
+    )
     asking: dict[int, set[int]] = defaultdict(set)
     for pool, process in waiting.order_by("pool").values_list("pool_id", "process_id"):
         asking[pool].add(process)
     return asking
-
-
-def _ids(ids: Iterable[int]) -> RawSQL:
-    """The ids as one value: Django takes as long for hundreds as PostgreSQL for their rows."""
-    return RawSQL("SELECT unnest(%s::bigint[])", [list(set(ids))])
 
 
 def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:

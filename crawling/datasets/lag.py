@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from crawling.datasets.extracted_fields import AGAIN, pages_with_older_fields
@@ -28,6 +28,7 @@ from crawling.jobs.running import OTHERS_WAIT
 from crawling.models import BackgroundJob, LinksPart, Run
 from crawling.models.background_jobs import estimated_time_in_words
 from crawling.models.jobs import ENDED_STATES
+from serving.ids import ids_as_parameter
 from serving.listing.columns import Column
 
 #: the number of latest jobs of a kind from which the rate is computed
@@ -170,10 +171,11 @@ def _lag_of(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
         return Lag(name, 0, pages, True, "complete", "", None, 100)
     steps = list(STEPS)[: list(STEPS).index(name.step) + 1]
     behind |= {step: pages_of_runs_behind(runs, step) for step in steps if step not in behind}
-    left = {step: _lacking_pages(runs, step, pages, behind[step]) for step in steps}
+    left = _lacking_pages(runs, pages, {step: behind[step] for step in steps})
     # the following steps wait for the first step that lacks pages
     now = next(step for step in steps if left[step])
-    is_alive = Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
+    found = Run.objects.filter(pk__in=ids_as_parameter(runs))
+    is_alive = found.exclude(state__in=ENDED_STATES).exists()
     job = _job(runs, now)
     state = job.state if job else _state_without_job(runs, now, is_alive=is_alive)
     # the job waits only for its turn
@@ -185,22 +187,28 @@ def _lag_of(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     return Lag(name, missing, pages, False, state, waits, until, share, is_alive)
 
 
-def _lacking_pages(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
-    """The number of pages that a step lacks. Pages that were not all counted are estimated by the
-    parts that lack the step.
+def _lacking_pages(runs: Sequence[int], pages: int, missing: dict[str, int]) -> dict[str, int]:
+    """The number of pages that each step lacks. Pages that were not all counted are estimated by
+    the parts that lack the step.
     """
-    if missing < MOST_BEHIND:
+    if max(missing.values()) < MOST_BEHIND:
         return missing
-    parts = LinksPart.objects.filter(run__in=runs)
-    share = parts.filter(**{f"{step}_at": None}).count() / (parts.count() or 1)
-    return max(missing, round(pages * share))
+    lacking = {step: Count("pk", filter=Q(**{f"{step}_at": None})) for step in missing}
+    parts = LinksPart.objects.filter(run__in=ids_as_parameter(runs))
+    found = parts.aggregate(parts=Count("pk"), **lacking)
+    return {
+        step: max(count, round(pages * found[step] / (found["parts"] or 1)))
+        if count >= MOST_BEHIND
+        else count
+        for step, count in missing.items()
+    }
 
 
 def _job(runs: Sequence[int], step: str) -> BackgroundJob | None:
     """The open job of a step. The search index belongs to a machine, so the job for it has no
     run.
     """
-    jobs = open_jobs().filter(Q(run__in=runs) | Q(run=None), kind=STEPS[step])
+    jobs = open_jobs().filter(Q(run__in=ids_as_parameter(runs)) | Q(run=None), kind=STEPS[step])
     return jobs.order_by("pk").first()
 
 
@@ -211,7 +219,7 @@ def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str
         "read": lambda: (parts_to_read(),),
         "indexed": lambda: (unindexed_parts(),),
     }
-    found = (parts.filter(run__in=runs).exists() for parts in finders[step]())
+    found = (parts.filter(run__in=ids_as_parameter(runs)).exists() for parts in finders[step]())
     return "waiting" if is_alive or any(found) else "stopped"
 
 

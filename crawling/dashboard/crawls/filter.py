@@ -14,6 +14,7 @@ from allocation.wording import whole_number
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import CrawlJob
 from crawling.models.jobs import SEARCHED
+from serving.ids import ids_as_parameter
 from serving.requests import asked_text
 
 LONGEST_SEARCH = 200
@@ -161,10 +162,3 @@ def _contains_text(text: str) -> Q:
     if len(text) >= SHORTEST_PIECE:
         return Q(words__contains=Upper(Value(text)))
     return Q(words__startswith=Upper(Value(text))) | Q(words__contains=Upper(Value(f" {text}")))
-
-
-def ids_as_parameter(runs: Collection[int]) -> RawSQL:
-    """The ids as one parameter, since ten thousand parameters take longer to write and parse than
-    to look up.
-    """
-    return RawSQL("SELECT unnest(%s::bigint[])", [list(runs)])

@@ -12,11 +12,11 @@ from crawling.dashboard.crawls.filter import (
     STATES,
     CrawlFilter,
     found_crawls,
-    ids_as_parameter,
     matching_crawls,
 )
 from crawling.models import CrawlJob, Run, RunState
 from crawling.models.jobs import ENDED_STATES
+from serving.ids import ids_as_parameter
 
 #: the number to which results of a search are counted, since each count reads all rows that it
 #: counts

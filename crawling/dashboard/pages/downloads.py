@@ -21,6 +21,7 @@ from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.models import ExtractedRow, Page, Run
 from crawling.orders.ranking import Order, Ranking
 from serving.downloads import Download, row_file
+from serving.ids import ids_as_parameter
 from serving.listing.columns import Column
 from serving.listing.sources import QueryList
 
@@ -65,7 +66,7 @@ WARC = "application/warc"
 #: the prefix of the names of columns with extracted fields
 FIELD = "field."
 #: the number of pages whose fields are read at once
-PAGES_AT_A_TIME = 500
+PAGES_AT_A_TIME = 100
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def fields_of(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
     finding.
     """
     found: dict[int, dict[str, list[str]]] = {}
-    rows = ExtractedRow.objects.filter(run=run, url__in=pages).order_by("pk")
+    rows = ExtractedRow.objects.filter(run=run, url__in=ids_as_parameter(pages)).order_by("pk")
     for url, name, value in rows.values_list("url", "name", "value"):
         found.setdefault(url, {}).setdefault(name, []).append(value)
     return found

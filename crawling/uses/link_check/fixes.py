@@ -18,7 +18,7 @@ from serving.listing.columns import Column
 #: kinds of problems that are corrected on the linking pages, the worst first
 KINDS = (ProblemKind.BROKEN, ProblemKind.FRAGMENT, ProblemKind.REDIRECTED)
 #: the most links on a page; files have all links
-MOST_SHOWN = 2_000
+MOST_SHOWN = 1_000
 #: the most rows of a file that are sorted, and the most characters of them, since addresses may be
 #: long; a longer file has its rows in the order of finding
 MOST_SORTED, MOST_CHARACTERS = 100_000, 32 * 1024 * 1024

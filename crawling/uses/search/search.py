@@ -25,6 +25,7 @@ from crawling.uses.search.snippets import SnippetPart, SnippetWriter
 from crawling.web.documents.base import MOST_TEXT as OF_OTHERS
 from crawling.web.documents.html_text import MOST_TEXT as OF_HTML
 from crawling.web.languages import NAMES
+from serving.ids import ids_as_parameter
 from serving.listing.columns import Column
 
 ROWS = 20
@@ -129,7 +130,9 @@ def _word(value: str | float) -> str:
 
 def _runs(known: frozenset[int] | None, wanted: SearchFilter) -> frozenset[int]:
     """The wanted runs among those in the index. None for all. Raises UnknownCrawl or UnknownRun."""
-    runs = Run.objects.all() if known is None else Run.objects.filter(pk__in=known)
+    runs = (
+        Run.objects.all() if known is None else Run.objects.filter(pk__in=ids_as_parameter(known))
+    )
     if wanted.crawl is not None:
         if not CrawlJob.objects.filter(pk=wanted.crawl).exists():
             raise UnknownCrawl(f"There is no crawl {wanted.crawl}.")
@@ -153,7 +156,7 @@ def _filters(
         is_short = len(runs) <= len(others)
         chosen = Query.term_set_query(schema, "run", sorted(runs if is_short else others))
         yield Occur.Must if is_short else Occur.MustNot, Query.const_score_query(chosen, 0.0)
-    withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
+    withdrawn = WithdrawnPage.objects.filter(run__in=ids_as_parameter(runs), content__isnull=False)
     if gone := list(withdrawn.values_list("url", flat=True)):
         yield Occur.MustNot, Query.term_set_query(schema, "page", gone)
     for name in ("host", "type", "month", "language"):

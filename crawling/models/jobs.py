@@ -92,6 +92,12 @@ class CrawlJob(models.Model):
     politeness = models.JSONField(
         default=dict, blank=True, help_text="what hosts and the line are spared beyond the delay"
     )
+    rendering = models.JSONField(
+        default=dict,
+        blank=True,
+        db_default={},
+        help_text="which pages a browser renders: `crawling.orders.sections.rendering`",
+    )
     reuse = models.JSONField(
         default=dict,
         blank=True,

@@ -12,6 +12,7 @@ from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.orders.sections.reading import ReadingPart
+from crawling.orders.sections.rendering import RenderingPart
 from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
 
@@ -70,6 +71,13 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
         "others than the owner have none.",
     ),
     ("Reading and archive", ReadingPart, "All links are followed, unless a field says otherwise."),
+    (
+        "Rendering",
+        RenderingPart,
+        "Pages whose content scripts make are rendered by a browser, on workers that have one "
+        "([decision\n188](decisions/0188-rendering-by-grants.md)). A crawl that never renders "
+        "claims no browser.",
+    ),
     ("Reuse", ReusePart, "Some pages need not be fetched again."),
 )
 

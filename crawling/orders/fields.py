@@ -95,8 +95,9 @@ class OrderField:
     question: Question
     #: bool, int, float, str, list or dict, without limits
     kind: type
-    #: the type of a table's values; for other fields the same as `kind`
-    value_kind: type
+    #: whether a line of a table is divided at its last separator: its values are numbers or
+    #: choices, which contain none
+    is_divided_last: bool
     default: Any
     #: whether a number may be less than 0
     is_signed: bool
@@ -111,7 +112,7 @@ class OrderField:
         """Name and value in a line of a table. A name may contain the separator if a value
         cannot.
         """
-        split = line.rpartition if self.value_kind in (int, float) else line.partition
+        split = line.rpartition if self.is_divided_last else line.partition
         name, _, value = split(mark)
         return name.strip(), value.strip()
 
@@ -123,24 +124,27 @@ def fields_of(part: type[BaseModel]) -> tuple[OrderField, ...]:
 
 def _field(name: str, info: FieldInfo) -> OrderField:
     question = next(item for item in info.metadata if isinstance(item, Question))
-    kind, value_kind = _kinds(info.annotation)
+    kind, is_divided_last = _kind(info.annotation)
     is_signed = any(getattr(item, "ge", 0) < 0 for item in info.metadata)
     default = None if info.is_required() else info.get_default(call_default_factory=True)
-    return OrderField(name, question, kind, value_kind, default, is_signed)
+    return OrderField(name, question, kind, is_divided_last, default, is_signed)
 
 
-def _kinds(annotation: Any) -> tuple[type, type]:
+def _kind(annotation: Any) -> tuple[type, bool]:
+    """The type without limits, and whether a value of it contains no separator: a number or a
+    choice, or for a table its values.
+    """
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _kinds(inner[0])
+        return _kind(inner[0])
     if origin in (Union, UnionType):
-        return _kinds(next(one for one in inner if one is not type(None)))
+        return _kind(next(one for one in inner if one is not type(None)))
     if origin is Literal:
-        return str, str
+        return str, True
     if origin is dict:
-        return dict, _kinds(inner[1])[0]
+        return dict, _kind(inner[1])[1]
     kind = origin or annotation
-    return (str, str) if issubclass(kind, str) else (kind, kind)
+    return (str, False) if issubclass(kind, str) else (kind, kind in (int, float))
 
 
 def format_value(value: object) -> str:

@@ -44,6 +44,7 @@ from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.orders.sections.reading import Name, ReadingPart
+from crawling.orders.sections.rendering import RenderingPart
 from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.orders.seeds import in_short, read_seeds
@@ -95,6 +96,7 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
 
 class CrawlOrder(
     ReusePart,
+    RenderingPart,
     ReadingPart,
     FetchingPart,
     PolitenessPart,
@@ -335,6 +337,7 @@ PARTS: dict[str, type[BaseModel]] = {
     "budget": BudgetPart,
     "ordering": OrderingPart,
     "politeness": PolitenessPart,
+    "rendering": RenderingPart,
     "reuse": ReusePart,
     "thresholds": ThresholdsPart,
 }

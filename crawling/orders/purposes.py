@@ -18,7 +18,8 @@ class Purpose(StrEnum):
     LINKS = "links"
 
 
-#: fields that differ from those in an order without a purpose
+#: fields that differ from those in an order without a purpose. None of them renders pages: without
+#: a worker that has a browser, an order that renders is refused, and a purpose must never be
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     Purpose.NONE: {},
     Purpose.ARCHIVE: {"requisites": True, "replay_file": True},

@@ -13,6 +13,7 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.politeness import PolitenessPart
+from crawling.orders.sections.rendering import RenderingPart
 from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
 
@@ -27,6 +28,7 @@ class OrderColumns(Protocol):
     filters: Any
     budget: Any
     politeness: Any
+    rendering: Any
     reuse: Any
     thresholds: Any
 
@@ -64,6 +66,10 @@ class StoredOrder:
     @property
     def politeness(self) -> PolitenessPart:
         return read_part(PolitenessPart, self._row.politeness)
+
+    @property
+    def rendering(self) -> RenderingPart:
+        return read_part(RenderingPart, self._row.rendering)
 
     @property
     def reuse(self) -> ReusePart:

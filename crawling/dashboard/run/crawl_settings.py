@@ -73,6 +73,12 @@ class CrawlSettings:
         ]
 
     @property
+    def rendering_in_words(self) -> list[tuple[str, str]]:
+        """The settings for pages that need a browser; empty if no page is rendered."""
+        rendering = self.crawl.order.rendering
+        return set_fields(rendering) if rendering.may_render else []
+
+    @property
     def exceptions(self) -> list[RobotsException]:
         return list(
             self.crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now())

@@ -246,6 +246,8 @@ class RunOverview:
             "--processes": crawl.processes or None,
             "--priority": crawl.priority or None,
         }
+        rendering = crawl.order.rendering
+        options["--render"] = rendering.render if rendering.render != "never" else None
         options |= self._numbers_of_parts()
         given = [f"{name} {value}" for name, value in options.items() if value is not None]
         given += [
@@ -263,6 +265,10 @@ class RunOverview:
             f"--{name} {shlex.quote(text)}"
             for name, texts in (("include", filters.include), ("exclude", filters.exclude))
             for text in texts
+        ]
+        given += [
+            f"--render-rule {shlex.quote(f'{text}={choice}')}"
+            for text, choice in rendering.render_rules.items()
         ]
         given += [
             f"--extract {shlex.quote(f'{name}={selector}')}"
@@ -302,7 +308,7 @@ def _number_options() -> tuple[tuple[str, str, str, Any], ...]:
     """
     return tuple(
         (one.question.option, column, one.name, one.default)
-        for column in ("filters", "budget", "reuse")
+        for column in ("filters", "budget", "rendering", "reuse")
         for one in fields_of(PARTS[column])
         if one.question.option and one.kind is int
     )

@@ -16,6 +16,7 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.politeness import PolitenessPart
+from crawling.orders.sections.rendering import RenderingPart
 from crawling.orders.sections.thresholds import ThresholdsPart
 
 LONGEST = 40
@@ -92,6 +93,12 @@ SECTIONS = (
         # the fields that can be edited come first
         ("extractor", "extract", "archive", "obey_nofollow"),
         below=("extract", "crawling/sections/_save_extractor.html"),
+    ),
+    FormSection(
+        "rendering",
+        "Pages that need a browser",
+        "Never: pages are read as the server sends them.",
+        _inputs(RenderingPart),
     ),
     FormSection(
         "reuse",

@@ -135,6 +135,24 @@ SITEMAP_INDEX = "sitemapindex"
 SITEMAP_ROOTS = ("urlset", SITEMAP_INDEX)
 
 
+class ScriptSign(StrEnum):
+    """The share that scripts have in a page's content, as far as its HTML shows it."""
+
+    NONE = ""
+    #: there are scripts, and content without them
+    SOME = "some"
+    LITTLE = "little"
+    MOUNT = "mount"
+    NOSCRIPT = "noscript"
+    COMPONENT = "component"
+    LATER = "later"
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether the page's content is taken to be made by scripts."""
+        return self not in (ScriptSign.NONE, ScriptSign.SOME)
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     title: str = ""
@@ -157,6 +175,8 @@ class Document:
     #: the base of relative links, as the page states it
     base: str = ""
     notes: LinkNotes = NO_NOTES
+    #: the reason for `needs_browser`, if the document is HTML
+    script_sign: ScriptSign = ScriptSign.NONE
 
     @property
     def modified(self) -> Mapping[str, datetime]:

@@ -16,11 +16,13 @@ from crawling.web.documents.base import (
     DocumentMetadata,
     DocumentSource,
     ReadingRules,
+    ScriptSign,
     one_line,
 )
 from crawling.web.documents.css import links_in
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
+from crawling.web.documents.script_signs import MOST_LOOKS, sign_of
 from crawling.web.documents.tree import charset_by_type, parse_html
 from crawling.web.documents.written_links import (
     ElementLinks,
@@ -97,8 +99,6 @@ FEW_LINKS = 4
 #: the number of pieces of a text that are joined at once, since the end of a long text is not
 #: needed
 PIECES = 1000
-#: scripts make the content of a page that has scripts, no link, and less text than this
-LEAST_TEXT = 100
 #: types of `script` elements that hold data
 DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
 
@@ -118,12 +118,16 @@ def read(source: DocumentSource) -> Document:
     title, canonical, root = title_of(document), _canonical_link(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules, links.whole) if rules else []
-    needs_scripts, places = not has_link and _has_scripts(document), LinkPlacement(document)
+    has_scripts, places = _has_scripts(document), LinkPlacement(document)
     # all are found before one is removed, since the tree finds elements by name only until it
     # changes
-    for element in [found for name in UNSEEN for found in document.find_all(name)]:
+    unseen = {name: document.find_all(name) for name in UNSEEN}
+    for element in chain.from_iterable(unseen.values()):
         element.decompose()
-    text = _text_of(document)
+    text, sign = _text_of(document), ScriptSign.NONE
+    if has_scripts:
+        noscripts = [element.text for element in unseen["noscript"][:MOST_LOOKS]]
+        sign = sign_of(document, text, noscripts, has_link=has_link)
     return Document(
         title=one_line(title),
         charset=charset.lower(),
@@ -137,9 +141,10 @@ def read(source: DocumentSource) -> Document:
             one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",
             links.join(canonical) if canonical else "",
         ),
-        needs_browser=needs_scripts and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
+        needs_browser=sign.is_strong,
         extracted=extracted,
         unread=unread or links.left_out,
+        script_sign=sign,
     )
 
 

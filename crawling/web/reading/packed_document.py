@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.content.text_facts import TextFacts
-from crawling.web.documents.base import Document, DocumentMetadata, TruncationReason
+from crawling.web.documents.base import (
+    Document,
+    DocumentMetadata,
+    ScriptSign,
+    TruncationReason,
+)
 
 #: stands between the parts; neither an address nor a text of a document has one
 MARK = "\0"
@@ -47,7 +52,7 @@ def pack(document: Document, facts: TextFacts) -> bytes:
         about.description,
         about.language,
         about.canonical,
-        "1" if document.needs_browser else "",
+        document.script_sign,
         document.unread or "",
         *(link.url for link in document.links),
         *(part for pair in document.extracted for part in pair),
@@ -98,24 +103,26 @@ class Unpacker:
         behind = WORDS + int(links)
         if len(parts) != behind + 2 * int(values) + BEHIND:
             raise ValueError("the numbers of a packed document's parts are wrong")
-        title, charset, base, author, description, language, canonical, scripted, unread = parts[
+        title, charset, base, author, description, language, canonical, scripts, unread = parts[
             :WORDS
         ]
         extracted = parts[behind:-BEHIND]
         abstract, simhash, key, marks, text = parts[-BEHIND:]
         if unread and unread not in IN_PART:
             raise ValueError("HTML is not left unread for such a reason")
+        sign = ScriptSign(scripts)
         document = Document(
             title=title,
             charset=charset,
             links=self._addresses(parts[WORDS:behind]),
             text=text,
             metadata=DocumentMetadata(author, description, language, canonical),
-            needs_browser=bool(scripted),
+            needs_browser=sign.is_strong,
             extracted=list(zip(extracted[::2], extracted[1::2], strict=True)),
             unread=TruncationReason(unread) if unread else None,
             written=rest[end:],
             base=base,
+            script_sign=sign,
         )
         facts = TextFacts.of(
             abstract,

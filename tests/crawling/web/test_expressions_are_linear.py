@@ -99,6 +99,10 @@ PREFIXES = {
         "@charset ",
         '@charset "',
     ],
+    "crawling.web.documents.script_signs:ASKS_FOR_SCRIPTS": [
+        *("enable ", "without ", "please turn on ", "javascript ", "javascript is "),
+    ],
+    "crawling.web.documents.script_signs:BY_ITSELF": ["load", "every 2s, revealed"],
     "crawling.web.documents.sitemap:BARE_MARK": ["&", "&#", "&#x", "&a"],
     "crawling.web.documents.sitemap:DECLARATION": ["<?", "<!"],
     "crawling.web.documents.sitemap:ENTRY": ["<", "<a:", "<url"],

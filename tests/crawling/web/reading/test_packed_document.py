@@ -14,6 +14,7 @@ from crawling.web.documents.base import (
     DocumentMetadata,
     DocumentSource,
     ReadingRules,
+    ScriptSign,
     TruncationReason,
 )
 from crawling.web.links import Links
@@ -27,6 +28,7 @@ PAGE = b"""<!doctype html><html lang="de"><head><title>Seiten</title><base href=
 <p class="price">3,50</p><p class="price">4</p></body></html>"""
 #: characters of a document's texts: all but the one that the parser replaces
 texts = st.text(st.characters(exclude_characters="\0"), max_size=60)
+signs = st.sampled_from(ScriptSign)
 urls = st.lists(st.text(string.ascii_letters + "/?=&", max_size=20), max_size=12)
 
 
@@ -52,10 +54,8 @@ def test_a_document_is_the_same_after_its_way(document):
     assert Unpacker().unpack(pack(document, TextFacts(document.text, has_key=True)))[0] == document
 
 
-@given(
-    texts, texts, urls, st.lists(st.tuples(texts, texts), max_size=3), st.booleans(), st.binary()
-)
-def test_whatever_is_in_it(title, text, found, extracted, scripted, written):
+@given(texts, texts, urls, st.lists(st.tuples(texts, texts), max_size=3), signs, st.binary())
+def test_whatever_is_in_it(title, text, found, extracted, sign, written):
     links = Links("https://site.example/a/b")
     links.add_all(found)
     about = DocumentMetadata(author=title, canonical=text)
@@ -65,7 +65,8 @@ def test_whatever_is_in_it(title, text, found, extracted, scripted, written):
         links.found,
         text,
         about,
-        needs_browser=scripted,
+        needs_browser=sign.is_strong,
+        script_sign=sign,
         extracted=extracted,
         written=written,
         base=title,

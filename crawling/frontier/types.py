@@ -15,6 +15,7 @@ from crawling.orders.scope.trap_patterns import Pattern
 from crawling.web.addresses import Address
 from crawling.web.content.text_facts import NO_TEXT, TextFacts
 from crawling.web.exchanges import Exchange
+from crawling.web.statuses import RENDERINGS_ENDED, FetchStatus
 
 Digest = bytes
 
@@ -75,6 +76,24 @@ class DocumentSummary:
 NO_SUMMARY = DocumentSummary()
 
 
+class RenderedPage(NamedTuple):
+    """What became of a page in an order that renders pages."""
+
+    #: the value of the row's column
+    verdict: int
+    #: the key of the pattern of its address
+    pattern: int
+    #: whether it had more than the plain page; None if it was not rendered to the end
+    has_gained: bool | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a browser began to render it."""
+        return self.has_gained is not None or (
+            self.verdict in RENDERINGS_ENDED and self.verdict != FetchStatus.RENDER_BUSY
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
     """The answer of a server, which becomes the page's row. The row describes the fields."""
@@ -99,6 +118,8 @@ class ServerAnswer:
     text: TextFacts = NO_TEXT
     reused_from: int | None = None
     is_personal: bool = False
+    #: None if the order renders no page
+    rendered: RenderedPage | None = None
 
     @property
     def received_bytes(self) -> int:

@@ -36,6 +36,7 @@ from crawling.models.pages import (
     RunStatusCount,
     RunTotal,
 )
+from crawling.models.rendering import RunRendering
 from crawling.models.revisits import PlannedRevisit, RevisitPlan
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
 from crawling.models.schedules import (
@@ -90,6 +91,7 @@ __all__ = [
     "Run",
     "RunCount",
     "RunProcess",
+    "RunRendering",
     "RunState",
     "RunStatusCount",
     "RunTotal",

@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce, NullIf, Upper
 from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url, UrlState
 from crawling.models.jobs import Run
+from crawling.orders.rendering import explain_rendering
 from crawling.web.documents.base import TruncationReason
 
 
@@ -55,6 +56,11 @@ class Page(models.Model):
     links = models.IntegerField(db_default=0, help_text="its links, in scope or not")
     needs_browser = models.BooleanField(
         db_default=False, help_text="its content needs scripts, which are not run"
+    )
+    rendering = models.SmallIntegerField(
+        null=True,
+        help_text="a `crawling.orders.rendering.Rendering`, or the fetch status of a rendering "
+        "that was ended; empty: the order renders no page",
     )
     unread = models.CharField(
         max_length=10,
@@ -177,6 +183,11 @@ class Page(models.Model):
     def why_unread(self) -> str:
         """A sentence; empty if the whole page was read."""
         return TruncationReason(self.unread).sentence if self.unread else ""
+
+    @property
+    def why_rendering(self) -> str:
+        """A sentence on why it was or was not rendered; empty if the order renders no page."""
+        return "" if self.rendering is None else explain_rendering(self.rendering)
 
 
 class FurtherRecord(models.Model):

@@ -54,6 +54,13 @@ class FetchStatus(IntEnum):
     HOST_BUDGET = -44
     TAKEN_OUT = -45
     DOMAIN_BUDGET = -46
+    RENDER_TIMED_OUT = -50
+    RENDER_MEMORY = -51
+    RENDER_CRASHED = -52
+    RENDER_REQUESTS = -53
+    RENDER_BYTES = -54
+    RENDER_BUSY = -55
+    RENDER_REFUSED = -56
     OUR_FAULT = -99
 
     @property
@@ -108,10 +115,32 @@ SENTENCES = {
     FetchStatus.DOMAIN_BUDGET: "The crawl's limit of pages on each domain was reached before this "
     "page's turn.",
     FetchStatus.TAKEN_OUT: "An operator removed this URL from the queue.",
+    FetchStatus.RENDER_TIMED_OUT: "Rendering the page was ended: it took longer than a page may.",
+    FetchStatus.RENDER_MEMORY: "Rendering the page was ended: it took more memory than a page may "
+    "have.",
+    FetchStatus.RENDER_CRASHED: "Rendering the page was ended: the browser crashed on it.",
+    FetchStatus.RENDER_REQUESTS: "Rendering the page was ended: it made more requests than a page "
+    "may.",
+    FetchStatus.RENDER_BYTES: "Rendering the page was ended: it received more than a page may.",
+    FetchStatus.RENDER_BUSY: "The page was not rendered: no browser came free in time.",
+    FetchStatus.RENDER_REFUSED: "The page was not rendered: the browser would not open it, or its "
+    "scripts led away from it.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the "
     "crawl's log.",
 }
 
+#: ends of renderings, which stand in the row of a page that is kept as it was fetched
+RENDERINGS_ENDED = frozenset(
+    {
+        FetchStatus.RENDER_TIMED_OUT,
+        FetchStatus.RENDER_MEMORY,
+        FetchStatus.RENDER_CRASHED,
+        FetchStatus.RENDER_REQUESTS,
+        FetchStatus.RENDER_BYTES,
+        FetchStatus.RENDER_BUSY,
+        FetchStatus.RENDER_REFUSED,
+    }
+)
 #: failures that may soon pass, besides the server's own statuses
 TRANSIENT = frozenset(
     {

@@ -42,7 +42,7 @@ MOST_CRAWLS = 50
 
 @dataclass(frozen=True, slots=True)
 class DecisionFact:
-    #: rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget
+    #: rule, verdict, frontier, robots, duplicate, redirect, quarantine, rendering or budget
     about: str
     #: followed by the address or the moment, if there is one
     sentence: str
@@ -233,6 +233,8 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
             "Its content equals that of a page fetched before:",
             original,
         )
+    if page and page.why_rendering:
+        yield DecisionFact("rendering", page.why_rendering)
     if page and is_redirect(page.status):
         yield from _chain(run, page)
 

@@ -50,7 +50,9 @@ FACTS: dict[str, Callable[[Page], Any]] = {
             "links",
         )
     },
-    **{name: attrgetter(name) for name in ("needs_browser", "unread")},
+    **{
+        name: attrgetter(name) for name in ("needs_browser", "rendering", "why_rendering", "unread")
+    },
     **{
         name: attrgetter(name)
         for name in ("last_modified", "expires_at", "etag", "unchanged_since", "payload_from")

@@ -20,6 +20,7 @@ from crawling.models import (
     Reranking,
     RobotsFile,
     RunCount,
+    RunRendering,
     RunStatusCount,
     TrapPattern,
     Url,
@@ -164,6 +165,11 @@ OWN = (
         "opic",
         LambdaRow,
         "SELECT to_jsonb(l) - 'run_id' FROM crawling_lambdarow l WHERE l.run_id = %(run)s",
+    ),
+    CheckpointTable(
+        "rendering",
+        RunRendering,
+        "SELECT to_jsonb(r) - 'run_id' FROM crawling_runrendering r WHERE r.run_id = %(run)s",
     ),
     CheckpointTable(
         "reranking",

@@ -38,6 +38,7 @@ from crawling.frontier.record.page_rows import (
     keep_extracted,
     page_row,
 )
+from crawling.frontier.record.renderings import note_renderings
 from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, copy_in, read_rows
@@ -167,6 +168,7 @@ def record_batch(
         commit_lengths(lengths or {})
         originals = find_originals(cursor, run.pk, kept, memory.contents)
         copies = _write_pages(run.pk, kept, originals, memory.links_part)
+        note_renderings(run.pk, kept)
         ranks = {url: row.rank for url, row in settled.items()}
         found = _admit(cursor, run, kept, ranks, originals, numbers, memory.watch)
         admitted = FetchCounts(discovered=found.new, quarantined=found.caught, duplicate=copies)

@@ -112,6 +112,7 @@ def page_row(
         "language": as_text(summary.language),
         "links": summary.links,
         "needs_browser": summary.needs_browser,
+        "rendering": answer.rendered.verdict if answer.rendered else None,
         "unread": summary.unread,
         "last_modified": answer.last_modified,
         "expires_at": answer.expires_at,

@@ -11,6 +11,7 @@ from crawling.web.statuses import (
     MOST_REDIRECTS,
     NOT_MODIFIED_STATUS,
     OUTAGES,
+    RENDERINGS_ENDED,
     UNWANTED,
     FetchStatus,
     is_redirect,
@@ -30,6 +31,7 @@ class StatusPolicy(StrEnum):
     ANSWER = "answer with credentials, else drop"
     DROP = "drop as failed"
     EXCLUDE = "drop as excluded"
+    PLAIN = "read as fetched, without its scripts"
 
 
 def policy_of(status: int) -> StatusPolicy:
@@ -43,6 +45,8 @@ def policy_of(status: int) -> StatusPolicy:
         return StatusPolicy.AGAIN
     if status == 401:
         return StatusPolicy.ANSWER
+    if status in RENDERINGS_ENDED:
+        return StatusPolicy.PLAIN
     if status in UNWANTED:
         return StatusPolicy.EXCLUDE
     return StatusPolicy.READ if is_success(status) else StatusPolicy.DROP

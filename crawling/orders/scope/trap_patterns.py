@@ -137,6 +137,12 @@ def site_pattern(address: Address) -> Pattern:
     return _pattern(address, "/…", ONE_TEXT)
 
 
+def directory_pattern(address: Address) -> Pattern:
+    """The pattern of all URLs in the directory of a URL, and below it."""
+    path = _folded_path(address.target.partition("?")[0])
+    return _pattern(address, path[: path.rfind("/") + 1] + "…")
+
+
 def list_of(address: Address) -> str:
     """The common part of the URLs of a list that is filtered, sorted or paged, whatever their
     parameters. "" if the URL has fewer than LEAST_COMBINED parameters.

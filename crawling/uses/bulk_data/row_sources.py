@@ -35,7 +35,7 @@ KINDS_OF_FACTS = {
     **dict.fromkeys(
         (
             *("id", "status", "bytes", "depth", "warc_offset", "duplicate_of", "links"),
-            *("unchanged_since", "payload_from", "via", "backlinks", "attempts"),
+            *("rendering", "unchanged_since", "payload_from", "via", "backlinks", "attempts"),
         ),
         NUMBER,
     ),

@@ -1,14 +1,22 @@
 """The end of a URL is written once, by the shift that has it, and the counts add up."""
 
+from dataclasses import replace
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawling.frontier.leases import claim_urls
-from crawling.frontier.types import DocumentSummary, ServerAnswer
+from crawling.frontier.record import renderings
+from crawling.frontier.record.renderings import remembered_rendering
+from crawling.frontier.types import DocumentSummary, RenderedPage, ServerAnswer
 from crawling.models import HostQueue, Page, RunCount, Url
+from crawling.orders.rendering import PatternTally, Rendering
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, lose_shift
+from crawling.web.statuses import FetchStatus
 from tests.crawling.frontiers import Frontier, candidates, outcome, rows
 
 pytestmark = pytest.mark.slow
@@ -248,3 +256,48 @@ def test_whatever_happens_in_whatever_order_the_counts_add_up(db, operations):
             retry = 0.0 if name == "q" else None
             frontier.record(*(outcome(url, name, links=links, retry_seconds=retry) for url in now))
         frontier.check()
+
+
+def rendered(verdict, *, pattern=1, has_gained=None):
+    return replace(ANSWER, rendered=RenderedPage(int(verdict), pattern, has_gained))
+
+
+def test_a_run_remembers_what_rendering_brought_by_pattern(frontier):
+    frontier.sow("a.test/1", "a.test/2", "a.test/3", "a.test/4", "a.test/5")
+    urls = frontier.claim()
+    answers = [
+        rendered(Rendering.MOUNT, has_gained=True),
+        rendered(Rendering.MOUNT, has_gained=False),
+        rendered(Rendering.NOT_NEEDED, pattern=2),
+        rendered(FetchStatus.RENDER_CRASHED, pattern=2),
+        rendered(FetchStatus.RENDER_BUSY, pattern=2),
+    ]
+
+    for url, answer in zip(urls, answers, strict=True):
+        frontier.record(outcome(url, answer=answer))
+
+    pages = Page.objects.order_by("pk").values_list("rendering", flat=True)
+    assert list(pages) == [Rendering.MOUNT, Rendering.MOUNT, Rendering.NOT_NEEDED, -52, -55]
+    assert remembered_rendering(frontier.run.pk) == (3, {1: PatternTally(2, 1)})
+
+
+def test_a_run_remembers_no_more_patterns_than_it_may(frontier, monkeypatch):
+    monkeypatch.setattr(renderings, "MOST_PATTERNS", 1)
+    frontier.sow("a.test/1", "a.test/2")
+    first, second = frontier.claim()
+
+    frontier.record(outcome(first, answer=rendered(Rendering.ALWAYS, pattern=-7, has_gained=True)))
+    frontier.record(outcome(second, answer=rendered(Rendering.ALWAYS, pattern=8, has_gained=True)))
+
+    assert remembered_rendering(frontier.run.pk) == (2, {-7: PatternTally(1, 1)})
+
+
+def test_pages_of_a_plain_crawl_say_nothing_of_rendering_and_no_statement_is_made_for_it(frontier):
+    frontier.sow("a.test/1")
+    (url,) = frontier.claim()
+
+    with CaptureQueriesContext(connection) as made:
+        frontier.record(outcome(url, answer=ANSWER))
+
+    assert Page.objects.get().rendering is None
+    assert not [one["sql"] for one in made if "runrendering" in one["sql"]]

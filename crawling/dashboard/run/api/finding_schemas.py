@@ -47,6 +47,11 @@ class PageOut(Schema):
     language: str
     links: int = Field(description="its links, in scope or not")
     needs_browser: bool = Field(description="its content needs scripts, which are not run")
+    rendering: int | None = Field(
+        description="1 to 19: a browser rendered it; 20 and above: it did not; negative: the fetch "
+        "status at which the rendering was ended; null: the order renders no page"
+    )
+    why_rendering: str = Field(description="the same in a sentence; empty for null")
     unread: str = Field(
         description="why it was not read completely: size, time, memory, links, broken, copy; "
         "empty: it was",

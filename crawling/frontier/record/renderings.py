@@ -1,0 +1,55 @@
+"""What rendering brought to a run's pages: one bounded row for each run that renders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from crawling.frontier.types import UrlOutcome
+from crawling.models import RunRendering
+from crawling.orders.rendering import NO_TALLY, PatternTally
+
+#: the most patterns of a run that are remembered
+MOST_PATTERNS = 1000
+
+
+class RememberedRendering(NamedTuple):
+    #: the pages that a browser was asked to render
+    pages: int = 0
+    #: by the key of a pattern
+    tallies: Mapping[int, PatternTally] = {}
+
+
+def remembered_rendering(run_id: int) -> RememberedRendering:
+    row = RunRendering.objects.filter(run=run_id).first()
+    if row is None:
+        return RememberedRendering()
+    tallies = {int(key): PatternTally(*counts) for key, counts in row.patterns.items()}
+    return RememberedRendering(row.pages, tallies)
+
+
+def note_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
+    """Add the rendered pages of a batch. The caller holds the run's lock."""
+    rendered = [
+        outcome.answer.rendered
+        for outcome in outcomes
+        if outcome.answer and outcome.answer.rendered and outcome.answer.rendered.is_asked
+    ]
+    if not rendered:
+        return
+    pages, known = remembered_rendering(run_id)
+    tallies = dict(known)
+    for page in rendered:
+        if page.has_gained is None or (
+            page.pattern not in tallies and len(tallies) >= MOST_PATTERNS
+        ):
+            continue
+        count, gained = tallies.get(page.pattern, NO_TALLY)
+        tallies[page.pattern] = PatternTally(count + 1, gained + page.has_gained)
+    RunRendering.objects.update_or_create(
+        run_id=run_id,
+        defaults={
+            "pages": pages + len(rendered),
+            "patterns": {str(key): list(tally) for key, tally in tallies.items()},
+        },
+    )

@@ -59,7 +59,10 @@ NAMES = {
     "run_counts": ("RunCounts", "counts_of"),
     "run_limits": ("is_complete", "limit_reached"),
     "run_lock": ("locked_run",),
-    "types": ("Candidate", "CapturedExchange", "PageLinks", "ServerAnswer", "UrlOutcome"),
+    "types": (
+        *("Candidate", "CapturedExchange", "PageLinks", "RenderedPage", "ServerAnswer"),
+        "UrlOutcome",
+    ),
 }
 
 if TYPE_CHECKING:
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
     from crawling.frontier.types import Candidate as Candidate
     from crawling.frontier.types import CapturedExchange as CapturedExchange
     from crawling.frontier.types import PageLinks as PageLinks
+    from crawling.frontier.types import RenderedPage as RenderedPage
     from crawling.frontier.types import ServerAnswer as ServerAnswer
     from crawling.frontier.types import UrlOutcome as UrlOutcome
 else:  # otherwise mypy would believe that this package has any name

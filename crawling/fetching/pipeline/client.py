@@ -10,6 +10,7 @@ from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
 from ipaddress import ip_network
+from types import MappingProxyType
 
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.web.addresses import WEB, Address
@@ -33,6 +34,9 @@ from dnscache.resolver import Resolution, resolve
 NOT_ASKED = "The server answered 304 (not modified) to an unconditional request."
 #: the allowance for an answer's bytes besides its document: headers, and the marks between chunks
 WRAPPING_BYTES = 1024 * 1024
+
+
+NOTHING_ADDED: Mapping[str, str] = MappingProxyType({})
 
 
 class LeaseLost(Exception):
@@ -60,13 +64,19 @@ class RequestPolicy:
         return self.fetching.credentials.get(address.host_key, "") if may_have else ""
 
     def headers(
-        self, address: Address, session: HostSession, how: RequestOptions
+        self,
+        address: Address,
+        session: HostSession,
+        how: RequestOptions,
+        added: Mapping[str, str] = NOTHING_ADDED,
     ) -> dict[str, str]:
+        """The headers of a request. added: those of a page's script; the crawl's own come first."""
         headers = {
             "User-Agent": self.user_agent,
             "Accept": "*/*",
             "Accept-Encoding": "gzip, deflate, br, zstd",
             "Connection": "keep-alive",
+            **added,
         }
         own = dict(
             self.fetching.headers_for(lambda name: self.recipients.may_have_header(name, address))
@@ -181,13 +191,17 @@ class Client:
         judge: Judge = judge_nothing,
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
+        form_type: str = "",
+        added: Mapping[str, str] = NOTHING_ADDED,
         login: Submission | None = None,
     ) -> Fetched:
         """Fetch from a vetted address, within bandwidth. Raises LeaseLost.
 
         keep: return the exchange, too, for the archive. judge: decides from the head of an answer
         whether its body is read. asking: headers that ask for less than the whole document. form:
-        the data to post. login: the form that is sent to this address.
+        the data to post. form_type: its type; by default its beginning tells. added: headers of a
+        page's script, which replace none of the crawl's own. login: the form that is sent to this
+        address.
         """
         if self.lease_is_lost():
             raise LeaseLost
@@ -198,12 +212,13 @@ class Client:
         if refusal:
             return refusal
         session = self.session_of(address.host_key)
-        how = self._request_options(session, route, form, login)
+        how = self._request_options(session, route, form, form_type, login)
+        headers = self.policy.headers(address, session, how, added)
         fetched = fetch(
             self.connections,
             address.url,
             address=dial,
-            headers={**self.policy.headers(address, session, how), **(asking or {})},
+            headers={**headers, **(asking or {})},
             max_bytes=most,
             received=self._wait_for_bandwidth,
             keep=keep,
@@ -218,12 +233,14 @@ class Client:
         session: HostSession,
         route: ProxyRoute | None,
         form: bytes | None,
+        form_type: str,
         login: Submission | None,
     ) -> RequestOptions:
         asks = self.fetching
         how = RequestOptions(
             timeouts=(asks.connect_seconds, asks.first_byte_seconds),
             body=form,
+            body_type=form_type,
             route=route,
             cookies=session.cookies,
             hidden=asks.hidden_headers,

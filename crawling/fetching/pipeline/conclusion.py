@@ -11,6 +11,7 @@ from typing import NamedTuple
 from xxhash import xxh3_64
 
 from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.page_browser import ReadPage
 from crawling.fetching.pipeline.page_links import COPY, bad_maps, links_of, targets_of, with_head
 from crawling.frontier import CapturedExchange, ClaimedUrl, PageLinks, ServerAnswer, UrlOutcome
 from crawling.frontier.types import DocumentSummary
@@ -19,7 +20,7 @@ from crawling.orders.scope.trap_patterns import Pattern, list_of, pattern_with
 from crawling.web.addresses import Address, BadUrl, as_signed, may_lead, read_address
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import GZIP_MAGIC, SPOOL_BYTES
-from crawling.web.documents.base import Document, DocumentSource, TruncationReason
+from crawling.web.documents.base import Document, TruncationReason
 from crawling.web.documents.html import TYPES as HTML_TYPES
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import links_of_answer, with_fragment
@@ -59,11 +60,12 @@ def conclude(
     *,
     sitemaps: Sequence[str] = (),
     ahead: AheadDocument | None = None,
+    page: ReadPage | None = None,
 ) -> UrlOutcome:
     """Return what became of the URL. A try that may end better in a moment goes back to the queue.
 
     sitemaps: the sitemaps that the site's robots.txt names, as written there, to be recorded with
-    this page.
+    this page. page: the page, if it was read because a browser might render it.
     """
     error = fetched.error or ("" if is_success(fetched.status) else explain(fetched.status))
     is_head_only = context.links.filters.wants_head_only(claimed.hops)
@@ -72,7 +74,11 @@ def conclude(
         return outcome
     fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched)
-    document = NOTHING if is_head_only else _read(claimed, address, fetched, marks, context, ahead)
+    document = page.document if page else None
+    if document is None:
+        document = (
+            NOTHING if is_head_only else _read(claimed, address, fetched, marks, context, ahead)
+        )
     marks = marks._replace(facts=ahead.facts if ahead else None)
     is_seed = claimed.depth == 0 and not claimed.nesting and 200 <= fetched.status < 300
     if is_seed and not document.is_sitemap and (told := context.refusal_of_seed(fetched)):
@@ -83,7 +89,13 @@ def conclude(
     if is_busy and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
     maps = () if is_head_only else sitemaps
-    return _with_answer(claimed, address, dialled, fetched, document, marks, maps, error, context)
+    outcome = _with_answer(
+        claimed, address, dialled, fetched, document, marks, maps, error, context
+    )
+    if page and outcome.answer:
+        answer = replace(outcome.answer, rendered=page.about)
+        outcome = replace(outcome, answer=answer)
+    return outcome
 
 
 def _with_answer(
@@ -233,20 +245,9 @@ def _read(
     if context.copies.is_copy(claimed.id, marks.fingerprint, marks.digest, context.port):
         return COPY
     document = ahead.document() if ahead else None
-    document = document or read_document(_source(address, fetched, context))
+    document = document or read_document(context.source_of(address, fetched))
     is_cut = fetched.is_partial and not (document.unread or is_redirect(fetched.status))
     return replace(document, unread=TruncationReason.BROKEN) if is_cut else document
-
-
-def _source(address: Address, fetched: Fetched, context: FetchContext) -> DocumentSource:
-    return DocumentSource(
-        fetched.body,
-        address.url,
-        fetched.content_type,
-        fetched.charset,
-        context.links.reading,
-        context.client.memory_budget,
-    )
 
 
 def read_ahead(
@@ -261,7 +262,7 @@ def read_ahead(
         and 0 < len(fetched.body) <= SPOOL_BYTES
         and fetched.body.start(len(GZIP_MAGIC)) != GZIP_MAGIC
     ):
-        source = _source(address, fetched, context)
+        source = context.source_of(address, fetched)
         return context.reading.begin(source, is_listed=bool(list_of(address)))
     return None
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, Protocol, TypeVar
 
 from crawling.archive.earlier_answers import answer_of
 from crawling.archive.reader import originals_of
 from crawling.fetching.pipeline.client import Client
+from crawling.fetching.pipeline.page_browser import PageBrowser
 from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
@@ -292,6 +294,8 @@ class FetchContext:
     archives: bool = False
     #: reads documents elsewhere
     reading: DocumentReading = field(default_factory=NoReading)
+    #: renders pages; None if the order renders none
+    browser: PageBrowser | None = None
 
     def get_document(
         self,
@@ -326,6 +330,32 @@ class FetchContext:
             error = f"{FetchStatus.TOO_LARGE.sentence} (more than {most:,} bytes)"
             return replace(fetched, status=FetchStatus.TOO_LARGE, error=error)
         return fetched
+
+    def archive_aside(self, address: Address, dial: str, fetched: Fetched) -> None:
+        """Archive an exchange to which no page's row refers."""
+        if fetched.exchange:
+            about = ServerAnswer(
+                status=fetched.status,
+                final_url=address.url,
+                content_type=fetched.content_type,
+                bytes=len(fetched.body),
+                fingerprint=0,
+                address=dial,
+                fetch_seconds=fetched.seconds,
+                fetched_at=datetime.now(UTC),
+            )
+            captured = CapturedExchange(address.url, None, 1, fetched.exchange, has_page=False)
+            self.port.archive(captured, about)
+
+    def source_of(self, address: Address, fetched: Fetched) -> DocumentSource:
+        return DocumentSource(
+            fetched.body,
+            address.url,
+            fetched.content_type,
+            fetched.charset,
+            self.links.reading,
+            self.client.memory_budget,
+        )
 
     @property
     def _most_of_a_page(self) -> int:

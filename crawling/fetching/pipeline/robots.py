@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 
 from crawling.fetching.pipeline.context import FetchContext
@@ -18,7 +17,6 @@ from crawling.fetching.pipeline.preconditions import (
     wait_for_turn,
 )
 from crawling.fetching.pipeline.visit import Visit
-from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.address_clock import AHEAD_SECONDS, BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.host_state import known_robots
 from crawling.web.addresses import Address
@@ -159,22 +157,8 @@ def _fetch_once(hop: Address, dial: str, context: FetchContext) -> Fetched:
     it.
     """
     fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
-    about = _answer(hop, dial, fetched)
-    answer = fetched.in_memory(MAX_ROBOTS_BYTES)
-    if fetched.exchange:
-        exchange = CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False)
-        context.port.archive(exchange, about)
-    return replace(answer, exchange=None)
-
-
-def _answer(hop: Address, dial: str, fetched: Fetched) -> ServerAnswer:
-    return ServerAnswer(
-        status=fetched.status,
-        final_url=hop.url,
-        content_type=fetched.content_type,
-        bytes=len(fetched.body),
-        fingerprint=0,
-        address=dial,
-        fetch_seconds=fetched.seconds,
-        fetched_at=datetime.now(UTC),
-    )
+    # the beginning is read before another thread reads the document
+    answer = DocumentStream.of(fetched.body.start(MAX_ROBOTS_BYTES))
+    context.archive_aside(hop, dial, fetched)
+    fetched.body.close()
+    return replace(fetched, body=answer, exchange=None)

@@ -9,6 +9,7 @@ from crawling.fetching.pipeline.conclusion import conclude, read_ahead
 from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.pipeline.host_faults import note_answer, request_known_page, within_patience
 from crawling.fetching.pipeline.login import is_logged_out, log_in, must_log_in
+from crawling.fetching.pipeline.page_browser import ReadPage
 from crawling.fetching.pipeline.preconditions import (
     acquire_turn,
     lack_robots,
@@ -16,6 +17,7 @@ from crawling.fetching.pipeline.preconditions import (
     refusal_by_rules,
     route_to,
 )
+from crawling.fetching.pipeline.rendering import archive_derived, read_with_browser
 from crawling.fetching.pipeline.revalidation import (
     fetch_anew,
     must_answer,
@@ -46,6 +48,8 @@ class UnreadAnswer:
     sitemaps: Sequence[str]
     #: the document, if a reading process has it
     ahead: AheadDocument | None = None
+    #: the page, if it was read because a browser might render it
+    page: ReadPage | None = None
 
     def is_read(self) -> bool:
         """Whether nothing has to be waited for."""
@@ -92,8 +96,20 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     if visit.availability.given_up:
         fetched.close()
         return _given_up(claimed, visit.availability.given_up)
-    maps, ahead = _sitemaps(visit, address, robots), read_ahead(claimed, address, fetched, context)
-    return UnreadAnswer(claimed, address, dial, fetched, maps, ahead)
+    maps = _sitemaps(visit, address, robots)
+    page, ahead = _begin_reading(visit, claimed, address, fetched, context)
+    return UnreadAnswer(claimed, address, dial, fetched, maps, ahead, page)
+
+
+def _begin_reading(
+    visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
+) -> tuple[ReadPage | None, AheadDocument | None]:
+    """The page, if a browser might render it, which needs the host; else the document that a
+    reading process has.
+    """
+    if page := read_with_browser(visit, claimed, address, fetched, context):
+        return page, None
+    return None, read_ahead(claimed, address, fetched, context)
 
 
 def _outcome_without_request(
@@ -179,9 +195,12 @@ def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcom
             context,
             sitemaps=answer.sitemaps,
             ahead=answer.ahead,
+            page=answer.page,
         )
         if outcome.answer:
             visit.robots.mapped.add(answer.address.origin)
+            if answer.page and context.archives:
+                archive_derived(answer.page, context)
         return outcome
     finally:
         if answer.ahead:

@@ -105,6 +105,18 @@ class RenderingPart(BaseModel):
             "of its window; 0: none",
         ),
     ] = 10
+    render_obeys_robots: Annotated[
+        bool,
+        Question(
+            label="robots.txt for page files",
+            heading="robots.txt for files of rendered pages",
+            help="Scripts, data, styles and images that a rendered page loads. robots.txt always "
+            "holds for pages.",
+            meaning="obey robots.txt for the files that rendered pages load, too; for pages it is "
+            "always obeyed",
+            choices=(("true", "Obey it for files, too"), ("false", "For pages only")),
+        ),
+    ] = True
     render_memory_mib: Annotated[
         Mebibytes,
         Question(

@@ -367,6 +367,11 @@ class Cookies:
             if cookie and self._store.take(cookie, address):
                 self.has_changed = True
 
+    def going_to(self, address: Address) -> list[Cookie]:
+        """The cookies that a request for the URL sends."""
+        known, now = self._store.known_to(_host(address)), time.time()
+        return [one for one in known if one.goes_to(address) and not one.has_expired(now)]
+
     def learn(self, dumped: Iterable[Mapping[str, Any]]) -> None:
         """Merge cookies that were dumped for this host or for another host of its site."""
         self._store.learn(map(_restored_cookie, dumped))

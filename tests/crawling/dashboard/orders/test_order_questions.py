@@ -90,6 +90,7 @@ OTHERWISE = {
     "render_bytes": 2**21,
     "render_requests": 40,
     "render_scrolls": 0,
+    "render_obeys_robots": False,
     "render_memory_mib": 256,
     "reuse_seconds": 60,
     "revisit_days": 3,

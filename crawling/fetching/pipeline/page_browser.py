@@ -1,0 +1,79 @@
+"""What a shift with a browser offers to fetch threads, and what comes of a page."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from crawling.frontier import RenderedPage
+from crawling.orders.rendering import PatternTally, Rendering
+from crawling.orders.sections.rendering import RenderingPart
+from crawling.web.documents.base import Document
+from crawling.web.rendering.types import Door, DoorAnswer, PageToRender, Rendered, RenderLimits
+from crawling.web.statuses import FetchStatus
+
+MIB = 1024 * 1024
+#: the most bytes of the files that a shift keeps for its next pages
+KEPT_BYTES = 32 * MIB
+
+
+class PageFiles:
+    """The latest files that pages of a shift have loaded, by their URLs. All threads use it."""
+
+    def __init__(self) -> None:
+        self._files: OrderedDict[str, DoorAnswer] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, url: str) -> DoorAnswer | None:
+        return self._files.get(url)
+
+    def put(self, url: str, answer: DoorAnswer) -> None:
+        if len(answer.body) > KEPT_BYTES // 4:
+            return
+        with self._lock:
+            replaced = self._files.pop(url, None)
+            self._bytes += len(answer.body) - (len(replaced.body) if replaced else 0)
+            self._files[url] = answer
+            while self._bytes > KEPT_BYTES:
+                _, oldest = self._files.popitem(last=False)
+                self._bytes -= len(oldest.body)
+
+
+class PageBrowser(Protocol):
+    """What a shift offers to fetch threads."""
+
+    part: RenderingPart
+    files: PageFiles
+
+    def tally(self, pattern: int) -> PatternTally: ...
+
+    def note(self, pattern: int, *, has_gained: bool) -> None: ...
+
+    def render(self, page: PageToRender, door: Door) -> Rendered | Rendering | FetchStatus:
+        """The rendered page, or the reason why there is none. It waits for a browser."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A page that was read before its outcome is concluded, because a browser might render it."""
+
+    #: the rendered page, else the plain one; None if it is no HTML page, and not read yet
+    document: Document | None
+    about: RenderedPage
+    #: what goes to the archive beside the page's own record
+    derived: Sequence[tuple[str, str, bytes]] = field(default=(), repr=False)
+
+
+def limits_of(part: RenderingPart) -> RenderLimits:
+    return RenderLimits(
+        seconds=part.render_seconds,
+        body_bytes=part.render_bytes,
+        requests=part.render_requests,
+        scrolls=part.render_scrolls,
+        memory_bytes=part.render_memory_mib * MIB,
+    )

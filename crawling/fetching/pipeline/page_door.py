@@ -1,0 +1,198 @@
+"""The requests of a page in a browser, which the crawl's own client answers.
+
+A page and the files that it loads from its host are one visit: nothing lies between their requests,
+and the host rests after the last. Files of other hosts wait for the turns of their addresses.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from django.db import connections
+from urllib3 import HTTPHeaderDict
+
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.page_browser import PageFiles
+from crawling.fetching.pipeline.preconditions import (
+    address_to_dial,
+    refusal_by_robots,
+    wait_for_next_turn,
+)
+from crawling.fetching.pipeline.visit import Visit
+from crawling.frontier.host_state import known_robots
+from crawling.web.addresses import WEB, Address, BadUrl, read_address
+from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.robots import as_read, fetch_robots
+from crawling.web.rendering.types import DoorAnswer, DoorRequest, Headers, Refusal, RenderLimits
+from crawling.web.robots import MAX_ROBOTS_BYTES, RobotsRules
+from dnscache.resolver import Resolution
+
+#: the most requests of a page to other hosts than its own
+MOST_ELSEWHERE = 100
+METHODS = ("GET", "POST")
+#: headers of a browser that are not passed on, since the client sets them as for a plain fetch, or
+#: speaks HTTP in its own way
+OWN_HEADERS = frozenset(
+    {
+        *("user-agent", "host", "cookie", "connection", "accept-encoding", "content-length"),
+        *("upgrade-insecure-requests", "range", "if-none-match", "if-modified-since", "te"),
+        *("content-type", "transfer-encoding", "upgrade", "priority", "accept-language"),
+    }
+)
+OWN_PREFIXES = ("sec-", "proxy-", ":")
+
+
+@dataclass(eq=False)
+class PageDoor:
+    """Answers the requests of one page. Up to four threads call `answer` at once."""
+
+    visit: Visit
+    address: Address
+    context: FetchContext
+    limits: RenderLimits
+    files: PageFiles
+    #: whether robots.txt holds for files, too; it always holds for documents
+    obeys_robots: bool
+    is_closed: bool = False
+    _elsewhere: int = 0
+    _robots: dict[str, RobotsRules] = field(default_factory=dict)
+    #: of the visit's clock and budget
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, request: DoorRequest) -> DoorAnswer:
+        try:
+            return self._answer(request)
+        finally:
+            connections.close_all()  # a look-up may have opened one for this thread
+
+    def _answer(self, request: DoorRequest) -> DoorAnswer:
+        try:
+            address = read_address(request.url, self.address.url)
+        except BadUrl:
+            return DoorAnswer(refusal=Refusal.BY_CRAWL)
+        is_own = address.host_key == self.address.host_key
+        if not self._may_ask(request, address, is_own=is_own):
+            return DoorAnswer(refusal=Refusal.BY_CRAWL)
+        is_file = request.method == "GET" and not request.is_navigation
+        if is_file and (known := self.files.get(address.url)):
+            return known
+        dial, refusal = address_to_dial(
+            self._resolution(address, is_own=is_own),
+            address.port,
+            self.context.client.egress.dialling,
+        )
+        if refusal or not self._wait_for_turn(dial, is_own=is_own):
+            return DoorAnswer(refusal=Refusal.NO_ANSWER if refusal else Refusal.BY_LIMIT)
+        if (request.is_navigation or self.obeys_robots) and self._is_forbidden(address, dial):
+            return DoorAnswer(refusal=Refusal.BY_ROBOTS)
+        answer = self._fetch(request, address, dial, is_own=is_own)
+        if is_file and answer.status == HTTPStatus.OK and is_kept(answer):
+            self.files.put(address.url, answer)
+        return answer
+
+    def _may_ask(self, request: DoorRequest, address: Address, *, is_own: bool) -> bool:
+        """Whether the crawl makes such a request: a document only of the page's own host, and
+        nothing that the blocklist or the order excludes.
+        """
+        filters = self.context.links.filters
+        if self.is_closed or address.scheme not in WEB or request.method not in METHODS:
+            return False
+        if filters.blocklist.find(address) or filters.exclude.find(address.url):
+            return False
+        if is_own:
+            return True
+        with self._lock:
+            self._elsewhere += 1
+        return not request.is_navigation and self._elsewhere <= MOST_ELSEWHERE
+
+    def _resolution(self, address: Address, *, is_own: bool) -> Resolution:
+        known = self.visit.route.resolution
+        return known if is_own and known else self.context.port.resolve(address.hostname)
+
+    def _wait_for_turn(self, dial: str, *, is_own: bool) -> bool:
+        """Wait until the address may be asked. False if the page or the shift ends before."""
+        while not is_own and not self._is_over():
+            if wait_for_next_turn(self.visit, dial, self.context, or_wait=True):
+                break
+        return not self._is_over()
+
+    def _is_over(self) -> bool:
+        return self.is_closed or self.context.pace.ending.is_set()
+
+    def _is_forbidden(self, address: Address, dial: str) -> bool:
+        if not self.context.robots.binds(address.host_key):
+            return False
+        rules = self.visit.robots.by_origin.get(address.origin) or self._robots.get(address.origin)
+        if rules is None:
+            rules = self._robots[address.origin] = self._learn_robots(address, dial)
+        return refusal_by_robots(rules, address) is not None
+
+    def _learn_robots(self, address: Address, dial: str) -> RobotsRules:
+        found = self.context.port.ask(lambda: known_robots([address.origin]))
+        if found and address.origin in found:
+            return self.context.robots.read(*found[address.origin])
+
+        def get(hop: Address, number: int) -> Fetched:
+            if hop.host_key != address.host_key or hop.port != address.port:
+                return Fetched(HTTPStatus.NOT_FOUND)
+            fetched = self.context.client.get(
+                hop, dial, MAX_ROBOTS_BYTES, keep=self.context.archives
+            )
+            self.context.archive_aside(hop, dial, fetched)
+            return fetched.in_memory(MAX_ROBOTS_BYTES)
+
+        answer = fetch_robots(address.origin, get)
+        status, body = as_read(answer) if answer else (HTTPStatus.NOT_FOUND, b"")
+        if self.context.client.has_default_identity(address.host_key):
+            self.context.port.keep_robots(address.origin, status, body)
+        return self.context.robots.read(status, body)
+
+    def _fetch(
+        self, request: DoorRequest, address: Address, dial: str, *, is_own: bool
+    ) -> DoorAnswer:
+        fetched = self.context.client.get(
+            address,
+            dial,
+            min(self.limits.body_bytes, self.context.client.max_document_bytes),
+            keep=self.context.archives,
+            form=request.body if request.method == "POST" else None,
+            form_type=_fields(request.headers).get("content-type", ""),
+            added=passed_on(request.headers),
+        )
+        if is_own:
+            with self._lock:
+                self.visit.clock.budget.spend(self.visit.clock.politeness)
+        body = b"" if fetched.status < 0 else b"".join(fetched.body.pieces())
+        self.context.archive_aside(address, dial, fetched)
+        fetched.body.close()
+        if fetched.status <= 0:
+            return DoorAnswer(refusal=Refusal.NO_ANSWER)
+        return DoorAnswer(fetched.status, "", headers_of(fetched), body)
+
+
+def is_kept(answer: DoorAnswer) -> bool:
+    """Whether other pages of the run may get the same answer."""
+    told = _fields(answer.headers)
+    return "set-cookie" not in told and "no-store" not in told.get("cache-control", "").lower()
+
+
+def _fields(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers}
+
+
+def passed_on(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The headers of a browser's request that the client sends, too, as it writes their names."""
+    return {
+        name.title(): value
+        for name, value in headers
+        if name.lower() not in OWN_HEADERS and not name.lower().startswith(OWN_PREFIXES)
+    }
+
+
+def headers_of(fetched: Fetched) -> Headers:
+    """The headers of an answer, with one entry for each line."""
+    headers: Mapping[str, str] = fetched.headers
+    return list(headers.iteritems() if isinstance(headers, HTTPHeaderDict) else headers.items())

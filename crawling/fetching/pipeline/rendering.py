@@ -1,0 +1,198 @@
+"""The rendering of a fetched page: a browser runs its scripts before its links and text are read.
+
+The page is fetched as every other, so that rules, robots.txt, retries and its record are the same.
+The browser gets the answer, and its further requests come back to the crawl's client.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.page_browser import PageBrowser, ReadPage, limits_of
+from crawling.fetching.pipeline.page_door import PageDoor, headers_of
+from crawling.fetching.pipeline.visit import Visit
+from crawling.frontier import CapturedExchange, ClaimedUrl, RenderedPage, ServerAnswer
+from crawling.orders.rendering import (
+    Rendering,
+    has_gained,
+    rendering_of,
+    rendering_pattern,
+)
+from crawling.orders.sections.rendering import RenderingPart
+from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.base import Document, DocumentSource
+from crawling.web.documents.html import TYPES as HTML_TYPES
+from crawling.web.documents.registry import read_document
+from crawling.web.exchanges import Exchange
+from crawling.web.fetch.cookies import Cookie as StoredCookie
+from crawling.web.fetch.http import Fetched
+from crawling.web.rendering.types import (
+    Cookie,
+    PageToRender,
+    Rendered,
+    Verdict,
+)
+from crawling.web.statuses import FetchStatus, is_success
+
+#: the most clicks on what looks like *load more*
+CLICKS = 5
+HTML = "text/html;charset=utf-8"
+#: the status of a page whose rendering was ended
+ENDED = {
+    Verdict.TOO_LONG: FetchStatus.RENDER_TIMED_OUT,
+    Verdict.TOO_MUCH_MEMORY: FetchStatus.RENDER_MEMORY,
+    Verdict.CRASHED: FetchStatus.RENDER_CRASHED,
+    Verdict.TOO_MANY_REQUESTS: FetchStatus.RENDER_REQUESTS,
+    Verdict.TOO_MANY_NAVIGATIONS: FetchStatus.RENDER_REQUESTS,
+    Verdict.TOO_LARGE: FetchStatus.RENDER_BYTES,
+}
+
+
+def read_with_browser(
+    visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
+) -> ReadPage | None:
+    """Read a page, and render it if the order and the page ask for it. None if the order renders no
+    page, or there is none.
+
+    The visit's host is held meanwhile, and rests afterwards as after a fetch that took as long.
+    """
+    browser = context.browser
+    if (
+        browser is None
+        or not is_success(fetched.status)
+        or not fetched.body
+        or context.links.filters.wants_head_only(claimed.hops)
+    ):
+        return None
+    key = rendering_pattern(address).key
+    if fetched.content_type not in HTML_TYPES:
+        return ReadPage(None, RenderedPage(Rendering.NOT_HTML, key))
+    plain = read_document(context.source_of(address, fetched))
+    why = rendering_of(address, plain, browser.part, browser.tally(key))
+    if not why.is_rendered or plain.unread:
+        return ReadPage(plain, RenderedPage(why, key))
+    began_at = time.monotonic()
+    door = _door(visit, address, browser, context)
+    try:
+        result = browser.render(_page(address, fetched, browser.part, context), door)
+    finally:
+        door.is_closed = True
+        visit.clock.last_fetch_seconds = fetched.seconds + time.monotonic() - began_at
+        visit.clock.rest_for_delay()
+    if not isinstance(result, Rendered):
+        return ReadPage(plain, RenderedPage(result, key))
+    if ended := ENDED.get(result.verdict):
+        return ReadPage(plain, RenderedPage(ended, key))
+    document = _document(result, address, context)
+    if document is None or document.unread:
+        return ReadPage(plain, RenderedPage(FetchStatus.RENDER_REFUSED, key))
+    about = RenderedPage(why, key, has_gained(plain, document))
+    browser.note(key, has_gained=bool(about.has_gained))
+    return ReadPage(document, about, _derived(address, result))
+
+
+def _door(visit: Visit, address: Address, browser: PageBrowser, context: FetchContext) -> PageDoor:
+    return PageDoor(
+        visit,
+        address,
+        context,
+        limits_of(browser.part),
+        browser.files,
+        obeys_robots=browser.part.render_obeys_robots,
+    )
+
+
+def _page(
+    address: Address, fetched: Fetched, part: RenderingPart, context: FetchContext
+) -> PageToRender:
+    session = context.client.session_of(address.host_key)
+    known = session.cookies.going_to(address) if session.cookies else []
+    return PageToRender(
+        url=address.url,
+        status=fetched.status,
+        headers=headers_of(fetched),
+        body=b"".join(fetched.body.pieces()),
+        user_agent=context.client.policy.user_agent,
+        limits=limits_of(part),
+        cookies=tuple(map(_cookie, known)),
+        wants_picture=context.archives,
+        clicks=CLICKS,
+    )
+
+
+def _cookie(stored: StoredCookie) -> Cookie:
+    domain = stored.domain if stored.is_host_only else f".{stored.domain}"
+    # the crawl's own client sends cookies, so no script has to read them
+    return Cookie(
+        stored.name, stored.value, domain, stored.path, stored.is_secure, is_http_only=True
+    )
+
+
+def _document(result: Rendered, address: Address, context: FetchContext) -> Document | None:
+    """The rendered page, with the links that only appeared after clicks or as routes. None if there
+    is no text of a document.
+    """
+    if not result.html:
+        return None
+    document = _read(result.html, _base(result.url, address), context)
+    links = {link.url: link for link in document.links}
+    for state in result.states:
+        if state.html:
+            found = _read(state.html, _base(state.url, address), context).links
+            links = {link.url: link for link in found} | links
+    routes = [_base(route.url, address) for route in result.routes]
+    links |= {route.url: route for route in routes if route.url not in (address.url, *links)}
+    return replace(document, links=list(links.values()))
+
+
+def _base(url: str, address: Address) -> Address:
+    """The address that a script has given to the page, if it is on the page's host."""
+    try:
+        found = read_address(url, address.url)
+    except BadUrl:
+        return address
+    return found if found.host_key == address.host_key else address
+
+
+def _read(html: str, base: Address, context: FetchContext) -> Document:
+    content = DocumentStream.of(html.encode("utf-8", "replace"))
+    client = context.client
+    return read_document(
+        DocumentSource(
+            content, base.url, "text/html", "utf-8", context.links.reading, client.memory_budget
+        )
+    )
+
+
+def _derived(address: Address, result: Rendered) -> list[tuple[str, str, bytes]]:
+    """What the browser made of the page, with the names that Browsertrix gives to it."""
+    made = [
+        ("dom", HTML, result.html.encode("utf-8", "replace")),
+        ("text", "text/plain;charset=utf-8", result.text.encode("utf-8", "replace")),
+        ("view", "image/jpeg", result.picture),
+        ("thumbnail", "image/jpeg", result.thumbnail),
+    ]
+    return [
+        (f"urn:{kind}:{address.url}", type_, content) for kind, type_, content in made if content
+    ]
+
+
+def archive_derived(page: ReadPage, context: FetchContext) -> None:
+    """Archive what the browser made of the page, as records of type `resource`."""
+    for url, content_type, content in page.derived:
+        about = ServerAnswer(
+            status=200,
+            final_url=url,
+            content_type=content_type,
+            bytes=len(content),
+            fingerprint=0,
+            address="",
+            fetch_seconds=0.0,
+            fetched_at=datetime.now(UTC),
+        )
+        exchange = Exchange(b"", b"", DocumentStream.of(content), is_plain=True)
+        context.port.archive(CapturedExchange(url, None, 1, exchange, has_page=False), about)

@@ -169,3 +169,5 @@ class OutboxMessage:
     run_ref: str
     epoch: int | None
     is_experiment: bool
+    #: the classes that the process claims
+    claimed: frozenset[str] = frozenset()

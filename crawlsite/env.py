@@ -41,6 +41,7 @@ class Environment:
     port: int
     public_url: str
     workers: int
+    browser_pages: int
     web_processes: int
     web_threads: int
     demo: bool
@@ -194,6 +195,7 @@ def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
     checkpoints = env.str("CHECKPOINT_DIR", "")
     return {
         "workers": env.int("WORKERS", 2, validate=validate.Range(1, 64)),
+        "browser_pages": env.int("BROWSER_PAGES", 4, validate=validate.Range(0, 64)),
         "bank_lease_seconds": env.float("BANK_LEASE_SECONDS", 60.0, validate=_POSITIVE),
         "bank_pickup_seconds": env.float("BANK_PICKUP_SECONDS", 120.0, validate=_POSITIVE),
         "crawl_slice_seconds": env.float("CRAWL_SLICE_SECONDS", 60.0, validate=_POSITIVE),

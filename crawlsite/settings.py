@@ -152,7 +152,7 @@ RQ_QUEUES = {
         "SERIALIZER": RQ_SERIALIZER,
         "REDIS_CLIENT_KWARGS": {"socket_timeout": None, "socket_connect_timeout": 5},
     }
-    for name in ("shifts", "experiments", "background", "idle", "imports")
+    for name in ("shifts", "rendering", "experiments", "background", "idle", "imports")
 }
 
 # Counts of the API's requests and refreshes of pages, which all web processes share. If this Redis
@@ -271,3 +271,4 @@ REPLAY_PORT = ENVIRONMENT.replay_port
 REPLAY_URL = ENVIRONMENT.replay_url
 DEMO = ENVIRONMENT.demo
 WORKERS = ENVIRONMENT.workers
+BROWSER_PAGES = ENVIRONMENT.browser_pages

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import timedelta
 
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import TextField
+from django.db.models.expressions import RawSQL
+
 from allocation.fields import ClockTimestamp
 from allocation.models import Outbox, OutboxKind
 from allocation.values import OutboxMessage
+
+#: the classes of which a message's process claims some units
+CLAIMED = RawSQL(
+    "ARRAY(SELECT key FROM allocation_resourceclass c WHERE allocation_process.pool_id = c.pool_id"
+    " AND allocation_process.max_claim[c.ordinal + 1] > 0)",
+    (),
+    ArrayField(TextField()),
+)
 
 
 def unsent_outbox(
@@ -21,7 +33,8 @@ def unsent_outbox(
     rows = (
         Outbox.objects.filter(sent_at=None, kind__in=kinds)
         .order_by("pk")
-        .select_related("process", "pool")[:limit]
+        .select_related("process", "pool")
+        .annotate(claimed=CLAIMED)[:limit]
     )
     return [
         OutboxMessage(
@@ -32,6 +45,7 @@ def unsent_outbox(
             run_ref=row.process.run_ref if row.process else "",
             epoch=row.epoch,
             is_experiment=row.pool.is_experiment,
+            claimed=frozenset(row.claimed),
         )
         for row in rows
     ]

@@ -13,7 +13,7 @@ from allocation.models import Pool
 from allocation.services import NewClass
 from crawling.base.errors import BadOrder, NoPool
 from crawling.models import CrawlJob
-from crawling.orders.claims import USUAL_CLAIM
+from crawling.orders.claims import BROWSER_MEMORY, BROWSER_PAGES, USUAL_CLAIM
 
 
 def default_pool() -> Pool:
@@ -107,5 +107,18 @@ def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[N
             "files",
             "Archive files open for writing.",
             max(2 * workers, 4),
+        ),
+        # the scheduler sets these two to what the workers' browsers may have
+        NewClass(
+            BROWSER_PAGES,
+            "pages",
+            "Pages open in the browsers of workers; 0 without a worker that has a browser.",
+            0,
+        ),
+        NewClass(
+            BROWSER_MEMORY,
+            "MiB",
+            "Memory of the pages open in browsers.",
+            0,
         ),
     ]

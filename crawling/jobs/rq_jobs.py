@@ -18,6 +18,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
+from redis.client import Pipeline
 from redis.exceptions import RedisError
 from rq import Queue, Worker
 from rq.exceptions import InvalidJobOperation
@@ -25,16 +26,22 @@ from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.worker_registration import clean_worker_registry
 
+from crawling.machine.browser import BrowserUnits
+
 logger = logging.getLogger(__name__)
 
-#: the queues: of shifts, of the shifts of experiments (which start their own workers), of
-#: background jobs that users request, of background jobs that no user requests, and of imports,
-#: which may take hours. The last two have their own workers
+#: the queues: of shifts, of shifts that render pages (whose workers have a browser), of the shifts
+#: of experiments (which start their own workers), of background jobs that users request, of
+#: background jobs that no user requests, and of imports, which may take hours. The last two have
+#: their own workers
 SHIFTS = "shifts"
+RENDERING = "rendering"
 EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
 IDLE = "idle"
 IMPORTS = "imports"
+#: the fields of a worker's entry in Redis about its browser
+OF_BROWSER = ("browser_pages", "browser_mebibytes")
 RUN_JOB = "crawling.jobs.running.run_job"
 #: the beginning of the ids of background jobs in RQ, and of the names of their locks
 JOB = "job"
@@ -185,6 +192,23 @@ def live_workers() -> int:
     return int(Worker.count(queue=queue))
 
 
+def note_browser(worker: Worker, units: BrowserUnits, pipeline: Pipeline | None = None) -> None:
+    """Say in Redis what the browser of a worker may have, for as long as the worker's entry lasts.
+    Raises RedisError.
+    """
+    connection = worker.connection if pipeline is None else pipeline
+    connection.hset(worker.key, mapping=dict(zip(OF_BROWSER, units, strict=True)))
+
+
+def live_browsers() -> BrowserUnits:
+    """What the browsers of all workers for shifts may have. Raises RedisError."""
+    queue = django_rq.get_queue(RENDERING)
+    clean_worker_registry(queue)
+    rows = [queue.connection.hmget(key, OF_BROWSER) for key in Worker.all_keys(queue=queue)]
+    pages, mebibytes = (sum(int(row[place] or 0) for row in rows) for place in (0, 1))
+    return BrowserUnits(pages, mebibytes)
+
+
 def is_background_wanted() -> bool:
     """Whether a job waits for a worker of background jobs. Raises RedisError."""
     return any(django_rq.get_queue(name).count for name in (BACKGROUND, IDLE))
@@ -257,7 +281,7 @@ def is_awaiting_worker(queue: Queue, job: Job) -> bool:
     taken.set_first_seen(this_time)
     seen = taken.get_first_seen(this_time)
     # if a worker has several queues, RQ does not record which jobs it takes off them
-    may_be_taken = queue.name in (BACKGROUND, IDLE, IMPORTS) or job.id in taken.get_job_ids()
+    may_be_taken = queue.name != EXPERIMENT_SHIFTS or job.id in taken.get_job_ids()
     return may_be_taken and seen is not None and timezone.now() - seen < ON_ITS_WAY
 
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crawling.orders.fields import MIB
+from crawling.orders.sections.rendering import RenderingPart
 
 #: the size at which a document is cut off; it is in memory up to 64 KiB, and in a file beyond that
 MOST_DOCUMENT_BYTES = 64 * MIB
 
+#: the classes of open browser pages and of their memory, which only orders that render pages claim
+BROWSER_PAGES, BROWSER_MEMORY = "browsers", "browser_memory"
+OF_BROWSERS = frozenset({BROWSER_PAGES, BROWSER_MEMORY})
+#: the open pages of such a crawl; as many as a worker's browser has by default
+USUAL_PAGES = 4
+ARCHIVE_WRITERS = "archive_writers"
 #: the claim (Max) of a crawl unless its order has another, if the pool has as much for each of its
 #: workers. If the pool has more, the claim has more fetch slots
 USUAL_CLAIM = {
@@ -27,7 +34,9 @@ FETCH_PART, MOST_FETCH_SLOTS = 7 / 8, 64
 #: shares of its fetch threads, and the whole claim of all other classes except STAGED.
 GROWING = frozenset({"fetch_slots", "dns_slots"})
 #: classes that a shift requests once a document needs them, like memory beyond the shares
-STAGED = frozenset({"archive_writers"})
+STAGED = frozenset({ARCHIVE_WRITERS}) | OF_BROWSERS
+#: classes whose claim may change while a run works
+EDITABLE = GROWING | OF_BROWSERS
 #: a shift needs at least one unit of each of these classes
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
 #: the choices of an operator in place of numbers: units by class; None means half of the pool
@@ -112,6 +121,51 @@ def complete_claim(
     return {**usual, **wanted}, {
         f"claim.{key}": message for key, message in errors.items() if message
     }
+
+
+def with_browsers(
+    claim: Mapping[str, int],
+    part: RenderingPart,
+    capacity: Mapping[str, int],
+    limits: Mapping[str, int] | None = None,
+) -> tuple[dict[str, int], dict[str, str]]:
+    """The claim with that of browsers, and a sentence for each mistake. An order that renders no
+    page claims none; one that renders, and claims none, gets the usual claim.
+
+    capacity, limits: as in `complete_claim`.
+    """
+    known = OF_BROWSERS & capacity.keys()
+    if not part.may_render:
+        return {**claim, **dict.fromkeys(known, 0)}, {}
+    if not all(capacity.get(key) for key in OF_BROWSERS):
+        return dict(claim), {"render" if part.render != "never" else "render_rules": NO_BROWSER}
+    usual = _usual_browsers(part, capacity, limits or {})
+    full = {**claim, **{key: claim.get(key) or usual[key] for key in known}}
+    if full[BROWSER_PAGES] < 1 or full[BROWSER_MEMORY] < part.render_memory_mib:
+        most = min(capacity[BROWSER_MEMORY], (limits or {}).get(BROWSER_MEMORY, 2**31))
+        return full, {
+            f"claim.{BROWSER_MEMORY}": f"must be {part.render_memory_mib} or more, the memory of a "
+            f"rendered page (render_memory_mib); at most {most} can be claimed"
+        }
+    return full, {}
+
+
+#: why an order that renders pages is refused
+NO_BROWSER = (
+    "needs a worker with a browser, and there is none: run `make browser` where workers run, and "
+    "restart them; or let no page be rendered"
+)
+
+
+def _usual_browsers(
+    part: RenderingPart, capacity: Mapping[str, int], limits: Mapping[str, int]
+) -> dict[str, int]:
+    """The pages that a worker's browser has memory for, and this memory."""
+    units = {key: min(capacity[key], limits.get(key, capacity[key])) for key in OF_BROWSERS}
+    browsers = max(1, capacity[BROWSER_PAGES] // USUAL_PAGES)
+    memory = min(units[BROWSER_MEMORY], capacity[BROWSER_MEMORY] // browsers)
+    pages = min(units[BROWSER_PAGES], USUAL_PAGES, max(1, memory // part.render_memory_mib))
+    return {BROWSER_PAGES: pages, BROWSER_MEMORY: min(memory, pages * part.render_memory_mib)}
 
 
 def _mistake_in_claim(

@@ -13,9 +13,11 @@ from crawling.frontier import Candidate, locked_run, rules_key, schedule_urls, s
 from crawling.frontier.admit.quarantine import keep_decisions
 from crawling.frontier.run_counts import count_seeds
 from crawling.installation.events import alert
+from crawling.installation.pools import capacity_of, pool_of
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.orders.claims import BROWSER_PAGES, NO_BROWSER
 from crawling.runs.extensions import missing_parts
 from crawling.runs.grants import ask_for_shifts, register_processes
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
@@ -62,6 +64,8 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     check_room()
     if missing := missing_parts(crawl.visit_order, crawl.seeds):
         raise WrongState(f"{crawl.name} cannot start. {missing}")
+    if crawl.order.rendering.may_render and not capacity_of(pool_of(crawl)).get(BROWSER_PAGES):
+        raise WrongState(f"{crawl.name} cannot start. It {NO_BROWSER}.")
     spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:

@@ -26,9 +26,10 @@ from crawling.frontier.change.reusable_pages import forget_cold
 from crawling.frontier.run_limits import FILES_A_PAGE
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
 from crawling.installation.pools import capacity_of, crawl_pools, default_pool
-from crawling.jobs.rq_jobs import live_workers
+from crawling.jobs.rq_jobs import live_browsers, live_workers
 from crawling.models import ArchiveFile, CrawlJob, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_IN_SQL, ENDED_STATES, WINDING_DOWN_IN_SQL, WORKING_IN_SQL
+from crawling.orders.claims import BROWSER_MEMORY, BROWSER_PAGES
 from crawling.runs.grants import SOON_SECONDS, ask_for_shift, leave_bank, register_processes
 from crawling.runs.idle_capacity import REFUSED_SECONDS, start_while_idle
 from crawling.runs.shift_lifecycle import settle_run
@@ -230,21 +231,28 @@ def forget_cold_pages() -> None:
 
 
 def count_workers() -> None:
-    """Set the capacity of the class `worker` in the default pool to the number of workers not used
-    by other pools, so that a grant always finds a worker.
+    """Set the capacity of the classes of workers and their browsers in the default pool to what is
+    not used by other pools, so that a grant always finds a worker, and a page a browser.
     """
-    pool = default_pool()
-    live, units = live_workers(), capacity_of(pool).get("worker")
-    others = sum(capacity_of(other).get("worker", 0) for other in crawl_pools().exclude(pk=pool.pk))
-    workers = max(0, live - others)
-    if not live or units in (None, workers):
+    if not (workers := live_workers()):
         return
-    try:
-        set_capacity(pool=pool.pk, capacity={"worker": workers})
-    except AllocationError as error:
-        logger.debug(
-            "worker capacity stays for now", extra={"workers": workers, "error": str(error)}
-        )
+    browsers = live_browsers()
+    live = {"worker": workers}
+    live |= {BROWSER_PAGES: browsers.pages, BROWSER_MEMORY: browsers.mebibytes}
+    pool = default_pool()
+    others = [capacity_of(other) for other in crawl_pools().exclude(pk=pool.pk)]
+    now = capacity_of(pool)
+    for key, units in live.items():
+        free = max(0, units - sum(other.get(key, 0) for other in others))
+        if now.get(key, free) == free:
+            continue
+        try:
+            set_capacity(pool=pool.pk, capacity={key: free})
+        except AllocationError as error:
+            logger.debug(
+                "the capacity stays for now",
+                extra={"resource": key, "units": free, "error": str(error)},
+            )
 
 
 DELIVERED = timedelta(days=1)

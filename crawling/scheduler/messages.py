@@ -26,10 +26,12 @@ from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import (
     EXPERIMENT_SHIFTS,
+    RENDERING,
     SHIFTS,
     is_awaiting_worker,
     remove,
 )
+from crawling.orders.claims import BROWSER_PAGES
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
@@ -93,20 +95,32 @@ def _deliver(message: OutboxMessage) -> None:
     assert message.process is not None
     assert message.epoch is not None
     if message.kind == OutboxKind.START:
-        enqueue_shift(message.process, message.epoch, is_experiment=message.is_experiment)
+        enqueue_shift(
+            message.process,
+            message.epoch,
+            is_experiment=message.is_experiment,
+            renders=BROWSER_PAGES in message.claimed,
+        )
     else:
         shift_was_reaped(message.process, message.epoch)
 
 
 def enqueue_shift(
-    process: int, epoch: int, *, is_experiment: bool = False, leave_started: bool = True
+    process: int,
+    epoch: int,
+    *,
+    is_experiment: bool = False,
+    renders: bool = False,
+    leave_started: bool = True,
 ) -> None:
     """Make an RQ job for a shift, to wake a worker. An existing job that waits, or was started,
     suffices.
 
     is_experiment: wake a worker that the experiment has started; all other workers are for crawls.
+    renders: wake a worker that has a browser.
     """
-    queue = django_rq.get_queue(EXPERIMENT_SHIFTS if is_experiment else SHIFTS)
+    name = EXPERIMENT_SHIFTS if is_experiment else RENDERING if renders else SHIFTS
+    queue = django_rq.get_queue(name)
     job_id = f"shift-{process}-{epoch}"
     try:
         _enqueue(queue, job_id, process, epoch)
@@ -144,11 +158,20 @@ def resend() -> None:
         granted_at__lt=timezone.now() - RESEND_AFTER,
         process__run_ref__startswith=RUN_REF,
     )
-    for process, epoch, is_experiment in forgotten.values_list(
-        "process", "epoch", "process__pool__is_experiment"
+    for process, epoch, is_experiment, pages in forgotten.values_list(
+        "process",
+        "epoch",
+        "process__pool__is_experiment",
+        f"process__run_process__run__crawl__claim__{BROWSER_PAGES}",
     ).distinct():
         # a worker that had started the job would have taken it up by now
-        enqueue_shift(process, epoch, is_experiment=is_experiment, leave_started=False)
+        enqueue_shift(
+            process,
+            epoch,
+            is_experiment=is_experiment,
+            renders=bool(pages),
+            leave_started=False,
+        )
 
 
 def resend_background() -> None:

@@ -11,7 +11,13 @@ import pytest
 from rq import Worker
 
 from allocation.models import OutboxKind, Pool
-from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
+from allocation.services import (
+    NewClass,
+    add_resource_class,
+    create_pool,
+    mark_sent,
+    unsent_outbox,
+)
 from crawling.datasets.jobs import LINKS
 from crawling.fetching.worker.jobs import run_shift
 from crawling.installation.identity import set_identity
@@ -33,6 +39,10 @@ CLASSES = [
     NewClass("dns_slots", "look-up", "Look-ups in flight", 64),
     NewClass("archive_writers", "file", "Archive files open", 8),
 ]
+OF_BROWSERS = [
+    NewClass("browsers", "pages", "Pages open in browsers", 8),
+    NewClass("browser_memory", "MiB", "Memory of these pages", 8 * 512),
+]
 
 
 @pytest.fixture
@@ -45,6 +55,14 @@ def the_pool() -> Pool:
     return Pool.objects.filter(name="default").first() or create_pool(
         name="default", classes=CLASSES
     )
+
+
+@pytest.fixture
+def browsers(pool) -> Pool:
+    """The pool with classes of browsers: 8 pages, and 512 MiB for each."""
+    for new in OF_BROWSERS:
+        pool = add_resource_class(pool=pool.pk, new=new)
+    return pool
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ NONSENSE = [
     ("PORT", "0"), ("PORT", "65536"), ("PUBLIC_URL", "crawls.example.org"),
     ("PUBLIC_URL", "https://"), ("PUBLIC_URL", "https://a.example/below"),
     ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"),
+    ("BROWSER_PAGES", "-1"), ("BROWSER_PAGES", "65"),
     ("WEB_THREADS", "-1"), ("DEMO", "perhaps"), ("WEB_PROCESSES", "0"), ("DEMO_PORT", "x"),
     ("REPLAY_PORT", "0"), ("REPLAY_URL", "replay.example.org"),
     ("REPLAY_URL", "https://replay"), ("REPLAY_URL", "http://10.0.0.7:8020"),

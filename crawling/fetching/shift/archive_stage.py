@@ -20,7 +20,7 @@ from crawling.fetching.shift.grants import ShiftGrants
 from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.models import CrawlJob, RunProcess, Shift, UrlState
-from crawling.orders.claims import STAGED, memory_share
+from crawling.orders.claims import ARCHIVE_WRITERS, memory_share
 from crawling.orders.sections.reuse import Deduplicate
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
@@ -57,7 +57,7 @@ class ArchiveStage:
     def __init__(self, shift: Shift, grants: ShiftGrants, *, user_agent: str) -> None:
         crawl = shift.process.run.crawl
         self._grants = grants
-        self._wanted = {key: 1 for key in STAGED if crawl.claim.get(key)}
+        self._wanted = {ARCHIVE_WRITERS: 1} if crawl.claim.get(ARCHIVE_WRITERS) else {}
         facts = {
             "software": "crawlsite",
             "format": "WARC File Format 1.1",
@@ -103,6 +103,11 @@ class ArchiveStage:
     def lacks_memory(self) -> bool:
         """Whether something could not be written for lack of memory."""
         return self._writer is not None and self._writer.lacks_memory
+
+    @property
+    def wants_stage(self) -> bool:
+        """Whether documents wait for a writer that is not requested yet."""
+        return bool(self._writer and self._writer.is_held and self._wanted and not self._ask_until)
 
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
         """Take in a document; wait while too many are in hand."""

@@ -8,10 +8,12 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+import django_rq
 from django.conf import settings
 from django.db import DatabaseError, connections
 from redis.client import Pipeline
@@ -26,6 +28,8 @@ from crawling.fetching.worker.jobs import prepare_to_fork
 from crawling.fetching.worker.own_jobs import OwnJob
 from crawling.fetching.worker.reused_process import ReusedProcessWorker
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
+from crawling.jobs.rq_jobs import RENDERING, SHIFTS, note_browser
+from crawling.machine.browser import browser_units
 from crawling.machine.cpu_affinity import let_pages_go_first
 from crawling.machine.memory_limit import prefer_oom_kill
 from crawling.machine.orphans import stop_with_parent
@@ -50,8 +54,19 @@ class ShiftWorker(ReusedProcessWorker):
     shift (`crawling.fetching.worker.jobs`).
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, queues: Iterable[Queue], *args: Any, **options: Any) -> None:
+        queues = list(queues)
+        is_of_crawls = any(queue.name == SHIFTS for queue in queues)
+        #: what its browser may have; None if it renders no pages
+        self.browser = (
+            browser_units(settings.BROWSER_PAGES, workers=settings.WORKERS)
+            if is_of_crawls
+            else None
+        )
+        if self.browser:
+            # first, since only such workers serve it
+            queues = [django_rq.get_queue(RENDERING), *queues]
+        super().__init__(queues, *args, **options)
         prepare_to_fork()
         # RQ waits for the work process by an alarm, which takes whole seconds.
         self.job_monitoring_interval = max(
@@ -93,6 +108,8 @@ class ShiftWorker(ReusedProcessWorker):
         """
         super().heartbeat(SEAT_SECONDS, pipeline)
         register(self, pipeline)
+        if self.browser:
+            note_browser(self, self.browser, pipeline)
         if not self._is_horse:
             self._close_shifts_lost_here()
 

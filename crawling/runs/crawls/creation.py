@@ -18,7 +18,7 @@ from crawling.datasets.example_pages import missing_examples
 from crawling.installation.pools import capacity_of, default_pool, pool_named
 from crawling.models import CrawlJob, Team
 from crawling.models.jobs import NAMES_DIFFER
-from crawling.orders.claims import STAGED, complete_claim
+from crawling.orders.claims import ARCHIVE_WRITERS, complete_claim, with_browsers
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.sections.fetching import masked_in, without_secrets
 from crawling.orders.seeds import BadTags, read_tags, read_typed
@@ -66,10 +66,13 @@ def check_order(
         pool = own_pool or pool_named(order.pool if order else "")
     except BadOrder as error:
         pool, errors = default_pool(), errors | error.errors
-    claim, claim_errors = complete_claim(wanted, capacity_of(pool), share_limits(pool, team))
+    capacity, limits = capacity_of(pool), share_limits(pool, team)
+    claim, claim_errors = complete_claim(wanted, capacity, limits)
     errors |= claim_errors | team_errors(team, by)
     if order:
         errors |= writer_errors(order, claim)
+        claim, browser_errors = with_browsers(claim, order, capacity, limits)
+        errors |= {} if has_ended else browser_errors
     if "name" not in errors and is_taken(str(fields["name"])):
         errors = name_is_taken(str(fields["name"])) | errors
     if order:
@@ -157,12 +160,14 @@ def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
 def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
     """The mistakes in the claim of an archive writer, which an archive needs."""
     if not order.archive:
-        claim.update({key: order.claim.get(key, 0) for key in STAGED & claim.keys()})
+        if ARCHIVE_WRITERS in claim:
+            claim[ARCHIVE_WRITERS] = order.claim.get(ARCHIVE_WRITERS, 0)
         return {}
-    missing = [key for key in STAGED & claim.keys() if claim[key] < 1]
+    if claim.get(ARCHIVE_WRITERS, 1) >= 1:
+        return {}
     return {
-        f"claim.{key}": "must be 1 or more: answers are archived; or say that they are not to be"
-        for key in missing
+        f"claim.{ARCHIVE_WRITERS}": "must be 1 or more: answers are archived; or say that they are "
+        "not to be"
     }
 
 

@@ -13,37 +13,45 @@ from crawling.base.errors import BadOrder
 from crawling.installation.pools import capacity_of, pool_of
 from crawling.models import CrawlJob, RunProcess
 from crawling.models.jobs import ENDED_STATES
-from crawling.orders.claims import GROWING, complete_claim
+from crawling.orders.claims import ARCHIVE_WRITERS, EDITABLE, complete_claim, with_browsers
+from crawling.orders.sections.rendering import RenderingPart
 from crawling.runs.grants import share_limits
 
 #: fields of an order that the pool stores for a run's processes
 AT_THE_BANK = ("claim", "priority")
 
 
-def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
-    """The new Max for all classes. claim: the classes that change.
+def check_max(
+    crawl: CrawlJob, claim: Mapping[str, int], rendering: RenderingPart
+) -> dict[str, int]:
+    """The new Max for all classes. claim: the classes that change. rendering: as the order says
+    after the edit.
 
     Raises BadOrder with a sentence for each class.
     """
     pool = pool_of(crawl)
     limits = share_limits(pool, crawl.team)
-    full, errors = complete_claim({**crawl.claim, **claim}, capacity_of(pool), limits)
+    capacity = capacity_of(pool)
+    full, errors = complete_claim({**crawl.claim, **claim}, capacity, limits)
+    full, browser_errors = with_browsers(full, rendering, capacity, limits)
+    errors |= browser_errors
     if (
         crawl.archive
         and not errors
-        and crawl.claim.get("archive_writers")
-        and not full["archive_writers"]
+        and crawl.claim.get(ARCHIVE_WRITERS)
+        and not full[ARCHIVE_WRITERS]
     ):
-        errors["claim.archive_writers"] = "must be 1 or more: answers are archived"
+        errors[f"claim.{ARCHIVE_WRITERS}"] = "must be 1 or more: answers are archived"
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
         fixed = [
             key
             for key, units in full.items()
-            if units != crawl.claim.get(key, 0) and key not in GROWING
+            if units != crawl.claim.get(key, 0) and key not in EDITABLE
         ]
         errors |= {
-            f"claim.{key}": "cannot change before the run has ended; fetch_slots and dns_slots can"
+            f"claim.{key}": "cannot change before the run has ended; fetch_slots, dns_slots and "
+            "those of browsers can"
             for key in fixed
         }
     if errors:

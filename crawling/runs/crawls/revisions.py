@@ -86,6 +86,8 @@ RULING = frozenset(
         "domain_max_pages",
     }
 )
+#: if one of these changes, the crawl claims more browsers or fewer
+CLAIMING = frozenset({"render", "render_rules", "render_memory_mib"})
 #: the name of added seeds in a revision (`crawling.runs.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
 #: if one of these changes, the queued URLs of a best-first crawl are ranked again
@@ -137,8 +139,8 @@ def _edit_by_bank_and_order(
     fields = edited_rules(crawl, fields)
     order = _checked_edit(crawl, fields, by)
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
-    if "claim" in values:
-        values["claim"] = check_max(crawl, order.claim)
+    if "claim" in values or not CLAIMING.isdisjoint(values):
+        values["claim"] = check_max(crawl, order.claim, order)
     tell_bank(crawl, {name: getattr(crawl, name) for name in AT_THE_BANK}, values)
     try:
         edited = _edit(crawl.pk, values, by, revision, unchanged_secrets(crawl, fields))

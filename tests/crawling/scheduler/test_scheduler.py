@@ -6,20 +6,23 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+import django_rq
 import pytest
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 from rq import Worker
 from rq.job import JobStatus
 
-from allocation.models import Outbox, Process
+from allocation.models import Grant, Outbox, Process
 from allocation.services import create_pool_like, finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
+from crawling.fetching.worker import rq_worker
 from crawling.fetching.worker.own_jobs import RUN_SHIFT
 from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.installation.pools import default_pool
 from crawling.jobs import rq_jobs
-from crawling.jobs.rq_jobs import live_workers
+from crawling.jobs.rq_jobs import RENDERING, live_workers
+from crawling.machine.browser import BrowserUnits
 from crawling.models import Run, RunProcess, RunTotal, Shift
 from crawling.orders.order import CrawlOrder
 from crawling.runs import grants, start
@@ -117,7 +120,7 @@ def test_a_job_may_last_as_long_as_the_longest_shift(run, queue, settings):
 
 
 def test_a_message_whose_delivery_failed_stays_to_be_delivered(run, queue, monkeypatch):
-    def fail(process, epoch, *, is_experiment):
+    def fail(process, epoch, **_):
         raise ConnectionError
 
     with monkeypatch.context() as patch:
@@ -398,3 +401,74 @@ def test_a_shift_is_worked_once_however_often_its_job_is_run(run, make_site):
     assert begin_shift(process, epoch=1, worker="one")
     assert begin_shift(process, epoch=1, worker="two") is None
     assert Shift.objects.count() == 1
+
+
+@pytest.fixture
+def rendering(queue, monkeypatch):
+    """Return a function that makes a worker whose browser may have these units; None: no
+    browser.
+    """
+    monkeypatch.setattr(rq_worker, "browser_units", lambda *_, **__: units)
+    units, workers = None, []
+
+    def make(found: BrowserUnits | None) -> ShiftWorker:
+        nonlocal units
+        units = found
+        worker = ShiftWorker([queue])
+        worker.register_birth()
+        worker.heartbeat()
+        workers.append(worker)
+        return worker
+
+    yield make
+    for worker in workers:
+        worker.register_death()
+
+
+def test_the_classes_of_browsers_have_what_the_browsers_of_live_workers_may_have(
+    browsers, rendering
+):
+    rendering(BrowserUnits(4, 2048))
+    second = rendering(BrowserUnits(2, 1024))
+    rendering(None)
+
+    count_workers()
+    browsers.refresh_from_db()
+    assert (browsers.capacity[0], browsers.capacity[-2:]) == (3, [6, 3072])
+
+    second.connection.delete(second.key)  # as Redis does once no sign of life comes
+    count_workers()
+    browsers.refresh_from_db()
+    assert (browsers.capacity[0], browsers.capacity[-2:]) == (2, [4, 2048])
+
+
+def test_without_a_browser_the_classes_have_no_units(browsers, rendering):
+    rendering(None)
+
+    count_workers()
+
+    browsers.refresh_from_db()
+    assert browsers.capacity[-2:] == [0, 0]
+
+
+def test_only_a_worker_with_a_browser_serves_the_queue_of_runs_that_render(rendering):
+    assert rendering(BrowserUnits(4, 2048)).queue_names() == ["rendering", "shifts"]
+    assert rendering(None).queue_names() == ["shifts"]
+
+
+def test_a_start_of_a_run_that_renders_goes_to_workers_with_a_browser(browsers, order, queue):
+    rendering_queue = django_rq.get_queue(RENDERING)
+    rendering_queue.empty()
+    run = start_run(create_crawl(order(SEED, render="when_needed")))
+
+    deliver()
+
+    assert [job.args for job in rendering_queue.jobs] == [[holder(run).pk, 1]]
+    assert not queue.jobs
+    rendering_queue.empty()
+    Grant.objects.update(granted_at=timezone.now() - timedelta(hours=1))
+
+    resend()
+
+    assert (len(rendering_queue.jobs), len(queue.jobs)) == (1, 0)
+    rendering_queue.empty()

@@ -23,7 +23,7 @@ from crawling.dashboard.orders.forms.fields import (
 from crawling.dashboard.orders.forms.purposes import USUAL
 from crawling.dashboard.orders.forms.sections import CLAIM
 from crawling.models import CrawlJob
-from crawling.orders.claims import preset_claims
+from crawling.orders.claims import OF_BROWSERS, preset_claims
 from crawling.orders.fields import MIB
 from crawling.orders.order import FIELDS, MAX_SEEDS
 from crawling.orders.seeds import BadTags, read_seeds, read_tags
@@ -96,10 +96,13 @@ class CrawlForm(OrderForm):
             (name, f"{name}: {format_claim(claim)}") for name, claim in self.presets.items()
         ]
         for key, units in capacity.items():
+            if key in OF_BROWSERS and not units:
+                continue  # no order can claim any
             sizes = ", ".join(f"{name} {claim[key]:,}" for name, claim in self.presets.items())
+            usual = "what a browser has, if pages are rendered" if key in OF_BROWSERS else sizes
             self.fields[f"{CLAIM}{key}"] = number_field(
                 label=f"Max {UnitWords(key, '').name}",
-                help_text=f"Empty: {sizes}; the pool has {units:,}.",
+                help_text=f"Empty: {usual}; the pool has {units:,}.",
             )
 
     def clean_seeds_file(self) -> list[str]:

@@ -135,7 +135,7 @@ def test_a_form_that_nobody_has_touched_asks_for_the_orders_defaults(db):
 
 #: without an archive there is nothing that a budget of visits could take over
 @pytest.mark.parametrize("usual", [{"archive": True}, {"visits_a_day": 0}])
-def test_a_form_filled_in_from_a_crawl_asks_for_the_same_again(order, usual):
+def test_a_form_filled_in_from_a_crawl_asks_for_the_same_again(browsers, order, usual):
     assert OTHERWISE.keys() | SECRET.keys() | ASKED_OTHERWISE == set(CrawlOrder.model_fields)
     asked = {**OTHERWISE, "priority": 5, **usual}
     crawl = create_crawl(order(SEED, **asked))
@@ -146,7 +146,7 @@ def test_a_form_filled_in_from_a_crawl_asks_for_the_same_again(order, usual):
     assert {name: getattr(made, name) for name in asked} == asked
 
 
-def test_the_page_of_settings_tells_each_field_under_the_heading_of_its_section(order):
+def test_the_page_of_settings_tells_each_field_under_the_heading_of_its_section(browsers, order):
     asked = {**OTHERWISE, **SECRET, "priority": 5, "archive": True}
     page = settings_of(create_crawl(order(SEED, **asked)))
 

@@ -1,0 +1,64 @@
+"""The browser of this machine that renders pages, and what it may take."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from crawling.machine.memory_limit import MIB
+
+#: Debian's programs; the headless shell is Chromium without its windows, and starts faster
+PROGRAMS = ("chromium-headless-shell", "chromium")
+#: the folders and programs of Playwright's own browsers, below the folder of all versions
+OF_PLAYWRIGHT = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/chrome-linux*/chrome")
+VERSION = re.compile(r"-([0-9]{1,9})$")
+#: the MiB that a page has at least, and the part of the machine's memory for all browsers
+LEAST_MIB, MEMORY_PART = 512, 4
+
+
+class BrowserUnits(NamedTuple):
+    """What the browser of a worker may have: open pages, and MiB of memory for all of them."""
+
+    pages: int
+    mebibytes: int
+
+
+def browser_path() -> Path | None:
+    """The program of a browser that can render pages; None if this machine has none."""
+    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    return Path(found) if found else next(_of_playwright(), None)
+
+
+def _of_playwright() -> Iterator[Path]:
+    """The programs of Playwright's browsers that are installed, the newest first."""
+    folder = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    root = Path(folder) if folder not in ("", "0") else Path.home() / ".cache" / "ms-playwright"
+    for pattern in OF_PLAYWRIGHT:
+        yield from sorted(filter(_is_program, root.glob(pattern)), key=_version, reverse=True)
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _version(path: Path) -> int:
+    number = VERSION.search(path.parents[1].name)
+    return int(number[1]) if number else 0
+
+
+def browser_units(pages: int, *, workers: int) -> BrowserUnits | None:
+    """The units of a worker's browser; None if it has none, or no memory for a page.
+
+    pages: the most pages that it may have open. workers: those on this machine.
+    """
+    if not pages or browser_path() is None:
+        return None
+    share = psutil.virtual_memory().total // MIB // MEMORY_PART // workers
+    units = BrowserUnits(min(pages, share // LEAST_MIB), min(pages * LEAST_MIB, share))
+    return units if units.pages else None

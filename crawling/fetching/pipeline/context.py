@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from crawling.archive.earlier_answers import answer_of
 from crawling.archive.reader import originals_of
 from crawling.fetching.pipeline.client import Client
-from crawling.fetching.pipeline.page_browser import PageBrowser
+from crawling.fetching.pipeline.page_rendering import PageRendering
 from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
@@ -294,8 +294,8 @@ class FetchContext:
     archives: bool = False
     #: reads documents elsewhere
     reading: DocumentReading = field(default_factory=NoReading)
-    #: renders pages; None if the order renders none
-    browser: PageBrowser | None = None
+    #: None if the order renders no page
+    rendering: PageRendering | None = None
 
     def get_document(
         self,

@@ -9,6 +9,7 @@ from django.utils import timezone
 from crawling.fetching.shift.parts import ShiftParts, bytes_a_second
 from crawling.frontier.admit.crawl_rules import unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
+from crawling.frontier.record.renderings import remembered_rendering
 from crawling.models import CrawlJob, Run
 
 
@@ -55,7 +56,25 @@ def _follow_edits(parts: ShiftParts, crawl: CrawlJob) -> str:
         return "its topic was edited"
     if newly_unbound:
         return "hosts were excepted from robots.txt, and the archive must say so first"
+    if ended := _follow_rendering(parts, crawl):
+        return ended
     return "how it asks was edited" if crawl.fetching != begun_with.fetching else ""
+
+
+def _follow_rendering(parts: ShiftParts, crawl: CrawlJob) -> str:
+    """Render by the order's present rules and limits. A run that begins to render, or no longer
+    does, needs another shift, which may need another worker.
+    """
+    rendering, part = parts.context.rendering, crawl.order.rendering
+    if part.may_render != (rendering is not None):
+        return "whether it renders pages was edited"
+    if rendering:
+        rendering.part = part
+        if part.render_pages is not None:
+            rendering.note_pages(remembered_rendering(parts.shift.process.run_id).pages)
+        if parts.browsers:
+            parts.browsers.budget.each = part.render_memory_mib
+    return ""
 
 
 def _use_more_threads(parts: ShiftParts, crawl: CrawlJob) -> None:

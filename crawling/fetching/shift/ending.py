@@ -36,6 +36,8 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
         parts.memory.set_limit(beside=LAST_BYTES)
     parts.context.pace.ending.set()
     parts.context.client.memory_budget.end()
+    if parts.browsers:
+        parts.browsers.budget.end()
     parts.bench.close()
     parts.archive.end()
     if ending == ABORTED:

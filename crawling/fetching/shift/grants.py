@@ -24,7 +24,7 @@ from allocation.services import (
 )
 from crawling.machine.memory_limit import MIB, MemoryLimit, resident_bytes
 from crawling.models import Shift
-from crawling.orders.claims import GROWING, memory_share
+from crawling.orders.claims import EDITABLE, GROWING, memory_share
 from crawling.runs.idle_capacity import REFUSED_SECONDS
 from crawling.web.fetch.budgets import DEADLINE_SECONDS, Bandwidth, MemoryBudget
 from crawling.web.fetch.progress import FetchStep, ProgressBoard
@@ -62,18 +62,17 @@ class ShiftGrants:
         """Follow an order whose Max was edited. Give back what the shift holds above the new Max,
         but no slot that one of the `threads` still at work uses, and then lower Max in the pool.
         Raised amounts are requested when they are needed. Max in the pool is as it was last read.
+
+        Units of browsers are given back by the stage that has them.
         """
         self.claim = dict(claim)
         # A raise reaches the pool before the order is written, since a shift that followed the old
         # order may have lowered Max again.
-        if raised := {
-            key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)
-        }:
+        edited = EDITABLE & claim.keys()
+        if raised := {key: claim[key] for key in edited if claim[key] > self._max.get(key, 0)}:
             with suppress(AllocationError):  # requested again in a moment
                 change_claim(process=self._process, maximum=raised)
-        lowered = {
-            key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)
-        }
+        lowered = {key: claim[key] for key in edited if claim[key] < self._max.get(key, 0)}
         if not lowered:
             return
         if self._waiting:
@@ -81,7 +80,9 @@ class ShiftGrants:
             self.look()
         kept = {**claim, "fetch_slots": max(claim["fetch_slots"], threads)}
         if surplus := {
-            key: self.held[key] - kept[key] for key in lowered if self.held[key] > kept[key]
+            key: self.held[key] - kept[key]
+            for key in GROWING & lowered.keys()
+            if self.held[key] > kept[key]
         }:
             self.give_back(surplus, "Max was lowered")
         if all(self.held[key] <= units for key, units in lowered.items()):
@@ -226,7 +227,8 @@ class ShiftGrants:
 class ResourceUse:
     """The units that a shift uses, read by its own thread about once a second.
 
-    look_ups: names being looked up. has_archive: whether an archive file is open.
+    look_ups: names being looked up. has_archive: whether an archive file is open. browsers: the
+    units of open browser pages, by class; empty for a shift that renders none.
     """
 
     def __init__(
@@ -237,9 +239,10 @@ class ResourceUse:
         *,
         look_ups: Callable[[], int],
         has_archive: Callable[[], bool],
+        browsers: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._board, self._bandwidth, self._budget = board, bandwidth, budget
-        self._look_ups, self._has_archive = look_ups, has_archive
+        self._look_ups, self._has_archive, self._browsers = look_ups, has_archive, browsers
         self._began_with = resident_bytes()
         self._received, self._read_at = 0, time.monotonic()
 
@@ -259,6 +262,7 @@ class ResourceUse:
             "memory": round(grown / MIB),
             "dns_slots": self._look_ups(),
             "archive_writers": int(self._has_archive()),
+            **self._browsers(),
         }
 
 

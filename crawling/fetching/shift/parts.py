@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils import timezone
 
@@ -22,7 +22,9 @@ from crawling.fetching.pipeline.context import (
     RobotsPolicy,
     ShiftPort,
 )
+from crawling.fetching.pipeline.page_rendering import PageRendering
 from crawling.fetching.shift.archive_stage import ArchiveStage
+from crawling.fetching.shift.browser_stage import BrowserStage
 from crawling.fetching.shift.fetch_threads import FetchThreadPool
 from crawling.fetching.shift.grants import MemoryStage, ResourceUse, ShiftGrants
 from crawling.fetching.shift.host_leases import HostLeases
@@ -34,6 +36,7 @@ from crawling.fetching.shift.workbench import Workbench
 from crawling.frontier import filters_of, serving_numbers
 from crawling.frontier.admit.crawl_rules import unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
+from crawling.frontier.record.renderings import remembered_rendering
 from crawling.installation.identity import (
     allowed_directories,
     dial_policy,
@@ -43,7 +46,7 @@ from crawling.installation.identity import (
 )
 from crawling.installation.run_log import write
 from crawling.models import Level, Run, Shift
-from crawling.orders.claims import MOST_DOCUMENT_BYTES
+from crawling.orders.claims import BROWSER_PAGES, MOST_DOCUMENT_BYTES
 from crawling.orders.ranking import COUNTS_LINKS, Order
 from crawling.orders.scope.trap_gate import TrapGate
 from crawling.orders.sections.fetching import FetchingPart
@@ -68,6 +71,8 @@ class ShiftParts:
     port: QueuedShiftPort
     grants: ShiftGrants
     memory: MemoryStage
+    #: None if the order renders no page, or claims no browser
+    browsers: BrowserStage | None
     reading: ShiftReading
     archive: ArchiveStage
     threads: FetchThreadPool
@@ -78,11 +83,13 @@ class ShiftParts:
 def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
     """stop: called with the reason if the shift cannot fetch, whereupon its run is paused."""
     run = shift.process.run
-    memory, reading = MemoryStage(grants), ShiftReading()
+    memory, browsers, reading = MemoryStage(grants), _browser_stage(run, grants), ShiftReading()
     archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
     port = QueuedShiftPort(run.pk, lease, archive)
     _require_packages(run, stop)
     context = make_context(shift, grants, memory.budget, _fetching(run, stop), port, reading)
+    if run.crawl.order.rendering.may_render:
+        context = replace(context, rendering=_page_rendering(run, browsers))
     bench = Workbench()
     threads = FetchThreadPool(bench, context)
     hosts = HostLeases(
@@ -94,11 +101,34 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
         memory.budget,
         look_ups=lambda: port.names_at_work + hosts.names.under_way(),
         has_archive=lambda: archive.has_file,
+        browsers=browsers.in_use if browsers else dict,
     )
     recorder = OutcomeRecorder(shift, context, archive, port, threads, use)
     return ShiftParts(
-        shift, context, bench, port, grants, memory, reading, archive, threads, hosts, recorder
+        shift,
+        context,
+        bench,
+        port,
+        grants,
+        memory,
+        browsers,
+        reading,
+        archive,
+        threads,
+        hosts,
+        recorder,
     )
+
+
+def _browser_stage(run: Run, grants: ShiftGrants) -> BrowserStage | None:
+    rendering = run.crawl.order.rendering
+    has_claim = rendering.may_render and grants.claim.get(BROWSER_PAGES)
+    return BrowserStage(grants, rendering.render_memory_mib) if has_claim else None
+
+
+def _page_rendering(run: Run, browsers: BrowserStage | None) -> PageRendering:
+    budget = browsers.budget if browsers else None
+    return PageRendering(run.crawl.order.rendering, budget, remembered_rendering(run.pk))
 
 
 def _require_packages(run: Run, stop: Stop) -> None:

@@ -103,7 +103,7 @@ class ShiftWork:
         self._await_outcomes()
         if self._write_if_due():
             self._parts.hosts.refill()
-        self._tend_memory()
+        self._tend_stages()
         self._parts.reading.tend()
         self._lease_hosts()
         if self._clock.is_time_to_look() or self._has_nothing():
@@ -112,9 +112,13 @@ class ShiftWork:
     def _lease_hosts(self) -> None:
         self._parts.hosts.lease_more(self._parts.grants.held["fetch_slots"])
 
-    def _tend_memory(self) -> None:
-        self._parts.memory.tend()
-        self._parts.memory.set_limit()
+    def _tend_stages(self) -> None:
+        parts = self._parts
+        parts.memory.tend()
+        parts.memory.set_limit()
+        if parts.browsers:
+            others_want = parts.memory.budget.shortage() > 0 or parts.archive.wants_stage
+            parts.browsers.tend(others_want=others_want)
 
     def _await_outcomes(self) -> None:
         """Wait a little, or until the fetch threads have nothing to do. Then take the outcomes that
@@ -211,7 +215,7 @@ class ShiftWork:
         while is_awaited() and time.monotonic() < until and not self._ending:
             self._await_outcomes()
             self._write_if_due()
-            self._tend_memory()
+            self._tend_stages()
             self._parts.reading.tend()
             if self._clock.is_time_to_look():
                 self._clock.note_look()

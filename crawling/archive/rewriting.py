@@ -29,14 +29,18 @@ from crawling.models import ArchiveFile
 
 #: the end of the name of a rewritten file: how many times it was rewritten
 REWRITTEN = re.compile(r"(?:[.]r([0-9]{1,6}))?[.]warc[.]gz$")
+#: the targets of records that browsers and crawlers derive from a page
+DERIVED = re.compile(
+    r"(?:urn:[A-Za-z0-9-]{1,40}|screenshot|thumbnail|metadata):(https?:.+)", re.IGNORECASE
+)
 Ranges = Sequence[tuple[int, int]]
 
 
 def ranges_of(
     row: ArchiveFile, length: int, is_removed: Callable[[str], bool]
 ) -> list[tuple[int, int]]:
-    """The ranges of the records with a URL for which `is_removed` is true, in the first `length`
-    bytes of a file. Adjacent ranges are joined.
+    """The ranges of the records with a URL for which `is_removed` is true, and of records that were
+    derived from such a page, in the first `length` bytes of a file. Adjacent ranges are joined.
 
     Raises ArchiveTrouble.
     """
@@ -48,11 +52,19 @@ def ranges_of(
                 url = record.rec_headers.get_header("WARC-Target-URI") or ""
                 begin = records.get_record_offset()
                 end = begin + records.get_record_length()
-                if url and is_removed(url):
+                if url and (is_removed(url) or is_removed(url_of_page(url))):
                     found.append((begin, end))
         except ArchiveLoadFailed as error:
             raise ArchiveTrouble(f"{row.name} is damaged: {error}") from error
     return joined_ranges(found)
+
+
+def url_of_page(target: str) -> str:
+    """The URL of the page from which a record was derived, as its target says: a picture or the
+    text of a page (Browsertrix, brozzler). For other records their target.
+    """
+    found = DERIVED.fullmatch(target)
+    return found[1] if found else target
 
 
 def joined_ranges(ranges: Ranges) -> list[tuple[int, int]]:

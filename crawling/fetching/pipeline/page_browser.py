@@ -1,4 +1,4 @@
-"""What a shift with a browser offers to fetch threads, and what comes of a page."""
+"""The browser of a shift as fetch threads see it, and a page that they have read with it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from crawling.frontier import RenderedPage
-from crawling.orders.rendering import PatternTally, Rendering
 from crawling.orders.sections.rendering import RenderingPart
 from crawling.web.documents.base import Document
 from crawling.web.rendering.types import Door, DoorAnswer, PageToRender, Rendered, RenderLimits
-from crawling.web.statuses import FetchStatus
 
 MIB = 1024 * 1024
 #: the most bytes of the files that a shift keeps for its next pages
@@ -43,18 +41,13 @@ class PageFiles:
                 self._bytes -= len(oldest.body)
 
 
-class PageBrowser(Protocol):
-    """What a shift offers to fetch threads."""
+class BrowserEngine(Protocol):
+    """The browser of a shift."""
 
-    part: RenderingPart
     files: PageFiles
 
-    def tally(self, pattern: int) -> PatternTally: ...
-
-    def note(self, pattern: int, *, has_gained: bool) -> None: ...
-
-    def render(self, page: PageToRender, door: Door) -> Rendered | Rendering | FetchStatus:
-        """The rendered page, or the reason why there is none. It waits for a browser."""
+    def render(self, page: PageToRender, door: Door) -> Rendered | None:
+        """None if no browser can be started."""
         ...
 
 

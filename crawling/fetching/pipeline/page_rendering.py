@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from crawling.fetching.pipeline.browser_budget import BrowserBudget
+from crawling.fetching.pipeline.page_browser import BrowserEngine
 from crawling.frontier.record.renderings import RememberedRendering
 from crawling.frontier.types import RenderedPage
 from crawling.orders.rendering import (
@@ -23,14 +24,18 @@ from crawling.web.statuses import FetchStatus
 class PageRendering:
     """A shift has one if its order renders pages.
 
-    part: the shift's own thread sets it when the order is edited. budget: None if the shift has no
-    browser.
+    part: the shift's own thread sets it when the order is edited. budget, engine: None if the shift
+    has no browser.
     """
 
     def __init__(
-        self, part: RenderingPart, budget: BrowserBudget | None, known: RememberedRendering
+        self,
+        part: RenderingPart,
+        budget: BrowserBudget | None,
+        known: RememberedRendering,
+        engine: BrowserEngine | None = None,
     ) -> None:
-        self.part, self.budget = part, budget
+        self.part, self.budget, self.engine = part, budget, engine
         self._pages, self._tallies = known.pages, dict(known.tallies)
         self._lock = threading.Lock()
 

@@ -10,16 +10,16 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from crawling.fetching.pipeline.conclusion import NOTHING
 from crawling.fetching.pipeline.context import FetchContext
-from crawling.fetching.pipeline.page_browser import PageBrowser, ReadPage, limits_of
+from crawling.fetching.pipeline.page_browser import ReadPage, limits_of
 from crawling.fetching.pipeline.page_door import PageDoor, headers_of
+from crawling.fetching.pipeline.page_rendering import PageRendering
 from crawling.fetching.pipeline.visit import Visit
-from crawling.frontier import CapturedExchange, ClaimedUrl, RenderedPage, ServerAnswer
+from crawling.frontier import CapturedExchange, ClaimedUrl, ServerAnswer
 from crawling.orders.rendering import (
     Rendering,
     has_gained,
-    rendering_of,
-    rendering_pattern,
 )
 from crawling.orders.sections.rendering import RenderingPart
 from crawling.web.addresses import Address, BadUrl, read_address
@@ -28,8 +28,10 @@ from crawling.web.documents.base import Document, DocumentSource
 from crawling.web.documents.html import TYPES as HTML_TYPES
 from crawling.web.documents.registry import read_document
 from crawling.web.exchanges import Exchange
+from crawling.web.fetch.budgets import DEADLINE_SECONDS
 from crawling.web.fetch.cookies import Cookie as StoredCookie
 from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.rendering.types import (
     Cookie,
     PageToRender,
@@ -60,50 +62,62 @@ def read_with_browser(
 
     The visit's host is held meanwhile, and rests afterwards as after a fetch that took as long.
     """
-    browser = context.browser
+    rendering = context.rendering
     if (
-        browser is None
+        rendering is None
         or not is_success(fetched.status)
         or not fetched.body
         or context.links.filters.wants_head_only(claimed.hops)
     ):
         return None
-    key = rendering_pattern(address).key
-    if fetched.content_type not in HTML_TYPES:
-        return ReadPage(None, RenderedPage(Rendering.NOT_HTML, key))
-    plain = read_document(context.source_of(address, fetched))
-    why = rendering_of(address, plain, browser.part, browser.tally(key))
+    is_html = fetched.content_type in HTML_TYPES
+    plain = read_document(context.source_of(address, fetched)) if is_html else NOTHING
+    why = rendering.judge(address, plain, is_html=is_html)
     if not why.is_rendered or plain.unread:
-        return ReadPage(plain, RenderedPage(why, key))
-    began_at = time.monotonic()
-    door = _door(visit, address, browser, context)
-    try:
-        result = browser.render(_page(address, fetched, browser.part, context), door)
-    finally:
-        door.is_closed = True
-        visit.clock.last_fetch_seconds = fetched.seconds + time.monotonic() - began_at
-        visit.clock.rest_for_delay()
+        return ReadPage(plain if is_html else None, rendering.conclude(address, why))
+    result = _render(visit, address, fetched, rendering, context)
     if not isinstance(result, Rendered):
-        return ReadPage(plain, RenderedPage(result, key))
-    if ended := ENDED.get(result.verdict):
-        return ReadPage(plain, RenderedPage(ended, key))
+        return ReadPage(plain, rendering.conclude(address, result))
     document = _document(result, address, context)
     if document is None or document.unread:
-        return ReadPage(plain, RenderedPage(FetchStatus.RENDER_REFUSED, key))
-    about = RenderedPage(why, key, has_gained(plain, document))
-    browser.note(key, has_gained=bool(about.has_gained))
+        return ReadPage(plain, rendering.conclude(address, FetchStatus.RENDER_REFUSED))
+    about = rendering.conclude(address, why, has_gained=has_gained(plain, document))
     return ReadPage(document, about, _derived(address, result))
 
 
-def _door(visit: Visit, address: Address, browser: PageBrowser, context: FetchContext) -> PageDoor:
-    return PageDoor(
+def _render(
+    visit: Visit,
+    address: Address,
+    fetched: Fetched,
+    rendering: PageRendering,
+    context: FetchContext,
+) -> Rendered | Rendering | FetchStatus:
+    """The rendered page, or the reason why there is none."""
+    assert rendering.budget
+    assert rendering.engine
+    report_step(FetchStep.WAITING_FOR_BROWSER)
+    if not rendering.budget.take(DEADLINE_SECONDS):
+        return FetchStatus.RENDER_BUSY
+    report_step(FetchStep.RENDERING)
+    began_at, part = time.monotonic(), rendering.part
+    door = PageDoor(
         visit,
         address,
         context,
-        limits_of(browser.part),
-        browser.files,
-        obeys_robots=browser.part.render_obeys_robots,
+        limits_of(part),
+        rendering.engine.files,
+        obeys_robots=part.render_obeys_robots,
     )
+    try:
+        result = rendering.engine.render(_page(address, fetched, part, context), door)
+    finally:
+        door.is_closed = True
+        rendering.budget.give_back()
+        visit.clock.last_fetch_seconds = fetched.seconds + time.monotonic() - began_at
+        visit.clock.rest_for_delay()
+    if result is None:
+        return Rendering.NO_BROWSER
+    return ENDED.get(result.verdict, result)
 
 
 def _page(

@@ -24,6 +24,7 @@ from crawling.fetching.pipeline.context import (
 )
 from crawling.fetching.pipeline.page_rendering import PageRendering
 from crawling.fetching.shift.archive_stage import ArchiveStage
+from crawling.fetching.shift.browser import ShiftBrowser
 from crawling.fetching.shift.browser_stage import BrowserStage
 from crawling.fetching.shift.fetch_threads import FetchThreadPool
 from crawling.fetching.shift.grants import MemoryStage, ResourceUse, ShiftGrants
@@ -73,6 +74,7 @@ class ShiftParts:
     memory: MemoryStage
     #: None if the order renders no page, or claims no browser
     browsers: BrowserStage | None
+    engine: ShiftBrowser | None
     reading: ShiftReading
     archive: ArchiveStage
     threads: FetchThreadPool
@@ -84,12 +86,13 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
     """stop: called with the reason if the shift cannot fetch, whereupon its run is paused."""
     run = shift.process.run
     memory, browsers, reading = MemoryStage(grants), _browser_stage(run, grants), ShiftReading()
+    engine = ShiftBrowser(run.pk) if browsers else None
     archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
     port = QueuedShiftPort(run.pk, lease, archive)
     _require_packages(run, stop)
     context = make_context(shift, grants, memory.budget, _fetching(run, stop), port, reading)
     if run.crawl.order.rendering.may_render:
-        context = replace(context, rendering=_page_rendering(run, browsers))
+        context = replace(context, rendering=_page_rendering(run, browsers, engine))
     bench = Workbench()
     threads = FetchThreadPool(bench, context)
     hosts = HostLeases(
@@ -112,6 +115,7 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
         grants,
         memory,
         browsers,
+        engine,
         reading,
         archive,
         threads,
@@ -126,9 +130,11 @@ def _browser_stage(run: Run, grants: ShiftGrants) -> BrowserStage | None:
     return BrowserStage(grants, rendering.render_memory_mib) if has_claim else None
 
 
-def _page_rendering(run: Run, browsers: BrowserStage | None) -> PageRendering:
+def _page_rendering(
+    run: Run, browsers: BrowserStage | None, engine: ShiftBrowser | None
+) -> PageRendering:
     budget = browsers.budget if browsers else None
-    return PageRendering(run.crawl.order.rendering, budget, remembered_rendering(run.pk))
+    return PageRendering(run.crawl.order.rendering, budget, remembered_rendering(run.pk), engine)
 
 
 def _require_packages(run: Run, stop: Stop) -> None:

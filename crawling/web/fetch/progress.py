@@ -21,6 +21,8 @@ class FetchStep(StrEnum):
     READING = "reading the answer"
     WAITING_FOR_BANDWIDTH = "waiting for bandwidth"
     WAITING_FOR_MEMORY = "waiting for memory"
+    WAITING_FOR_BROWSER = "waiting for a browser"
+    RENDERING = "rendering"
     EXTRACTING = "extracting"
     ARCHIVING = "handing over to the archive"
 

@@ -1,0 +1,111 @@
+"""The browser of a shift: started for its first page that is to be rendered, ended once it is
+idle.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from crawling.fetching.pipeline.page_browser import MIB, PageFiles
+from crawling.installation.run_log import write
+from crawling.models import Level
+from crawling.orders.sections.rendering import RenderingPart
+from crawling.web.rendering.process import BrowserProcess
+from crawling.web.rendering.types import Door, NoBrowserError, PageToRender, Rendered, Verdict
+
+logger = logging.getLogger(__name__)
+#: the longest wait for the browser to start
+START_SECONDS = 60.0
+#: how long a browser may be without a page, and how often in a shift it may end too early
+IDLE_SECONDS, MOST_DEATHS = 30.0, 3
+
+
+class ShiftBrowser:
+    """Fetch threads call `render`, the shift's own thread all else, since the browser ends with the
+    thread that started it.
+    """
+
+    def __init__(self, run_id: int) -> None:
+        self.files = PageFiles()
+        self._run_id = run_id
+        self._process: BrowserProcess | None = None
+        self._changed = threading.Condition()
+        self._wanted = self._deaths = 0
+        self._is_over = False
+        self._used_at = time.monotonic()
+
+    def render(self, page: PageToRender, door: Door) -> Rendered | None:
+        """A page is rendered once more if the browser ended while it had it: another page may be
+        the cause.
+        """
+        with self._changed:
+            self._wanted += 1
+        try:
+            rendered: Rendered | None = None
+            for _ in range(2):
+                if (process := self._await_process()) is None:
+                    break
+                rendered = process.render(page, door)
+                if rendered.verdict is not Verdict.CRASHED or not process.has_ended:
+                    break
+            return rendered
+        finally:
+            with self._changed:
+                self._wanted -= 1
+                self._used_at = time.monotonic()
+
+    def _await_process(self) -> BrowserProcess | None:
+        """The browser, which the shift's own thread starts; None if it cannot be started."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._living() or self._is_over or self._deaths >= MOST_DEATHS,
+                START_SECONDS,
+            )
+            return self._living()
+
+    def _living(self) -> BrowserProcess | None:
+        return None if self._process is None or self._process.has_ended else self._process
+
+    def tend(self, part: RenderingPart) -> None:
+        """Start a browser that is needed, and end one that is dead or idle; to be called often."""
+        if self._process and self._process.has_ended:
+            self._deaths += 1
+            logger.warning("a browser process has ended too early")
+            self._stop()
+        if self._process is None:
+            if self._wanted and self._deaths < MOST_DEATHS:
+                self._start(part)
+        elif not self._wanted and time.monotonic() - self._used_at > IDLE_SECONDS:
+            self._stop()
+
+    def _start(self, part: RenderingPart) -> None:
+        process = None
+        try:
+            process = BrowserProcess(memory_bytes=part.render_memory_mib * MIB)
+        except (NoBrowserError, OSError) as error:  # OSError: too many processes or open files
+            self._deaths = MOST_DEATHS
+            told = f"No page is rendered by this work session. {error}"
+            write(self._run_id, told, level=Level.WARNING)
+        with self._changed:
+            self._process = process
+            self._changed.notify_all()
+
+    def _stop(self) -> None:
+        with self._changed:
+            process, self._process = self._process, None
+            self._changed.notify_all()
+        if process:
+            process.end()
+
+    def stop_waiting(self) -> None:
+        """Let no thread wait for the start of the browser any more."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """End the browser; pages that it has count as crashed."""
+        self.stop_waiting()
+        self._stop()

@@ -29,6 +29,14 @@ from crawling.web.addresses import canonical_address
 from crawling.web.links import surt
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
+#: the types of what a browser makes of a page
+RENDITIONS = {
+    "dom": "text/html",
+    "text": "text/plain",
+    "view": "image/jpeg",
+    "thumbnail": "image/jpeg",
+}
+
 
 class CommittedBytes:
     """The committed bytes of a file, as a file object."""
@@ -179,6 +187,32 @@ def page_with_content(page: Page) -> Page:
     if holder := holders.order_by("pk").first():
         return holder.stored
     return _withdrawn_further(page) or page
+
+
+def page_as_shown(page: Page) -> Page:
+    """The page whose record has the document as visitors see it: what a browser made of the page,
+    else the result of `page_with_content`.
+    """
+    return rendition_of(page, "dom") or page_with_content(page)
+
+
+def rendition_of(page: Page, kind: str) -> Page | None:
+    """A record of what a browser made of the page (`dom`, `text`, `view` or `thumbnail`), as a page
+    without a row. None if there is none.
+    """
+    place = ((page.rendition or {}).get("records") or {}).get(kind)
+    if not place:
+        return None
+    return Page(
+        url=page.url,
+        run_id=page.run_id,
+        status=200,
+        content_type=RENDITIONS[kind],
+        charset="utf-8",
+        archive_file=page.archive_file,
+        archive_offset=place[0],
+        archive_length=place[1],
+    )
 
 
 def _withdrawn_further(page: Page) -> Page | None:

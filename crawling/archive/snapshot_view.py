@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import BoundedSemaphore
 from typing import Any
 
-from crawling.archive.reader import packed_record, page_with_content
+from crawling.archive.reader import packed_record, page_as_shown, rendition_of
 from crawling.archive.snapshot_program import FILE, MOST_FILES, MOST_NESTED, PAGE, SHEET, SHOW
 from crawling.archive.stored_pages import StoredPages
 from crawling.base.errors import ArchiveTrouble
@@ -85,7 +85,7 @@ class _Program(TaskSandbox):
         """Send the program a task with the record that has the content of a page. Raises
         ArchiveTrouble.
         """
-        stored = page_with_content(page)
+        stored = page_as_shown(page)
         return self.ask(do, packed_record(stored), stored.archive_length or 0, **about)
 
 
@@ -103,6 +103,7 @@ class _PageParts:
     def put_together(self, charset: str, address_of: Callable[[Page], str]) -> Snapshot:
         self.captures, self.until = StoredPages(self.page), time.monotonic() + SECONDS
         url = self.page.url.url
+        charset = "utf-8" if rendition_of(self.page, "dom") else charset
         noted = json.loads(self.program.give(PAGE, self.page, url=url, charset=charset))
         self._add_references(noted)
         self._give_sheets(noted["sheets"])

@@ -76,6 +76,7 @@ urlpatterns = [
     path("<int:pk>/pages/", crawl.pages, name="pages"),
     path("<int:pk>/pages/<int:url>/", pages.page, name="page"),
     path("<int:pk>/pages/<int:url>/content/", stored_view.content, name="page-content"),
+    path("<int:pk>/pages/<int:url>/picture/<slug:kind>/", stored_view.picture, name="page-picture"),
     path("<int:pk>/shown/", stored_view.shown, name="shown"),
     path("<int:pk>/pages/<int:url>/document/", pages.document, name="page-document"),
     path("<int:pk>/pages/<int:url>/record/", pages.record, name="page-record"),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import turbohtml
 
 from crawling.archive.decoded_documents import document_in
-from crawling.archive.reader import page_with_content, record_of
+from crawling.archive.reader import page_as_shown, record_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import Page
 from crawling.web.content.normal_text import one_form
@@ -66,11 +66,12 @@ def seen_text(page: Page, selector: str = "") -> SeenText:
         raise ArchiveTrouble(
             f"{kind or 'A document without a type'} has no text that could be compared."
         )
-    whole = document_in(record_of(page_with_content(page)))
+    shown = page_as_shown(page)
+    whole = document_in(record_of(shown))
     payload = whole[:MOST_BYTES]
     unread = f"Only the first {MOST_BYTES:,} bytes are compared." if len(whole) > MOST_BYTES else ""
     if "html" in kind:
-        tree = parse_html(DocumentStream.of(payload), page.charset or None)
+        tree = parse_html(DocumentStream.of(payload), shown.charset or None)
         if tree.unread:
             unread = f"Only the beginning is compared. {tree.unread.sentence}"
         return SeenText(_joined_lines(_html_lines(tree.document, selector)), unread)

@@ -12,7 +12,7 @@ import turbohtml
 from django.db.models import QuerySet
 
 from crawling.archive.decoded_documents import decoded_stream
-from crawling.archive.reader import open_record_of, page_with_content
+from crawling.archive.reader import open_record_of, page_with_content, rendition_of
 from crawling.archive.unpacker import MOST_AROUND
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import Page, Run
@@ -29,13 +29,16 @@ from crawling.web.statuses import DOCUMENT_STATUSES
 
 @contextmanager
 def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
-    """A page's document. Raises ArchiveTrouble."""
-    record = open_record_of(_page_with_record(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
+    """A page's document, as a browser made it if one rendered the page. Raises ArchiveTrouble."""
+    rendition = rendition_of(page, "dom")
+    stored = rendition or _page_with_record(page)
+    record = open_record_of(stored, MOST_DOCUMENT_BYTES + MOST_AROUND)
     coding = read_head(record.head).get("content-encoding", "")
     body = decoded_stream(record.payload, coding, MOST_DOCUMENT_BYTES)
     rules = ReadingRules(run.crawl.obey_nofollow, run.crawl.requisites)
     try:
-        yield DocumentSource(body, page.url.url, page.content_type, page.charset or None, rules)
+        charset = (rendition or page).charset or None
+        yield DocumentSource(body, page.url.url, page.content_type, charset, rules)
     finally:
         body.close()
         record.payload.close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from crawling.models import UrlState
 from crawling.orders.scope.filters import Rule
@@ -85,6 +85,8 @@ class RenderedPage(NamedTuple):
     pattern: int
     #: whether it had more than the plain page; None if it was not rendered to the end
     has_gained: bool | None = None
+    #: what the browser noted, for `Page.rendition`
+    facts: Mapping[str, Any] | None = None
 
     @property
     def is_asked(self) -> bool:
@@ -203,5 +205,7 @@ class CapturedExchange:
     outlinks: Sequence[str] = ()
     #: the payload's SHA-256, if it is already known
     sha256: bytes = b""
+    #: the records of what a browser made of the document, by kind
+    derived: Mapping[str, CapturedExchange] = field(default_factory=dict)
     #: set once the record is written
     place: ArchiveLocation | None = None

@@ -62,6 +62,12 @@ class Page(models.Model):
         help_text="a `crawling.orders.rendering.Rendering`, or the fetch status of a rendering "
         "that was ended; empty: the order renders no page",
     )
+    rendition = models.JSONField(
+        null=True,
+        help_text="what the browser made of the page: `records`, the offset and length of each of "
+        "its records in the page's archive file (dom, text, view, thumbnail), and what it noted: "
+        "seconds, requests, bytes, memory_bytes, scrolls, console, failed; empty without a browser",
+    )
     unread = models.CharField(
         max_length=10,
         blank=True,

@@ -22,7 +22,7 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
-from crawling.archive.reader import page_with_content
+from crawling.archive.reader import page_with_content, rendition_of
 from crawling.archive.snapshot_view import Snapshot, snapshot_of
 from crawling.archive.viewer import document_of
 from crawling.base.errors import ArchiveTrouble, NotFound
@@ -41,6 +41,7 @@ IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
 VIEWER = re.compile(r"[A-Za-z0-9_-]{1,40}")
 PERMISSION = "crawling.view_crawljob"
+PICTURES = ("view", "thumbnail")
 TOKEN = "crawling.stored_view"  # noqa: S105  # its salt
 LASTS = timedelta(hours=4)
 EXPIRED = "This view has expired; open the page from the dashboard again."
@@ -72,6 +73,19 @@ def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         return _answer(wanted_page(pk, url), token)
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
+
+
+@authenticated(needs=PERMISSION)
+def picture(request: AuthenticatedRequest, pk: int, url: int, kind: str) -> HttpResponse:
+    """The screenshot of a rendered page (`view`), or a small one (`thumbnail`)."""
+    shown = rendition_of(wanted_page(pk, url), kind) if kind in PICTURES else None
+    if shown is None:
+        raise Http404("No browser has made such a picture of this page.")
+    try:
+        content = document_of(shown)
+    except ArchiveTrouble as trouble:
+        raise Http404(str(trouble)) from trouble
+    return _with_safe_headers(HttpResponse(content, content_type=shown.content_type))
 
 
 @xframe_options_sameorigin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -58,8 +58,8 @@ class ReadPage:
     #: the rendered page, else the plain one; None if it is no HTML page, and not read yet
     document: Document | None
     about: RenderedPage
-    #: what goes to the archive beside the page's own record
-    derived: Sequence[tuple[str, str, bytes]] = field(default=(), repr=False)
+    #: what the browser made of the page, by kind: its type and its bytes
+    derived: Mapping[str, tuple[str, bytes]] = field(default_factory=dict, repr=False)
 
 
 def limits_of(part: RenderingPart) -> RenderLimits:

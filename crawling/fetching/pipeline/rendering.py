@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from crawling.fetching.pipeline.conclusion import NOTHING
 from crawling.fetching.pipeline.context import FetchContext
@@ -43,6 +44,8 @@ from crawling.web.statuses import FetchStatus, is_success
 #: the most clicks on what looks like *load more*
 CLICKS = 5
 HTML = "text/html;charset=utf-8"
+#: the most lines of the console and failed requests that a page's row has, and their characters
+MOST_TOLD, LONGEST_TOLD = 20, 300
 #: the status of a page whose rendering was ended
 ENDED = {
     Verdict.TOO_LONG: FetchStatus.RENDER_TIMED_OUT,
@@ -82,7 +85,7 @@ def read_with_browser(
     if document is None or document.unread:
         return ReadPage(plain, rendering.conclude(address, FetchStatus.RENDER_REFUSED))
     about = rendering.conclude(address, why, has_gained=has_gained(plain, document))
-    return ReadPage(document, about, _derived(address, result))
+    return ReadPage(document, about._replace(facts=_facts(result)), _derived(result))
 
 
 def _render(
@@ -182,22 +185,46 @@ def _read(html: str, base: Address, context: FetchContext) -> Document:
     )
 
 
-def _derived(address: Address, result: Rendered) -> list[tuple[str, str, bytes]]:
-    """What the browser made of the page, with the names that Browsertrix gives to it."""
-    made = [
-        ("dom", HTML, result.html.encode("utf-8", "replace")),
-        ("text", "text/plain;charset=utf-8", result.text.encode("utf-8", "replace")),
-        ("view", "image/jpeg", result.picture),
-        ("thumbnail", "image/jpeg", result.thumbnail),
-    ]
-    return [
-        (f"urn:{kind}:{address.url}", type_, content) for kind, type_, content in made if content
-    ]
+def _derived(result: Rendered) -> dict[str, tuple[str, bytes]]:
+    """By the names that Browsertrix gives to such records."""
+    made = {
+        "dom": (HTML, result.html.encode("utf-8", "replace")),
+        "text": ("text/plain;charset=utf-8", result.text.encode("utf-8", "replace")),
+        "view": ("image/jpeg", result.picture),
+        "thumbnail": ("image/jpeg", result.thumbnail),
+    }
+    return {kind: (how, content) for kind, (how, content) in made.items() if content}
 
 
-def archive_derived(page: ReadPage, context: FetchContext) -> None:
+def _facts(result: Rendered) -> dict[str, Any]:
+    """What the browser noted, with the beginnings of texts that strangers made."""
+    failed = [[_told(one.url), _told(one.reason)] for one in result.failed_requests[:MOST_TOLD]]
+    return {
+        "seconds": round(result.seconds, 2),
+        "requests": result.requests,
+        "bytes": result.body_bytes,
+        "memory_bytes": result.memory_bytes,
+        "scrolls": result.scrolls,
+        "clicks": len(result.states),
+        "dialogs": result.dialogs,
+        "is_partial": result.verdict is Verdict.PARTLY,
+        "console": [_told(line) for line in result.console[:MOST_TOLD]],
+        "failed": failed,
+    }
+
+
+def _told(text: str) -> str:
+    """A text that a column of JSON can have."""
+    return text[:LONGEST_TOLD].replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def archive_derived(
+    page: ReadPage, address: Address, context: FetchContext
+) -> dict[str, CapturedExchange]:
     """Archive what the browser made of the page, as records of type `resource`."""
-    for url, content_type, content in page.derived:
+    captured = {}
+    for kind, (content_type, content) in page.derived.items():
+        url = f"urn:{kind}:{address.url}"
         about = ServerAnswer(
             status=200,
             final_url=url,
@@ -209,4 +236,6 @@ def archive_derived(page: ReadPage, context: FetchContext) -> None:
             fetched_at=datetime.now(UTC),
         )
         exchange = Exchange(b"", b"", DocumentStream.of(content), is_plain=True)
-        context.port.archive(CapturedExchange(url, None, 1, exchange, has_page=False), about)
+        captured[kind] = CapturedExchange(url, None, 1, exchange, has_page=False)
+        context.port.archive(captured[kind], about)
+    return captured

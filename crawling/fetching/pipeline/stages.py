@@ -199,8 +199,8 @@ def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcom
         )
         if outcome.answer:
             visit.robots.mapped.add(answer.address.origin)
-            if answer.page and context.archives:
-                archive_derived(answer.page, context)
+        if outcome.captured and answer.page:
+            outcome.captured.derived = archive_derived(answer.page, answer.address, context)
         return outcome
     finally:
         if answer.ahead:

@@ -4,6 +4,7 @@ have the content of an earlier page (SEEDS W8).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import NamedTuple
@@ -13,7 +14,12 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, copy_in
-from crawling.frontier.types import ArchiveLocation, UrlOutcome
+from crawling.frontier.types import (
+    ArchiveLocation,
+    CapturedExchange,
+    RenderedPage,
+    UrlOutcome,
+)
 from crawling.machine.eviction import forget_oldest
 from crawling.models import ExtractedRow, Page, Shift
 
@@ -113,6 +119,7 @@ def page_row(
         "links": summary.links,
         "needs_browser": summary.needs_browser,
         "rendering": answer.rendered.verdict if answer.rendered else None,
+        "rendition": _rendition(outcome.captured, answer.rendered),
         "unread": summary.unread,
         "last_modified": answer.last_modified,
         "expires_at": answer.expires_at,
@@ -122,6 +129,22 @@ def page_row(
         "is_personal": answer.is_personal,
         "links_part": links_part,
     }
+
+
+def _rendition(captured: CapturedExchange | None, page: RenderedPage | None) -> str | None:
+    """What the browser made of the page, as JSON. Records in another file than the page's, which
+    was full, are left out.
+    """
+    if page is None or page.facts is None:
+        return None
+    own = captured.place if captured else None
+    places = {kind: one.place for kind, one in (captured.derived if captured else {}).items()}
+    records = {
+        kind: [place.offset, place.length]
+        for kind, place in places.items()
+        if own and place and place.file_id == own.file_id
+    }
+    return json.dumps({**page.facts, "records": records})
 
 
 def _archive_columns(place: ArchiveLocation | None) -> dict[str, object]:

@@ -6,6 +6,8 @@ from collections import Counter
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from crawling.datasets.seen_text import seen_text
+from crawling.datasets.stored_documents import stored_document
 from crawling.models import ArchiveFile, Page
 from crawling.orders.rendering import Rendering
 from crawling.uses.withdrawals.file_removal import remove_records
@@ -184,3 +186,23 @@ def test_a_withdrawal_removes_what_the_browser_made_of_the_page(shop, crawl_to_t
     left = {url for _, url in records_of(run) if url}
     assert not any(url.endswith(f"{shop.url}/") for url in left)
     assert any(url.startswith("urn:view:") for url in left)
+
+
+def test_what_is_read_of_a_stored_page_is_what_the_browser_made(
+    shop, crawl_to_the_end, admin_client
+):
+    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+    page = Page.objects.get(run=run)
+
+    with stored_document(run, page) as source:
+        assert b"Item 2" in source.body.read()
+    assert "Item 2" in seen_text(page).text
+    assert page.rendition["requests"] == 2
+    at = f"/crawls/{run.crawl_id}/pages/{page.pk}"
+    assert b"Item 2" in admin_client.get(f"{at}/content/").content
+    assert "2 files" in admin_client.get(f"{at}/").content.decode()
+    for kind in ("view", "thumbnail"):
+        picture = admin_client.get(f"{at}/picture/{kind}/")
+        assert picture["Content-Type"] == "image/jpeg"
+        assert picture.content.startswith(b"\xff\xd8")
+    assert admin_client.get(f"{at}/picture/dom/").status_code == 404

@@ -1,8 +1,9 @@
 """The regression web: servers on loopback for whole crawls, and what each crawl must give.
 
-`synthetic.py` is a web without faults that follows from a few numbers. The rest is the regression
-web. Each *case* is a host whose server does one hostile or odd thing. Real workers crawl all
-cases. Each case is judged by what its server was asked and by the rows that the crawl left.
+`synthetic.py` is a web without faults that follows from a few numbers, and `rendered/` has sites
+whose pages need a browser. The rest is the regression web. Each *case* is a host whose server does
+one hostile or odd thing. Real workers crawl all cases. Each case is judged by what its server was
+asked and by the rows that the crawl left.
 
 To add a case, append a `Case` (`case.py`) to `CASES` of the module in `cases/` that has its
 subject. A new module needs a line in `cases/__init__.py`.

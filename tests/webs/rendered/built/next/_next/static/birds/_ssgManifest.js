@@ -1,0 +1,1 @@
+self.__SSG_MANIFEST=new Set(["\u002Fbirds\u002F[slug]","\u002Flive\u002F[slug]"]);self.__SSG_MANIFEST_CB&&self.__SSG_MANIFEST_CB()

@@ -22,6 +22,7 @@ from crawling.web.documents.charsets import (
     is_utf_8,
     utf_16_without_a_mark,
 )
+from crawling.web.documents.shadow_trees import MARK, ShadowMark, merge_shadow_trees
 
 #: the most bytes of a document that are read. Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024
@@ -73,15 +74,21 @@ def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = F
     # in every encoding of the web a tag begins with this byte
     if len(body) <= SMALL_BYTES and (text := body.read()).count(b"<") <= SMALL_TAGS:
         document = turbohtml.parse(text, encoding=encoding, positions=positions)
+        if MARK in text:
+            merge_shadow_trees(document)
         return ParsedTree(document, encoding)
     parser = turbohtml.IncrementalParser(encoding=encoding, positions=positions)
-    limits, unread = _Limits(), None
+    limits, unread, mark = _Limits(), None, ShadowMark()
     inlined = _InlinedData(is_cut=len(body) > MOST_BYTES and not encoding.startswith("UTF-16"))
     for part, read in _slices(body, encoding, inlined):
         parser.feed(part)
+        mark.look(part)
         if read < len(body) and (unread := limits.reached(read, fed=read - inlined.length)):
             break
-    return ParsedTree(parser.close(), encoding, unread)
+    document = parser.close()
+    if mark.is_found:
+        merge_shadow_trees(document)
+    return ParsedTree(document, encoding, unread)
 
 
 def _slices(

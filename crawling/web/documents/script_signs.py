@@ -41,6 +41,11 @@ ASKS_FOR_SCRIPTS = re.compile(
     r"\bjavascript|\bjavascript\b[^.]{0,60}\b(?:enabled|required|disabled|needed)\b",
     re.IGNORECASE,
 )
+#: the text of a page that has only its navigation yet
+WAITS = re.compile(
+    r"\b(?:loading|please wait|wird geladen|lädt|chargement|cargando|caricamento|carregando)\b",
+    re.IGNORECASE,
+)
 
 
 def sign_of(
@@ -64,7 +69,8 @@ def sign_of(
         return ScriptSign.NOSCRIPT
     if not has_text(text, FEW_WORDS) and _has_empty_component(document):
         return ScriptSign.COMPONENT
-    is_bare = not has_link and not has_text(text, LEAST_TEXT)
+    is_short = not has_text(text, LEAST_TEXT)
+    is_bare = is_short and (not has_link or WAITS.search(text))
     return ScriptSign.LITTLE if is_bare else ScriptSign.SOME
 
 
@@ -79,11 +85,12 @@ def has_text(text: str, least: int) -> bool:
 
 
 def _is_empty(element: turbohtml.Element) -> bool:
-    shadow = element.shadow_root
+    # the server has written a shadow tree, whose content is among the children
+    is_written = element.shadow_root is not None
     return (
-        not has_text(element.text, PLACEHOLDER_TEXT)
+        not is_written
+        and not has_text(element.text, PLACEHOLDER_TEXT)
         and element.select_one("a[href]") is None
-        and not (shadow and has_text(shadow.text, 1))
     )
 
 

@@ -75,6 +75,7 @@ PREFIXES = {
     "crawling.uses.exports.wacz.origins:OF_RUN": ["run-", "run-1"],
     "crawling.archive.adoption:OURS": ["run1-"],
     "crawling.archive.files:NOT_OF_NAMES": [],
+    "crawling.archive.rewriting:DERIVED": ["urn:", "urn:a:", "urn:a:http", "urn:a:http:"],
     "crawling.archive.rewriting:REWRITTEN": [".r1", ".warc"],
     "crawling.archive.snapshots:IMPORT": ["@import", "@import "],
     "crawling.archive.snapshots:INLINE_IMAGE": ["url(", "url('", "data:image/"],
@@ -102,6 +103,7 @@ PREFIXES = {
     "crawling.web.documents.script_signs:ASKS_FOR_SCRIPTS": [
         *("enable ", "without ", "please turn on ", "javascript ", "javascript is "),
     ],
+    "crawling.web.documents.script_signs:WAITS": ["loading", "please wait", "wird "],
     "crawling.web.documents.script_signs:BY_ITSELF": ["load", "every 2s, revealed"],
     "crawling.web.documents.sitemap:BARE_MARK": ["&", "&#", "&#x", "&a"],
     "crawling.web.documents.sitemap:DECLARATION": ["<?", "<!"],

@@ -51,6 +51,7 @@ STORY = "<p>The server has written this sentence into the page.</p>" * 20
         (f'{NAVIGATION}<turbo-frame src="/books"></turbo-frame>{BUNDLE}', ScriptSign.LATER),
         (f'{NAVIGATION}<book-list src="/books.json"></book-list>{BUNDLE}', ScriptSign.COMPONENT),
         (f"<main></main>{BUNDLE}", ScriptSign.LITTLE),
+        (f"{NAVIGATION}<p>Loading</p>{BUNDLE}", ScriptSign.LITTLE),
     ],
 )
 def test_pages_that_scripts_make_are_told_by_the_shapes_of_frameworks(html, sign):

@@ -64,7 +64,8 @@ class ShiftPolicyRun:
         self._running, self._experiment, self._policy = running, running.experiment, policy
         self._workers = workers
         classes = [
-            replace(one, capacity=workload.capacity[one.key]) for one in default_classes(WORKERS)
+            replace(one, capacity=workload.capacity.get(one.key, 0))
+            for one in default_classes(WORKERS)
         ]
         self.pool = create_pool(
             name=self._experiment.pool_name(policy),

@@ -76,8 +76,8 @@ class DocumentSummary:
 NO_SUMMARY = DocumentSummary()
 
 
-class RenderedPage(NamedTuple):
-    """What became of a page in an order that renders pages."""
+class RenderingOutcome(NamedTuple):
+    """The rendering of a page, or the reason against it, in an order that renders pages."""
 
     #: the value of the row's column
     verdict: int
@@ -121,7 +121,7 @@ class ServerAnswer:
     reused_from: int | None = None
     is_personal: bool = False
     #: None if the order renders no page
-    rendered: RenderedPage | None = None
+    rendered: RenderingOutcome | None = None
 
     @property
     def received_bytes(self) -> int:

@@ -201,7 +201,7 @@ def note_browser(worker: Worker, units: BrowserUnits, pipeline: Pipeline | None 
 
 
 def live_browsers() -> BrowserUnits:
-    """What the browsers of all workers for shifts may have. Raises RedisError."""
+    """The units of the browsers of all workers for shifts. Raises RedisError."""
     queue = django_rq.get_queue(RENDERING)
     clean_worker_registry(queue)
     rows = [queue.connection.hmget(key, OF_BROWSER) for key in Worker.all_keys(queue=queue)]

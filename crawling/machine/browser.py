@@ -23,7 +23,7 @@ LEAST_MIB, MEMORY_PART = 512, 4
 
 
 class BrowserUnits(NamedTuple):
-    """What the browser of a worker may have: open pages, and MiB of memory for all of them."""
+    """The open pages that a worker's browser may have, and the MiB of memory for all of them."""
 
     pages: int
     mebibytes: int
@@ -37,8 +37,7 @@ def browser_path() -> Path | None:
 
 def _of_playwright() -> Iterator[Path]:
     """The programs of Playwright's browsers that are installed, the newest first."""
-    folder = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
-    root = Path(folder) if folder not in ("", "0") else Path.home() / ".cache" / "ms-playwright"
+    root = Path.home() / ".cache" / "ms-playwright"
     for pattern in OF_PLAYWRIGHT:
         yield from sorted(filter(_is_program, root.glob(pattern)), key=_version, reverse=True)
 

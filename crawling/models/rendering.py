@@ -1,4 +1,4 @@
-"""What rendering brought to the pages of a run.
+"""The effect of rendering on the pages of a run.
 
 Written by `crawling.frontier` only.
 """

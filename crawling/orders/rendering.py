@@ -12,8 +12,8 @@ from typing import NamedTuple
 from crawling.orders.scope.trap_patterns import Pattern, directory_pattern, pattern_of
 from crawling.orders.sections.rendering import RenderingPart, choice_for
 from crawling.web.addresses import Address
-from crawling.web.documents.base import Document, ScriptSign
-from crawling.web.documents.script_signs import has_text
+from crawling.web.content.script_signs import ScriptSign, has_text
+from crawling.web.documents.base import Document
 from crawling.web.statuses import FetchStatus
 
 #: once this many pages of a pattern were rendered in vain, no further one is
@@ -81,19 +81,19 @@ OF_SIGNS = {
 }
 
 
-class PatternTally(NamedTuple):
-    """What rendering brought to the pages of a pattern in a run."""
+class PatternCounts(NamedTuple):
+    """The effect of rendering on the pages of a pattern in a run."""
 
     rendered: int = 0
     #: those of them that had more links or text than without scripts
     gained: int = 0
 
 
-NO_TALLY = PatternTally()
+NO_TALLY = PatternCounts()
 
 
 def rendering_of(
-    address: Address, document: Document, part: RenderingPart, tally: PatternTally = NO_TALLY
+    address: Address, document: Document, part: RenderingPart, tally: PatternCounts = NO_TALLY
 ) -> Rendering:
     """Whether an HTML page is to be rendered, and why. document: the plain page. tally: of the
     page's pattern.

@@ -6,11 +6,11 @@ import threading
 
 from crawling.fetching.pipeline.browser_budget import BrowserBudget
 from crawling.fetching.pipeline.page_browser import BrowserEngine
-from crawling.frontier.record.renderings import RememberedRendering
-from crawling.frontier.types import RenderedPage
+from crawling.frontier.record.renderings import RunRenderings
+from crawling.frontier.types import RenderingOutcome
 from crawling.orders.rendering import (
     NO_TALLY,
-    PatternTally,
+    PatternCounts,
     Rendering,
     rendering_of,
     rendering_pattern,
@@ -32,7 +32,7 @@ class PageRendering:
         self,
         part: RenderingPart,
         budget: BrowserBudget | None,
-        known: RememberedRendering,
+        known: RunRenderings,
         engine: BrowserEngine | None = None,
     ) -> None:
         self.part, self.budget, self.engine = part, budget, engine
@@ -69,15 +69,17 @@ class PageRendering:
         verdict: Rendering | FetchStatus,
         *,
         has_gained: bool | None = None,
-    ) -> RenderedPage:
-        """What the page's row says. verdict: that of `judge`, or the status at which the rendering
-        was ended. has_gained: None if the page was not rendered to the end.
+    ) -> RenderingOutcome:
+        """The facts for the page's row.
+
+        verdict: that of `judge`, or the status at which the rendering was ended. has_gained: None
+        if the page was not rendered to the end.
         """
         key = rendering_pattern(address).key
         with self._lock:
             if has_gained is not None:
                 rendered, gained = self._tallies.get(key, NO_TALLY)
-                self._tallies[key] = PatternTally(rendered + 1, gained + has_gained)
+                self._tallies[key] = PatternCounts(rendered + 1, gained + has_gained)
             elif verdict == FetchStatus.RENDER_BUSY:
                 self._pages -= 1
-        return RenderedPage(int(verdict), key, has_gained)
+        return RenderingOutcome(int(verdict), key, has_gained)

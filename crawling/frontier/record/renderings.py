@@ -1,4 +1,4 @@
-"""What rendering brought to a run's pages: one bounded row for each run that renders."""
+"""The effect of rendering on a run's pages, in one bounded row for each run that renders."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import NamedTuple
 
 from crawling.frontier.types import UrlOutcome
 from crawling.models import RunRendering
-from crawling.orders.rendering import NO_TALLY, PatternTally
+from crawling.orders.rendering import NO_TALLY, PatternCounts
 
 #: the most patterns of a run that are remembered
 MOST_PATTERNS = 1000
 
 
-class RememberedRendering(NamedTuple):
+class RunRenderings(NamedTuple):
     #: the pages that a browser was asked to render
     pages: int = 0
     #: by the key of a pattern
-    tallies: Mapping[int, PatternTally] = {}
+    tallies: Mapping[int, PatternCounts] = {}
 
 
-def remembered_rendering(run_id: int) -> RememberedRendering:
+def remembered_rendering(run_id: int) -> RunRenderings:
     row = RunRendering.objects.filter(run=run_id).first()
     if row is None:
-        return RememberedRendering()
-    tallies = {int(key): PatternTally(*counts) for key, counts in row.patterns.items()}
-    return RememberedRendering(row.pages, tallies)
+        return RunRenderings()
+    tallies = {int(key): PatternCounts(*counts) for key, counts in row.patterns.items()}
+    return RunRenderings(row.pages, tallies)
 
 
 def note_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
@@ -45,7 +45,7 @@ def note_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
         ):
             continue
         count, gained = tallies.get(page.pattern, NO_TALLY)
-        tallies[page.pattern] = PatternTally(count + 1, gained + page.has_gained)
+        tallies[page.pattern] = PatternCounts(count + 1, gained + page.has_gained)
     RunRendering.objects.update_or_create(
         run_id=run_id,
         defaults={

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from crawling.web.addresses import MAX_URL_LENGTH, Address
+from crawling.web.content.script_signs import ScriptSign
 from crawling.web.document_stream import DocumentStream
 
 
@@ -135,24 +136,6 @@ SITEMAP_INDEX = "sitemapindex"
 SITEMAP_ROOTS = ("urlset", SITEMAP_INDEX)
 
 
-class ScriptSign(StrEnum):
-    """The share that scripts have in a page's content, as far as its HTML shows it."""
-
-    NONE = ""
-    #: there are scripts, and content without them
-    SOME = "some"
-    LITTLE = "little"
-    MOUNT = "mount"
-    NOSCRIPT = "noscript"
-    COMPONENT = "component"
-    LATER = "later"
-
-    @property
-    def is_strong(self) -> bool:
-        """Whether the page's content is taken to be made by scripts."""
-        return self not in (ScriptSign.NONE, ScriptSign.SOME)
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
     title: str = ""
@@ -161,8 +144,8 @@ class Document:
     #: the text that a reader sees, up to MOST_TEXT characters
     text: str = ""
     metadata: DocumentMetadata = NO_METADATA
-    #: whether scripts, which are not run here, make its content
-    needs_browser: bool = False
+    #: the part that scripts, which are not run here, have in its content
+    script_sign: ScriptSign = ScriptSign.NONE
     #: (name, value) in document order
     extracted: list[tuple[str, str]] = field(default_factory=list)
     #: the root element of the document, if it is in SITEMAP_ROOTS
@@ -175,8 +158,10 @@ class Document:
     #: the base of relative links, as the page states it
     base: str = ""
     notes: LinkNotes = NO_NOTES
-    #: the reason for `needs_browser`, if the document is HTML
-    script_sign: ScriptSign = ScriptSign.NONE
+
+    @property
+    def needs_browser(self) -> bool:
+        return self.script_sign.is_strong
 
     @property
     def modified(self) -> Mapping[str, datetime]:

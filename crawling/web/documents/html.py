@@ -10,19 +10,18 @@ from itertools import chain, islice
 
 import turbohtml
 
+from crawling.web.content.script_signs import MOST_LOOKS, ScriptSign, sign_of
 from crawling.web.documents.base import (
     MOST_TEXT,
     Document,
     DocumentMetadata,
     DocumentSource,
     ReadingRules,
-    ScriptSign,
     one_line,
 )
 from crawling.web.documents.css import links_in
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
-from crawling.web.documents.script_signs import MOST_LOOKS, sign_of
 from crawling.web.documents.tree import charset_by_type, parse_html
 from crawling.web.documents.written_links import (
     ElementLinks,
@@ -141,7 +140,6 @@ def read(source: DocumentSource) -> Document:
             one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",
             links.join(canonical) if canonical else "",
         ),
-        needs_browser=sign.is_strong,
         extracted=extracted,
         unread=unread or links.left_out,
         script_sign=sign,

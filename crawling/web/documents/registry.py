@@ -21,6 +21,7 @@ from crawling.machine.memory_limit import (
 )
 from crawling.web.addresses import MAX_URL_LENGTH, Address
 from crawling.web.content.media_types import SCRIPTS
+from crawling.web.content.script_signs import ScriptSign
 from crawling.web.document_stream import GZIP_MAGIC
 from crawling.web.documents import archive, pdf, text, xml
 from crawling.web.documents.base import (
@@ -185,7 +186,7 @@ def _cut_document(document: Document) -> Document:
             one_line(about.language, MOST_WORD),
             one_line(about.canonical, MAX_URL_LENGTH),
         ),
-        document.needs_browser is True,
+        document.script_sign if isinstance(document.script_sign, ScriptSign) else ScriptSign.NONE,
         [(one_line(n), v[:MOST_VALUE_LENGTH].replace("\0", "")) for n, v in values],
         document.sitemap_root if document.is_sitemap else "",
         TruncationReason(document.unread) if document.unread else too_many,

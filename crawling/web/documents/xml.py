@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from crawling.web.content.script_signs import ScriptSign
 from crawling.web.documents import feed, html, sitemap
-from crawling.web.documents.base import SITEMAP_ROOTS, Document, DocumentSource, ScriptSign
+from crawling.web.documents.base import SITEMAP_ROOTS, Document, DocumentSource
 from crawling.web.documents.charsets import decode
 from crawling.web.documents.markup import FEED_ROOTS, read_root
 
@@ -31,6 +32,5 @@ def read(source: DocumentSource) -> Document:
     if XHTML in beginning or "<html" in beginning.lower():
         return html.read(source)
     if SVG in beginning:  # only an SVG drawing needs no browser, whatever its scripts do
-        read_by_html = html.read(source)
-        return replace(read_by_html, needs_browser=False, script_sign=ScriptSign.NONE)
+        return replace(html.read(source), script_sign=ScriptSign.NONE)
     return Document(charset=charset)

@@ -7,11 +7,11 @@ numbers, and their reader makes no other objects of them.
 from __future__ import annotations
 
 from crawling.web.addresses import Address, canonical_address
+from crawling.web.content.script_signs import ScriptSign
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.documents.base import (
     Document,
     DocumentMetadata,
-    ScriptSign,
     TruncationReason,
 )
 
@@ -110,19 +110,17 @@ class Unpacker:
         abstract, simhash, key, marks, text = parts[-BEHIND:]
         if unread and unread not in IN_PART:
             raise ValueError("HTML is not left unread for such a reason")
-        sign = ScriptSign(scripts)
         document = Document(
             title=title,
             charset=charset,
             links=self._addresses(parts[WORDS:behind]),
             text=text,
             metadata=DocumentMetadata(author, description, language, canonical),
-            needs_browser=sign.is_strong,
             extracted=list(zip(extracted[::2], extracted[1::2], strict=True)),
             unread=TruncationReason(unread) if unread else None,
             written=rest[end:],
             base=base,
-            script_sign=sign,
+            script_sign=ScriptSign(scripts),
         )
         facts = TextFacts.of(
             abstract,

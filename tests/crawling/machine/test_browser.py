@@ -11,12 +11,14 @@ import pytest
 from crawling.machine.browser import BrowserUnits, browser_path, browser_units
 from crawling.machine.memory_limit import MIB
 
+OF_PLAYWRIGHT = ".cache/ms-playwright"
+
 
 @pytest.fixture
 def bare(tmp_path, monkeypatch) -> Path:
-    """A machine without a browser: the folder that is its PATH, and Playwright's."""
+    """The PATH of a machine without a browser, and the folder of Playwright's browsers."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
     return tmp_path
 
 
@@ -28,15 +30,17 @@ def install(path: Path, *, mode: int = 0o755) -> Path:
 
 
 def test_a_machine_may_have_no_browser(bare):
-    install(bare / "chromium-7/chrome-linux/chrome", mode=0o644)
+    install(bare / OF_PLAYWRIGHT / "chromium-7/chrome-linux/chrome", mode=0o644)
 
     assert browser_path() is None
     assert browser_units(4, workers=1) is None
 
 
 def test_the_systems_browser_is_preferred_and_the_shell_without_windows_to_chromium(bare):
-    newest = install(bare / "chromium_headless_shell-1200/chrome-linux/headless_shell")
-    install(bare / "chromium_headless_shell-999/chrome-linux/headless_shell")
+    newest = install(
+        bare / OF_PLAYWRIGHT / "chromium_headless_shell-1200/chrome-linux/headless_shell"
+    )
+    install(bare / OF_PLAYWRIGHT / "chromium_headless_shell-999/chrome-linux/headless_shell")
     assert browser_path() == newest
 
     full = install(bare / "chromium")

@@ -8,7 +8,7 @@ from crawling.orders.order import read_order
 from crawling.orders.rendering import (
     MOST_IN_VAIN,
     SHORT_PAGE,
-    PatternTally,
+    PatternCounts,
     Rendering,
     explain_rendering,
     has_gained,
@@ -18,7 +18,8 @@ from crawling.orders.rendering import (
 from crawling.orders.scope.status_policy import StatusPolicy, policy_of
 from crawling.orders.sections.rendering import RenderingPart, choice_for
 from crawling.web.addresses import canonical_address
-from crawling.web.documents.base import Document, ScriptSign
+from crawling.web.content.script_signs import ScriptSign
+from crawling.web.documents.base import Document
 from crawling.web.statuses import RENDERINGS_ENDED
 
 PAGE = canonical_address("http://a.test/books/7")
@@ -58,16 +59,16 @@ def test_an_order_renders_if_its_choice_or_a_rule_does(part, renders):
 @pytest.mark.parametrize(
     ("part", "document", "tally", "reason"),
     [
-        (RenderingPart(), EMPTY, PatternTally(9, 9), Rendering.NEVER),
-        (RenderingPart(render="always"), STATIC, PatternTally(9, 0), Rendering.ALWAYS),
-        (NEEDED, STATIC, PatternTally(9, 9), Rendering.NOT_NEEDED),
-        (NEEDED, EMPTY, PatternTally(), Rendering.MOUNT),
-        (NEEDED, EMPTY, PatternTally(MOST_IN_VAIN - 1, 0), Rendering.MOUNT),
-        (NEEDED, EMPTY, PatternTally(MOST_IN_VAIN, 0), Rendering.IN_VAIN),
-        (NEEDED, EMPTY, PatternTally(MOST_IN_VAIN, 1), Rendering.MOUNT),
-        (NEEDED, SHORT, PatternTally(), Rendering.NOT_NEEDED),
-        (NEEDED, SHORT, PatternTally(2, 1), Rendering.ALIKE),
-        (NEEDED, LONG, PatternTally(2, 2), Rendering.NOT_NEEDED),
+        (RenderingPart(), EMPTY, PatternCounts(9, 9), Rendering.NEVER),
+        (RenderingPart(render="always"), STATIC, PatternCounts(9, 0), Rendering.ALWAYS),
+        (NEEDED, STATIC, PatternCounts(9, 9), Rendering.NOT_NEEDED),
+        (NEEDED, EMPTY, PatternCounts(), Rendering.MOUNT),
+        (NEEDED, EMPTY, PatternCounts(MOST_IN_VAIN - 1, 0), Rendering.MOUNT),
+        (NEEDED, EMPTY, PatternCounts(MOST_IN_VAIN, 0), Rendering.IN_VAIN),
+        (NEEDED, EMPTY, PatternCounts(MOST_IN_VAIN, 1), Rendering.MOUNT),
+        (NEEDED, SHORT, PatternCounts(), Rendering.NOT_NEEDED),
+        (NEEDED, SHORT, PatternCounts(2, 1), Rendering.ALIKE),
+        (NEEDED, LONG, PatternCounts(2, 2), Rendering.NOT_NEEDED),
     ],
 )
 def test_a_page_is_rendered_by_the_order_its_html_and_pages_like_it(part, document, tally, reason):

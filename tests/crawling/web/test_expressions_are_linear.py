@@ -100,11 +100,12 @@ PREFIXES = {
         "@charset ",
         '@charset "',
     ],
-    "crawling.web.documents.script_signs:ASKS_FOR_SCRIPTS": [
+    "crawling.machine.browser:VERSION": ["-", "a-1"],
+    "crawling.web.content.script_signs:ASKS_FOR_SCRIPTS": [
         *("enable ", "without ", "please turn on ", "javascript ", "javascript is "),
     ],
-    "crawling.web.documents.script_signs:WAITS": ["loading", "please wait", "wird "],
-    "crawling.web.documents.script_signs:BY_ITSELF": ["load", "every 2s, revealed"],
+    "crawling.web.content.script_signs:WAITS": ["loading", "please wait", "wird "],
+    "crawling.web.content.script_signs:BY_ITSELF": ["load", "every 2s, revealed"],
     "crawling.web.documents.sitemap:BARE_MARK": ["&", "&#", "&#x", "&a"],
     "crawling.web.documents.sitemap:DECLARATION": ["<?", "<!"],
     "crawling.web.documents.sitemap:ENTRY": ["<", "<a:", "<url"],

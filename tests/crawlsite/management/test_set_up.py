@@ -12,11 +12,11 @@ from crawling.installation.pools import default_classes
 def test_a_pool_from_before_a_class_came_gets_it_at_the_next_start(db, settings):
     settings.DEMO = False
     classes = default_classes(settings.WORKERS)
-    create_pool(name="default", classes=[new for new in classes if new.key != "archive_writers"])
+    create_pool(name="default", classes=classes[:5])
 
     call_command("set_up")
     call_command("set_up")
 
     pool = Pool.objects.get()
     assert list(pool.classes.values_list("key", flat=True)) == [new.key for new in classes]
-    assert pool.capacity[-1] == pool.available[-1] == classes[-1].capacity
+    assert pool.capacity == pool.available == [new.capacity for new in classes]

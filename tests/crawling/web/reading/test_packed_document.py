@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawling.web.content.script_signs import ScriptSign
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import html
@@ -14,7 +15,6 @@ from crawling.web.documents.base import (
     DocumentMetadata,
     DocumentSource,
     ReadingRules,
-    ScriptSign,
     TruncationReason,
 )
 from crawling.web.links import Links
@@ -65,7 +65,6 @@ def test_whatever_is_in_it(title, text, found, extracted, sign, written):
         links.found,
         text,
         about,
-        needs_browser=sign.is_strong,
         script_sign=sign,
         extracted=extracted,
         written=written,

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.web.documents.base import ScriptSign
-from crawling.web.documents.script_signs import ENOUGH_TEXT, LEAST_TEXT, PIECE, has_text
+from crawling.web.content.script_signs import (
+    ENOUGH_TEXT,
+    LEAST_TEXT,
+    PIECE,
+    ScriptSign,
+    has_text,
+)
 from tests.crawling.web.documents.test_html import document
 
 BUNDLE = '<script type="module" src="/assets/index-4f.js"></script>'

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from enum import StrEnum
 from itertools import islice
 
 import turbohtml
-
-from crawling.web.documents.base import ScriptSign
 
 #: a page with as many visible characters is taken to be whole
 ENOUGH_TEXT = 600
@@ -46,6 +45,24 @@ WAITS = re.compile(
     r"\b(?:loading|please wait|wird geladen|lädt|chargement|cargando|caricamento|carregando)\b",
     re.IGNORECASE,
 )
+
+
+class ScriptSign(StrEnum):
+    """The share that scripts have in a page's content, as far as its HTML shows it."""
+
+    NONE = ""
+    #: there are scripts, and content without them
+    SOME = "some"
+    LITTLE = "little"
+    MOUNT = "mount"
+    NOSCRIPT = "noscript"
+    COMPONENT = "component"
+    LATER = "later"
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether the page's content is taken to be made by scripts."""
+        return self not in (ScriptSign.NONE, ScriptSign.SOME)
 
 
 def sign_of(

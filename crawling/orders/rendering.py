@@ -81,7 +81,7 @@ OF_SIGNS = {
 }
 
 
-class PatternCounts(NamedTuple):
+class RenderingCounts(NamedTuple):
     """The effect of rendering on the pages of a pattern in a run."""
 
     rendered: int = 0
@@ -89,11 +89,11 @@ class PatternCounts(NamedTuple):
     gained: int = 0
 
 
-NO_TALLY = PatternCounts()
+NO_TALLY = RenderingCounts()
 
 
 def rendering_of(
-    address: Address, document: Document, part: RenderingPart, tally: PatternCounts = NO_TALLY
+    address: Address, document: Document, part: RenderingPart, tally: RenderingCounts = NO_TALLY
 ) -> Rendering:
     """Whether an HTML page is to be rendered, and why. document: the plain page. tally: of the
     page's pattern.

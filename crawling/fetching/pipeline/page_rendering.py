@@ -10,8 +10,8 @@ from crawling.frontier.record.renderings import RunRenderings
 from crawling.frontier.types import RenderingOutcome
 from crawling.orders.rendering import (
     NO_TALLY,
-    PatternCounts,
     Rendering,
+    RenderingCounts,
     rendering_of,
     rendering_pattern,
 )
@@ -79,7 +79,7 @@ class PageRendering:
         with self._lock:
             if has_gained is not None:
                 rendered, gained = self._tallies.get(key, NO_TALLY)
-                self._tallies[key] = PatternCounts(rendered + 1, gained + has_gained)
+                self._tallies[key] = RenderingCounts(rendered + 1, gained + has_gained)
             elif verdict == FetchStatus.RENDER_BUSY:
                 self._pages -= 1
         return RenderingOutcome(int(verdict), key, has_gained)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from crawling.frontier.types import UrlOutcome
 from crawling.models import RunRendering
-from crawling.orders.rendering import NO_TALLY, PatternCounts
+from crawling.orders.rendering import NO_TALLY, RenderingCounts
 
 #: the most patterns of a run that are remembered
 MOST_PATTERNS = 1000
@@ -17,14 +17,14 @@ class RunRenderings(NamedTuple):
     #: the pages that a browser was asked to render
     pages: int = 0
     #: by the key of a pattern
-    tallies: Mapping[int, PatternCounts] = {}
+    tallies: Mapping[int, RenderingCounts] = {}
 
 
 def remembered_rendering(run_id: int) -> RunRenderings:
     row = RunRendering.objects.filter(run=run_id).first()
     if row is None:
         return RunRenderings()
-    tallies = {int(key): PatternCounts(*counts) for key, counts in row.patterns.items()}
+    tallies = {int(key): RenderingCounts(*counts) for key, counts in row.patterns.items()}
     return RunRenderings(row.pages, tallies)
 
 
@@ -45,7 +45,7 @@ def note_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
         ):
             continue
         count, gained = tallies.get(page.pattern, NO_TALLY)
-        tallies[page.pattern] = PatternCounts(count + 1, gained + page.has_gained)
+        tallies[page.pattern] = RenderingCounts(count + 1, gained + page.has_gained)
     RunRendering.objects.update_or_create(
         run_id=run_id,
         defaults={

@@ -22,7 +22,9 @@ LEAST_TEXT = 100
 #: the most text of an element that is empty but for words such as *Loading*
 PLACEHOLDER_TEXT = 40
 #: the number of characters of a text that are counted at once
-PIECE = 2000
+PIECE = 800
+#: the white space of HTML, and the space that breaks no line
+WHITE = " \n\t\r\f\xa0"
 #: the most elements of a kind that are looked at, since each look may read a whole tree
 MOST_LOOKS = 10
 #: the elements into which React, Vue, Svelte, Angular, Next, Nuxt, Gatsby, Quasar and AngularJS put
@@ -95,7 +97,9 @@ def has_text(text: str, least: int) -> bool:
     """Whether a text has at least so many characters besides white space."""
     count = 0
     for begin in range(0, len(text), PIECE):
-        count += sum(map(len, text[begin : begin + PIECE].split()))
+        piece = text[begin : begin + PIECE]
+        # splitting the text would take ten times as long
+        count += len(piece) - sum(map(piece.count, WHITE))
         if count >= least:
             return True
     return count >= least

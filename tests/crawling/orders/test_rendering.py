@@ -8,8 +8,8 @@ from crawling.orders.order import read_order
 from crawling.orders.rendering import (
     MOST_IN_VAIN,
     SHORT_PAGE,
-    PatternCounts,
     Rendering,
+    RenderingCounts,
     explain_rendering,
     has_gained,
     rendering_of,
@@ -59,16 +59,16 @@ def test_an_order_renders_if_its_choice_or_a_rule_does(part, renders):
 @pytest.mark.parametrize(
     ("part", "document", "tally", "reason"),
     [
-        (RenderingPart(), EMPTY, PatternCounts(9, 9), Rendering.NEVER),
-        (RenderingPart(render="always"), STATIC, PatternCounts(9, 0), Rendering.ALWAYS),
-        (NEEDED, STATIC, PatternCounts(9, 9), Rendering.NOT_NEEDED),
-        (NEEDED, EMPTY, PatternCounts(), Rendering.MOUNT),
-        (NEEDED, EMPTY, PatternCounts(MOST_IN_VAIN - 1, 0), Rendering.MOUNT),
-        (NEEDED, EMPTY, PatternCounts(MOST_IN_VAIN, 0), Rendering.IN_VAIN),
-        (NEEDED, EMPTY, PatternCounts(MOST_IN_VAIN, 1), Rendering.MOUNT),
-        (NEEDED, SHORT, PatternCounts(), Rendering.NOT_NEEDED),
-        (NEEDED, SHORT, PatternCounts(2, 1), Rendering.ALIKE),
-        (NEEDED, LONG, PatternCounts(2, 2), Rendering.NOT_NEEDED),
+        (RenderingPart(), EMPTY, RenderingCounts(9, 9), Rendering.NEVER),
+        (RenderingPart(render="always"), STATIC, RenderingCounts(9, 0), Rendering.ALWAYS),
+        (NEEDED, STATIC, RenderingCounts(9, 9), Rendering.NOT_NEEDED),
+        (NEEDED, EMPTY, RenderingCounts(), Rendering.MOUNT),
+        (NEEDED, EMPTY, RenderingCounts(MOST_IN_VAIN - 1, 0), Rendering.MOUNT),
+        (NEEDED, EMPTY, RenderingCounts(MOST_IN_VAIN, 0), Rendering.IN_VAIN),
+        (NEEDED, EMPTY, RenderingCounts(MOST_IN_VAIN, 1), Rendering.MOUNT),
+        (NEEDED, SHORT, RenderingCounts(), Rendering.NOT_NEEDED),
+        (NEEDED, SHORT, RenderingCounts(2, 1), Rendering.ALIKE),
+        (NEEDED, LONG, RenderingCounts(2, 2), Rendering.NOT_NEEDED),
     ],
 )
 def test_a_page_is_rendered_by_the_order_its_html_and_pages_like_it(part, document, tally, reason):

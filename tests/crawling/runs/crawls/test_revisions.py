@@ -101,7 +101,7 @@ def test_an_edit_that_another_overtakes_gives_the_bank_back_what_it_had(crawl, m
     before = Process.objects.get().max_claim
     monkeypatch.setattr(
         "crawling.runs.crawls.revisions.check_max",
-        lambda job, claim: edit_meanwhile(job) or {**job.claim, **claim},
+        lambda job, claim, _: edit_meanwhile(job) or {**job.claim, **claim},
     )
 
     def edit_meanwhile(job):

@@ -60,7 +60,7 @@ NAMES = {
     "run_limits": ("is_complete", "limit_reached"),
     "run_lock": ("locked_run",),
     "types": (
-        *("Candidate", "CapturedExchange", "PageLinks", "RenderedPage", "ServerAnswer"),
+        *("Candidate", "CapturedExchange", "PageLinks", "RenderingOutcome", "ServerAnswer"),
         "UrlOutcome",
     ),
 }
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from crawling.frontier.types import Candidate as Candidate
     from crawling.frontier.types import CapturedExchange as CapturedExchange
     from crawling.frontier.types import PageLinks as PageLinks
-    from crawling.frontier.types import RenderedPage as RenderedPage
+    from crawling.frontier.types import RenderingOutcome as RenderingOutcome
     from crawling.frontier.types import ServerAnswer as ServerAnswer
     from crawling.frontier.types import UrlOutcome as UrlOutcome
 else:  # otherwise mypy would believe that this package has any name

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from crawling.frontier import RenderedPage
+from crawling.frontier import RenderingOutcome
 from crawling.orders.sections.rendering import RenderingPart
 from crawling.web.documents.base import Document
 from crawling.web.rendering.types import Door, DoorAnswer, PageToRender, Rendered, RenderLimits
@@ -57,7 +57,7 @@ class ReadPage:
 
     #: the rendered page, else the plain one; None if it is no HTML page, and not read yet
     document: Document | None
-    about: RenderedPage
+    about: RenderingOutcome
     #: what the browser made of the page, by kind: its type and its bytes
     derived: Mapping[str, tuple[str, bytes]] = field(default_factory=dict, repr=False)
 

@@ -17,7 +17,7 @@ from crawling.frontier.sql_rows import SentRows, copy_in
 from crawling.frontier.types import (
     ArchiveLocation,
     CapturedExchange,
-    RenderedPage,
+    RenderingOutcome,
     UrlOutcome,
 )
 from crawling.machine.eviction import forget_oldest
@@ -131,7 +131,7 @@ def page_row(
     }
 
 
-def _rendition(captured: CapturedExchange | None, page: RenderedPage | None) -> str | None:
+def _rendition(captured: CapturedExchange | None, page: RenderingOutcome | None) -> str | None:
     """What the browser made of the page, as JSON. Records in another file than the page's, which
     was full, are left out.
     """

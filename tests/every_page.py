@@ -61,6 +61,7 @@ from tests.test_roles import PATHS, ROUTES
 #: addresses whose answers are files, or parts of a page, or pages with a frame of their own
 NO_PAGES = {
     "crawls/<int:pk>/pages/<int:url>/content/",
+    "crawls/<int:pk>/pages/<int:url>/picture/<slug:kind>/",
     "crawls/<int:pk>/shown/",
     "stored/<str:token>/<int:number>/",
     "crawls/<int:pk>/pages/<int:url>/fields/page/",

@@ -1,4 +1,4 @@
-"""The browser of a shift as fetch threads see it, and a page that they have read with it."""
+"""The browser of a shift as fetch threads see it, and a page that was read with it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ReadPage:
     #: the rendered page, else the plain one; None if it is no HTML page, and not read yet
     document: Document | None
     about: RenderingOutcome
-    #: what the browser made of the page, by kind: its type and its bytes
+    #: the renditions of the page by a browser, by kind: type and bytes
     derived: Mapping[str, tuple[str, bytes]] = field(default_factory=dict, repr=False)
 
 

@@ -197,7 +197,7 @@ def _derived(result: Rendered) -> dict[str, tuple[str, bytes]]:
 
 
 def _facts(result: Rendered) -> dict[str, Any]:
-    """What the browser noted, with the beginnings of texts that strangers made."""
+    """The browser's notes. Texts of strangers are cut to their beginnings."""
     failed = [[_told(one.url), _told(one.reason)] for one in result.failed_requests[:MOST_TOLD]]
     return {
         "seconds": round(result.seconds, 2),
@@ -221,7 +221,7 @@ def _told(text: str) -> str:
 def archive_derived(
     page: ReadPage, address: Address, context: FetchContext
 ) -> dict[str, CapturedExchange]:
-    """Archive what the browser made of the page, as records of type `resource`."""
+    """Archive the renditions of the page, as records of type `resource`."""
     captured = {}
     for kind, (content_type, content) in page.derived.items():
         url = f"urn:{kind}:{address.url}"

@@ -11,7 +11,6 @@ import time
 from crawling.fetching.pipeline.page_browser import MIB, PageFiles
 from crawling.installation.run_log import write
 from crawling.models import Level
-from crawling.orders.sections.rendering import RenderingPart
 from crawling.web.rendering.process import BrowserProcess
 from crawling.web.rendering.types import Door, NoBrowserError, PageToRender, Rendered, Verdict
 
@@ -68,22 +67,25 @@ class ShiftBrowser:
     def _living(self) -> BrowserProcess | None:
         return None if self._process is None or self._process.has_ended else self._process
 
-    def tend(self, part: RenderingPart) -> None:
-        """Start a browser that is needed, and end one that is dead or idle; to be called often."""
+    def tend(self, mebibytes: int) -> None:
+        """Start a browser that is needed, and end one that is dead or idle; to be called often.
+
+        mebibytes: the most that a page may have.
+        """
         if self._process and self._process.has_ended:
             self._deaths += 1
             logger.warning("a browser process has ended too early")
             self._stop()
         if self._process is None:
             if self._wanted and self._deaths < MOST_DEATHS:
-                self._start(part)
+                self._start(mebibytes)
         elif not self._wanted and time.monotonic() - self._used_at > IDLE_SECONDS:
             self._stop()
 
-    def _start(self, part: RenderingPart) -> None:
+    def _start(self, mebibytes: int) -> None:
         process = None
         try:
-            process = BrowserProcess(memory_bytes=part.render_memory_mib * MIB)
+            process = BrowserProcess(memory_bytes=mebibytes * MIB)
         except (NoBrowserError, OSError) as error:  # OSError: too many processes or open files
             self._deaths = MOST_DEATHS
             told = f"No page is rendered by this work session. {error}"

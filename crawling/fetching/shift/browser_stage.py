@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from crawling.fetching.pipeline.browser_budget import BrowserBudget
+from crawling.fetching.shift.browser import ShiftBrowser
 from crawling.fetching.shift.grants import IDLE_SECONDS, LOOK_SECONDS, ShiftGrants
 from crawling.orders.claims import BROWSER_MEMORY, BROWSER_PAGES
 from crawling.web.fetch.budgets import DEADLINE_SECONDS
@@ -20,8 +21,8 @@ class BrowserStage:
     two and waits for the other. Between shifts the pool prevents deadlock.
     """
 
-    def __init__(self, grants: ShiftGrants, mebibytes_each: int) -> None:
-        self._grants = grants
+    def __init__(self, grants: ShiftGrants, mebibytes_each: int, browser: ShiftBrowser) -> None:
+        self._grants, self.browser = grants, browser
         self.budget = BrowserBudget(mebibytes_each)
         self._is_asked = self._has_yielded = False
         self._asked_at = self._looked_at = self._used_at = time.monotonic()
@@ -49,6 +50,11 @@ class BrowserStage:
         while may_ask and self.budget.is_short and self._request_page(now):
             self._fit()
         self._give_back_idle(now)
+
+    def stop_waiting(self) -> None:
+        """Let no fetch thread wait for units, nor for the start of the browser."""
+        self.budget.end()
+        self.browser.stop_waiting()
 
     def in_use(self) -> dict[str, int]:
         """The units of open pages, by class."""

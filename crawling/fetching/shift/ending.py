@@ -37,15 +37,13 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
     parts.context.pace.ending.set()
     parts.context.client.memory_budget.end()
     if parts.browsers:
-        parts.browsers.budget.end()
-    if parts.engine:
-        parts.engine.stop_waiting()
+        parts.browsers.stop_waiting()
     parts.bench.close()
     parts.archive.end()
     if ending == ABORTED:
         parts.reading.end()  # threads that wait for it end at once
-        if parts.engine:
-            parts.engine.end()
+        if parts.browsers:
+            parts.browsers.browser.end()
         all_ended = _cut_off(parts)
     else:
         all_ended = _finish_writing(parts, ending)
@@ -57,8 +55,8 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
     if all_ended:  # otherwise the threads end with this process
         parts.context.client.connections.close()
     parts.reading.end()
-    if parts.engine:
-        parts.engine.end()
+    if parts.browsers:
+        parts.browsers.browser.end()
     parts.port.close()
     parts.memory.end()
     parts.shift.deciding_seconds = parts.grants.deciding_seconds

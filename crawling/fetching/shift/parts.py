@@ -74,7 +74,6 @@ class ShiftParts:
     memory: MemoryStage
     #: None if the order renders no page, or claims no browser
     browsers: BrowserStage | None
-    engine: ShiftBrowser | None
     reading: ShiftReading
     archive: ArchiveStage
     threads: FetchThreadPool
@@ -86,13 +85,12 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
     """stop: called with the reason if the shift cannot fetch, whereupon its run is paused."""
     run = shift.process.run
     memory, browsers, reading = MemoryStage(grants), _browser_stage(run, grants), ShiftReading()
-    engine = ShiftBrowser(run.pk) if browsers else None
     archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
     port = QueuedShiftPort(run.pk, lease, archive)
     _require_packages(run, stop)
     context = make_context(shift, grants, memory.budget, _fetching(run, stop), port, reading)
     if run.crawl.order.rendering.may_render:
-        context = replace(context, rendering=_page_rendering(run, browsers, engine))
+        context = replace(context, rendering=_page_rendering(run, browsers))
     bench = Workbench()
     threads = FetchThreadPool(bench, context)
     hosts = HostLeases(
@@ -115,7 +113,6 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
         grants,
         memory,
         browsers,
-        engine,
         reading,
         archive,
         threads,
@@ -127,14 +124,13 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
 def _browser_stage(run: Run, grants: ShiftGrants) -> BrowserStage | None:
     rendering = run.crawl.order.rendering
     has_claim = rendering.may_render and grants.claim.get(BROWSER_PAGES)
-    return BrowserStage(grants, rendering.render_memory_mib) if has_claim else None
+    browser = ShiftBrowser(run.pk)
+    return BrowserStage(grants, rendering.render_memory_mib, browser) if has_claim else None
 
 
-def _page_rendering(
-    run: Run, browsers: BrowserStage | None, engine: ShiftBrowser | None
-) -> PageRendering:
-    budget = browsers.budget if browsers else None
-    return PageRendering(run.crawl.order.rendering, budget, remembered_rendering(run.pk), engine)
+def _page_rendering(run: Run, browsers: BrowserStage | None) -> PageRendering:
+    budget, browser = (browsers.budget, browsers.browser) if browsers else (None, None)
+    return PageRendering(run.crawl.order.rendering, budget, remembered_rendering(run.pk), browser)
 
 
 def _require_packages(run: Run, stop: Stop) -> None:

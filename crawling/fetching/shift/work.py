@@ -119,8 +119,7 @@ class ShiftWork:
         if parts.browsers:
             others_want = parts.memory.budget.shortage() > 0 or parts.archive.wants_stage
             parts.browsers.tend(others_want=others_want)
-        if parts.engine and parts.context.rendering:
-            parts.engine.tend(parts.context.rendering.part)
+            parts.browsers.browser.tend(parts.browsers.budget.each)
 
     def _await_outcomes(self) -> None:
         """Wait a little, or until the fetch threads have nothing to do. Then take the outcomes that

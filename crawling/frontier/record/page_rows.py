@@ -132,8 +132,8 @@ def page_row(
 
 
 def _rendition(captured: CapturedExchange | None, page: RenderingOutcome | None) -> str | None:
-    """What the browser made of the page, as JSON. Records in another file than the page's, which
-    was full, are left out.
+    """The renditions of the page and the browser's notes, as JSON. Records in another file than the
+    page's, which was full, are left out.
     """
     if page is None or page.facts is None:
         return None

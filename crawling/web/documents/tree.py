@@ -22,7 +22,6 @@ from crawling.web.documents.charsets import (
     is_utf_8,
     utf_16_without_a_mark,
 )
-from crawling.web.documents.shadow_trees import MARK, ShadowMark, merge_shadow_trees
 
 #: the most bytes of a document that are read. Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024
@@ -52,6 +51,9 @@ HEAD_BYTES = 1024
 LATE_META = re.compile(
     rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE
 )
+
+#: no document without this word has such a tree; as bytes, or decoded
+MARK, DECODED_MARK = b"shadowroot", "shadowroot"
 
 
 class ParsedTree(NamedTuple):
@@ -106,6 +108,44 @@ def _slices(
             end = at + SLICE_BYTES
             yield part[at:end], begin + (len(piece) if end >= len(part) else end)
         begin += len(piece)
+
+
+class ShadowMark:
+    """Looks for the word in a document that comes in pieces, decoded or not."""
+
+    def __init__(self) -> None:
+        self.is_found = False
+        self._end: str | bytes = ""
+
+    def look(self, piece: str | bytes) -> None:
+        if isinstance(piece, str):
+            end = self._end if isinstance(self._end, str) else ""
+            found = DECODED_MARK in f"{end}{piece}"
+        else:
+            end_bytes = self._end if isinstance(self._end, bytes) else b""
+            found = MARK in end_bytes + piece
+        self.is_found, self._end = self.is_found or found, piece[1 - len(MARK) :]
+
+
+def merge_shadow_trees(document: turbohtml.Document) -> None:
+    """Move the content of declarative shadow trees (HTML Standard, 4.12.3) into the elements that
+    have them, before their own children, so that links, text and rules find it. Takes linear time.
+    Trees of the mode `closed` are not read: the parser keeps them to itself, as browsers do.
+    """
+    waiting: list[turbohtml.Document | turbohtml.Element] = [document]
+    while waiting:
+        for host in [one for one in _elements(waiting.pop()) if one.shadow_root is not None]:
+            assert host.shadow_root is not None
+            moved = list(host.shadow_root.children)
+            for node in reversed(moved):
+                host.insert(0, node)
+            waiting += [node for node in moved if isinstance(node, turbohtml.Element)]
+
+
+def _elements(root: turbohtml.Document | turbohtml.Element) -> Iterator[turbohtml.Element]:
+    if isinstance(root, turbohtml.Element):
+        yield root
+    yield from root.iter_elements()
 
 
 class _InlinedData:

@@ -14,6 +14,7 @@ from allocation.selectors import bank_view
 from allocation.services import add_resource_class, create_pool, set_capacity, take_lease
 from crawling.fetching.pipeline.browser_budget import BrowserBudget
 from crawling.fetching.shift import browser_stage
+from crawling.fetching.shift.browser import ShiftBrowser
 from crawling.fetching.shift.browser_stage import BrowserStage
 from crawling.fetching.shift.grants import ShiftGrants
 from crawling.models import RunProcess, Shift
@@ -105,7 +106,7 @@ def test_a_page_and_its_memory_are_granted_together_and_given_back_when_idle(
 ):
     monkeypatch.setattr(browser_stage, "IDLE_SECONDS", -1.0)
     grants = ShiftGrants(shift_of("a", claim={"browsers": 2, "browser_memory": 2 * MIB}))
-    stage = BrowserStage(grants, MIB)
+    stage = BrowserStage(grants, MIB, ShiftBrowser(0))
     stage.tend(others_want=False)
     assert (held(grants), Request.objects.filter(kind="stage").count()) == ((0, 0), 0)
 
@@ -130,7 +131,7 @@ def test_a_thread_waits_for_another_crawl_and_gets_what_it_gives_back(
     browsers, loopback, render, monkeypatch
 ):
     monkeypatch.setattr(browser_stage, "IDLE_SECONDS", -1.0)
-    one, other = (BrowserStage(ShiftGrants(shift_of(name)), MIB) for name in "ab")
+    one, other = (BrowserStage(ShiftGrants(shift_of(name)), MIB, ShiftBrowser(0)) for name in "ab")
     set_capacity(pool=browsers.pk, capacity={"browsers": 1})
     first = render(one)
     until(lambda: first.has_page, tended(one))
@@ -145,7 +146,7 @@ def test_a_thread_waits_for_another_crawl_and_gets_what_it_gives_back(
 
 
 def test_a_wait_ends_at_its_time_and_its_request_is_withdrawn(browsers, loopback, render):
-    one, other = (BrowserStage(ShiftGrants(shift_of(name)), MIB) for name in "ab")
+    one, other = (BrowserStage(ShiftGrants(shift_of(name)), MIB, ShiftBrowser(0)) for name in "ab")
     set_capacity(pool=browsers.pk, capacity={"browsers": 1})
     first = render(one)
     until(lambda: first.has_page, tended(one))
@@ -164,7 +165,7 @@ def test_a_request_that_waits_makes_way_for_another_stage_of_its_shift(
     one, grants = (ShiftGrants(shift_of(name)) for name in "ab")
     assert one.request_stage({"browsers": 1, "browser_memory": MIB}, 30)
     set_capacity(pool=browsers.pk, capacity={"browsers": 1})
-    stage = BrowserStage(grants, MIB)
+    stage = BrowserStage(grants, MIB, ShiftBrowser(0))
     render(stage)
     stage.tend(others_want=True)
     stage.tend(others_want=True)
@@ -185,7 +186,7 @@ def test_no_thread_waits_beyond_the_end_of_the_shift_and_nothing_stays_held(
 ):
     shift = shift_of("a")
     grants = ShiftGrants(shift)
-    stage = BrowserStage(grants, MIB)
+    stage = BrowserStage(grants, MIB, ShiftBrowser(0))
     first = render(stage)
     until(lambda: first.has_page, tended(stage))
     second = render(stage)
@@ -201,7 +202,7 @@ def test_no_thread_waits_beyond_the_end_of_the_shift_and_nothing_stays_held(
 
 def test_a_lowered_claim_takes_no_open_page_away(browsers, loopback, render):
     grants = ShiftGrants(shift_of("a", claim={"browsers": 2, "browser_memory": 2 * MIB}))
-    stage = BrowserStage(grants, MIB)
+    stage = BrowserStage(grants, MIB, ShiftBrowser(0))
     first, second = render(stage), render(stage)
     until(lambda: first.has_page and second.has_page, tended(stage))
     lowered = {**grants.claim, "browsers": 1, "browser_memory": MIB}

@@ -1,8 +1,6 @@
 """The pool of a crawl, its team's share of the pool, and a run's requests to the pool. No
-transaction here touches both the rows of the pool and those of the crawl.
-
-So each step may be repeated after a crash between two steps, and the scheduler repeats it
-(`crawling.scheduler`).
+transaction here touches both the rows of the pool and those of the crawl. So each step is
+idempotent: after a crash between two steps the scheduler repeats it (`crawling.scheduler`).
 """
 
 from __future__ import annotations
@@ -49,15 +47,15 @@ from crawling.orders.claims import start_amounts
 TEAM_REF = "team/"
 logger = logging.getLogger(__name__)
 
-#: the reference of a run's processes in the pool. Processes of experiments, pre-resolvers and test
-#: fetches have other references, and no shifts
+#: the prefix of the reference of a run's processes in the pool. Processes of experiments,
+#: pre-resolvers and test fetches have other references, and no shifts
 RUN_REF = "run/"
 #: a shift is requested when a host falls due within this time
 SOON_SECONDS = 1.0
 
 
-#: a process of a run that is not, or no longer, in the pool, for example when an ended run
-#: continues
+#: the processes of a run that are not in the pool: not yet, or no longer because the run had ended
+#: before it continued
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
 
 
@@ -71,9 +69,7 @@ def share_limits(pool: Pool, team: str) -> dict[str, int]:
 
 
 def share_of(pool: Pool, team: str) -> int | None:
-    """The share to which the processes of a team's crawl belong. A team has one from its first run
-    on.
-    """
+    """The share of a team's crawl in a pool. A team gets a share there with its first run."""
     return ensure_share(pool=pool.pk, ref=f"{TEAM_REF}{team}", name=team).pk if team else None
 
 
@@ -82,14 +78,15 @@ def register_processes(run: Run) -> None:
 
     A claim that the pool can no longer serve fails the run.
 
-    A finished process is not used again: another takes its place and continues the count of shifts.
+    A process that has finished in the pool is replaced by a new one, which continues the count of
+    shifts.
     """
     pool = pool_of(run.crawl)
     for process in run.processes.filter(UNREGISTERED, is_retired=False):
         try:
             row = _register_process(pool, process)
         except BankBusy:
-            return  # the scheduler enrols it later
+            return  # the scheduler registers it later
         except AllocationError as error:
             _fail_run(run, f"The resource limits were refused: {error}")
             return
@@ -138,8 +135,8 @@ def ask_for_shifts(run: Run) -> None:
 def ask_for_shift(process: RunProcess) -> None:
     """Ask the pool for the start of a shift, if the process has a URL due.
 
-    Asking twice does no harm. No start is requested for an extra process after its first shift, or
-    for a process that is no longer in the order. For a crawl that uses idle capacity only, the
+    A second request has no effect. No start is requested for an extra process after its first
+    shift, or for a process beyond the order's number. For a crawl that uses idle capacity only, the
     scheduler requests starts (`crawling.runs.idle_capacity`).
     """
     crawl = process.run.crawl
@@ -168,7 +165,8 @@ def request_start(process: RunProcess) -> None:
             kind=RequestKind.START,
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
-        # another process was faster; the scheduler repeats a request that found the pool busy
+        # another operating-system process has sent the request already, or the pool was locked;
+        # then the scheduler repeats it
         return
     if run.crawl.idle_only and not outcome.granted:
         cancel_request(request_id=outcome.request_id)
@@ -181,7 +179,7 @@ def request_start(process: RunProcess) -> None:
 def _goes_on_with_what_it_kept(bank_process: int) -> bool:
     """Begin a shift with reserved units. Return whether there were any.
 
-    A reservation that blocks its own request is given up.
+    A reservation that prevents its own process from starting is released.
     """
     if not Process.objects.filter(pk=bank_process, kept_until__isnull=False).exists():
         return False
@@ -219,7 +217,7 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
                 f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: "
                 f"{listed(format_amounts(pool, kept.amounts))}.",
             )
-            # Another process may have settled the run already.
+            # Another operating-system process may have settled the run already.
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
             return
     release_resources(
@@ -236,8 +234,8 @@ PAUSED_BY_SOMEBODY = "Paused by an operator; "
 
 
 def paused_sentence(run: Run) -> str:
-    """The reason why the run is paused, unless an operator paused it, or a sentence about its
-    reserved units.
+    """The reason why the run is paused, or a sentence about its reserved units. If an operator
+    paused the run, the sentence does not repeat that.
     """
     if run.trouble:
         return run.trouble

@@ -1,4 +1,4 @@
-"""Checks, before a crawl is created, whether its seeds can be crawled at all."""
+"""Checks of seeds before a crawl is created: whether they can be crawled at all."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ NO_CONTACT = (
     "a page about the crawl (https://…) or an e-mail address. "
     "On the command line: python manage.py identify PRODUCT CONTACT-URL"
 )
-#: the most names of seeds whose addresses are shown beforehand
+#: the most names of seeds whose addresses are shown before a crawl is created
 MOST_NAMES = 100
-#: the seconds for which a name server's answer is good enough for a warning
+#: the age in seconds up to which a name server's answer is good enough for a warning
 KNOWN_FOR = 3600.0
 #: the note of an access rule that was added on the form with the seeds
 ALLOWED_HERE = "allowed on the form of a new crawl"
@@ -51,7 +51,7 @@ def seed_errors(order: CrawlOrder) -> dict[str, str]:
 
 
 def lacks_contact(addresses: Iterable[Address]) -> bool:
-    """Whether one of the addresses is a real site although no contact is set.
+    """Whether one of the addresses is a public site although no contact is set.
 
     The addresses have no mistakes.
 

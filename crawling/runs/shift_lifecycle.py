@@ -56,9 +56,9 @@ class FetchThreadLine(NamedTuple):
 
 
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
-    """Open the shift of an epoch, whose lease the caller has taken.
+    """Open the shift of an epoch. The caller has taken its lease.
 
-    Return None if the run needs none, or this epoch already had one.
+    Return None if the run needs no shift, or if this epoch already had one.
 
     URLs that an earlier shift of the process left in process are put back into their queues first.
     """
@@ -112,10 +112,10 @@ def lose_shift(
 ) -> None:
     """Close a shift that cannot close itself.
 
-    is_dead: its operating-system process is known to have ended, so its hosts are free after one
-    delay. Otherwise they stay leased until their lease has expired, and one delay longer. worker:
-    close the shift only if this worker had it. blame: the URLs against which the loss counts; None
-    for all in process.
+    is_dead: whether its operating-system process is known to have ended; then its hosts are free
+    after one delay, otherwise one delay after their leases have expired. worker: close the shift
+    only if this worker had it. blame: the URLs against which the loss counts; None for all in
+    process.
     """
     shifts = Shift.objects.filter(process=process, epoch=epoch, ended_at=None)
     if worker is not None:
@@ -154,8 +154,8 @@ def _process_words(process: RunProcess) -> str:
 
 
 def settle_run(run_id: int) -> Run:
-    """If no shift of the run is alive, let the run become paused, stopped or finished. Take it out
-    of the pool if it has ended.
+    """If no shift of the run is alive, change its state to paused, stopped or finished if it must.
+    An ended run leaves the pool.
 
     An empty queue alone is not the end (SEEDS B13): a page in process may still bring links, and
     then a shift is alive.
@@ -175,7 +175,7 @@ def _settle(run: Run) -> None:
     if new is None:
         return
     run.state, run.reason = new
-    # a trouble is already in the log, and begins with the action that the run takes
+    # the log has the trouble already; its sentence begins with the action that follows
     write(
         run.pk,
         f"{run.state.capitalize()}."
@@ -208,7 +208,7 @@ def _why_wound_down(run: Run) -> str:
 
 
 def _end_of_run(run: Run, limit: str) -> tuple[RunState, str]:
-    """The end of a run, and the reason. A run that fetched nothing with success has failed.
+    """The end of a run, and the reason. A run without a successful fetch has failed.
 
     limit: the sentence of the limit that ended the run, or empty.
     """
@@ -218,7 +218,8 @@ def _end_of_run(run: Run, limit: str) -> tuple[RunState, str]:
 
 
 def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
-    """Settle the run after a shift was closed, release the shift's units, and request the next one.
+    """Settle the run after a shift was closed, release the shift's units, and request the next
+    shift.
 
     The processes of an ended run leave the pool with all their units, in one step.
     """
@@ -233,7 +234,7 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
 
 
 def continue_shift(process: RunProcess) -> None:
-    """Settle the run after a shift has left the pool, note the fate of the shift's units, and
+    """Settle the run after a shift has left the pool, update the reason of a paused run, and
     request the next shift if a URL is due.
     """
     _go_on(settle_run(process.run_id), process)
@@ -248,8 +249,8 @@ def _go_on(run: Run, process: RunProcess) -> None:
 
 
 def lost_a_server(error: BaseException | None) -> bool:
-    """Whether this error ended a shift because PostgreSQL or Redis was away or other transactions
-    held locks, which no page can cause.
+    """Whether the shift ended with this error because PostgreSQL or Redis did not answer, or
+    because other transactions held locks. No page can cause these.
     """
     return isinstance(error, RedisGone) or was_cut_off(error) or was_in_the_way(error)
 
@@ -261,8 +262,8 @@ def shift_was_lost(
     run.
 
     worker: the worker that had the shift, or was about to take it up. A shift of another worker
-    with the same epoch, which can exist after a failover that lost commits, is left alone. blame:
-    the URLs that may be the cause; None for all in process.
+    with the same epoch is left alone; it can exist after a failover of PostgreSQL that lost
+    commits. blame: the URLs that may be the cause; None for all in process.
     """
     process = _process_of(process_id)
     if process is None:
@@ -281,7 +282,7 @@ def shift_was_lost(
 def close_shifts_lost_here(but: str = "") -> None:
     """Close the shifts of this machine whose process was killed together with its worker.
 
-    but: a live worker, which closes its own shift, since it knows the cause.
+    but: a live worker, which closes its own shift because it knows the cause.
     """
     for lost in abandoned_shifts(but):
         if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
@@ -290,7 +291,9 @@ def close_shifts_lost_here(but: str = "") -> None:
 
 
 def _process_of(bank_process: int) -> RunProcess | None:
-    """The process of a run; None if it belongs to no run, or the run is being removed."""
+    """The process of a run. None if the process in the pool belongs to no run, or the run is being
+    removed.
+    """
     processes = RunProcess.objects.select_related("run__crawl")
     return processes.filter(bank_process=bank_process, run__removal_asked_at=None).first()
 

@@ -25,8 +25,8 @@ from crawling.web.addresses import canonical_address
 def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Start a run: queue its seeds, and request the first shifts of its processes.
 
-    Raises TooManyWait. Raises WrongState if a run of this crawl has not ended yet, or if a seed is
-    a public site and no contact is set, as can happen after an import.
+    Raises TooManyWait. Raises WrongState if a run of this crawl has not ended yet, or if no contact
+    is set although a seed is a public site, which can happen after an import.
     """
     if lacks_contact(without_mistakes(crawl.seeds)):
         raise WrongState(f"A contact {NO_CONTACT}")
@@ -39,7 +39,8 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
 def check_room() -> None:
     """Raise TooManyWait if no further run may be started.
 
-    A few simultaneous starts may exceed the limit, which only protects the database.
+    Simultaneous starts may exceed the limit a little, since it only protects the database from
+    overload.
     """
     latest = Run.objects.filter(is_latest=True)
     queued = latest.filter(state=RunState.QUEUED).count()
@@ -54,8 +55,8 @@ def check_room() -> None:
 
 @transaction.atomic
 def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
-    """Create a run, which is the crawl's part of a start. The pool's part follows when this is
-    committed.
+    """Create a run with its processes and seeds. The caller registers the processes in the pool
+    once this is committed.
 
     by_schedule: a schedule, which `by` set, starts the run. Raises WrongState, TooManyWait.
     """

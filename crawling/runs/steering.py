@@ -28,7 +28,7 @@ from crawling.runs.grants import ask_for_shifts, cancel_waiting, register_proces
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.transitions import ACTIONS, FETCHING, RunAction, told_before, told_before_start
 
-#: the columns of a run that an action changes
+#: the columns of a run that an action may change
 MOVED = (
     "state",
     "reason",
@@ -44,8 +44,9 @@ MINUTE = timedelta(minutes=1)
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
     """Pause the crawl after the fetches under way. Its frontier stays, and its units are released.
 
-    With `keep_seconds` its units stay reserved for that time, if the state is safe when its shift
-    ends; otherwise they are released, and the run's log says why. Raises WrongState or BadKeepTime.
+    With `keep_seconds` its units stay reserved for that time if the pool's state is safe with the
+    reservation when its shift ends; otherwise they are released, and the run's log says why. Raises
+    WrongState or BadKeepTime.
     """
     if keep_seconds is not None:
         check_keep_seconds(keep_seconds)
@@ -88,8 +89,8 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def reopen(run: Run, reason: str) -> None:
-    """Let a run that has ended continue with URLs that were put into its queue. The caller holds
-    the run's lock, and enrols the run afterwards.
+    """Let an ended run continue with URLs that were put into its queue. The caller holds the run's
+    lock, and registers the run's processes afterwards.
     """
     run.state, run.reason, run.finished_at = RunState.QUEUED, reason, None
     run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
@@ -97,8 +98,8 @@ def reopen(run: Run, reason: str) -> None:
 
 
 def consequence(crawl: CrawlJob, word: str) -> str:
-    """The question that confirms one of the actions in CONFIRMED, with the things that are kept and
-    lost; empty if there is nothing to confirm. Raises WrongState.
+    """The question by which a user confirms one of the actions in CONFIRMED, and what is kept and
+    lost; empty if nothing needs a confirmation. Raises WrongState.
     """
     run = crawl.runs.first()
     if run is None:
@@ -139,7 +140,7 @@ def _change_state(
         if to == RunState.QUEUED:
             run.resumed_at = timezone.now()
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
-            # the run was about to pause, and its shift may not have noticed
+            # the run was about to pause, and its shift may not have noticed yet
             to, reason = RunState.RUNNING, FETCHING
         run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
         run.aborted_at = timezone.now() if word == "abort" else None
@@ -192,7 +193,7 @@ def enforce_thresholds(run: Run, now: datetime) -> str:
     """Pause or stop the run if it has reached a threshold. Return the reason as a sentence, empty
     if the run continues.
 
-    The disk is the one of the calling worker, which stores the run's answers.
+    The disk is that of the calling worker, where the run's answers are stored.
     """
     part = run.crawl.order.thresholds
     sentence = _error_threshold_reached(run, part, now) or _disk_trouble(part)
@@ -207,13 +208,13 @@ def _error_threshold_reached(run: Run, part: ThresholdsPart, now: datetime) -> s
         return ""
     since = now - part.error_minutes * MINUTE
     if run.resumed_at:
-        # Counts are by minute, and the minute in which the run continued may hold the errors for
-        # which it was paused.
+        # Counts are by minute. The minute in which the run was resumed is left out, since it may
+        # hold the errors for which the run was paused.
         since = max(since, run.resumed_at.replace(second=0, microsecond=0) + MINUTE)
     sums = RunCount.objects.filter(run=run, minute__gte=since).aggregate(
         failed=Sum("failed", default=0), succeeded=Sum("succeeded", default=0)
     )
-    failed = max(0, sums["failed"])  # retries subtract failures
+    failed = max(0, sums["failed"])  # a retry subtracts its failure from the count
     return too_many_errors(part, ended=failed + max(0, sums["succeeded"]), failed=failed)
 
 

@@ -33,8 +33,9 @@ from crawling.runs.grants import SOON_SECONDS, ask_for_shift, leave_bank, regist
 from crawling.runs.idle_capacity import REFUSED_SECONDS, start_while_idle
 from crawling.runs.shift_lifecycle import settle_run
 
-#: Idle processes, found by an index (`allocation.models.bank.IS_IDLE`), and their runs. As an array
-#: they are looked up one by one; otherwise the planner would expect thousands, and read all runs.
+#: Idle processes, found by an index (`allocation.models.bank.IS_IDLE`), and their runs. With an
+#: array PostgreSQL looks the runs up one by one; with a join it would expect thousands and read all
+#: runs.
 IDLE = """
 crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id = ANY(ARRAY(
@@ -86,8 +87,8 @@ UNREGISTERED = f"""
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id IS NULL AND NOT p.is_retired AND r.state IN {WORKING_IN_SQL}
 """  # noqa: S608  # constants
-#: active runs with a process that the pool has finished: they continued (`retrying`) while their
-#: end was still being reported to the pool
+#: active runs with a process that the pool has finished: such a run continued (`retrying`) while
+#: its end was still being reported to the pool
 LET_GO = f"""
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
 JOIN allocation_process b ON b.id = p.bank_process_id
@@ -96,7 +97,8 @@ WHERE r.is_latest AND r.state IN {WORKING_IN_SQL} AND b.state = 'finished' AND N
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-#: the time after which a duty with much to do continues in its next turn, since other duties wait
+#: the time after which a duty with much to do continues in its next turn, since the other duties
+#: wait meanwhile
 AT_A_TIME_SECONDS = 0.05
 #: the most processes that are tried in a turn, since many of them may claim more than is free
 IDLE_AT_A_TIME = 100
@@ -138,8 +140,8 @@ class IdleCapacity:
 
     #: the process whose start was requested last
     _after: int = 0
-    #: by process, the time until which its start is not requested again, since it would not have
-    #: been safe; monotonic seconds
+    #: by process, the time until which its start is not requested again, since a grant would have
+    #: been unsafe; monotonic seconds
     _refused: dict[int, float] = field(default_factory=dict)
 
     def start_idle_crawls(self) -> None:
@@ -171,7 +173,7 @@ def settle_leftovers() -> Progress:
     for query, settle in steps:
         if for_each(_processes_of_query(query), settle) is Progress.UNFINISHED:
             return Progress.UNFINISHED
-    # a dying shift may still have had its slot when its run ended
+    # a shift that is ending may still have held its slot when its run ended
     for run_id in ArchiveFile.objects.filter(
         sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES
     ).values_list("run", flat=True):
@@ -180,7 +182,9 @@ def settle_leftovers() -> Progress:
 
 
 def enroll_anew() -> Progress:
-    """Register runs again that continued while their end was still being reported to the pool."""
+    """Register those runs again that continued while their end was still being reported to the
+    pool.
+    """
     return for_each(
         _processes_of_query(LET_GO), lambda run_id: register_processes(Run.objects.get(pk=run_id))
     )
@@ -189,7 +193,7 @@ def enroll_anew() -> Progress:
 def for_each(
     found: Sequence[T], do: Callable[[T], object], *, seconds: float = AT_A_TIME_SECONDS
 ) -> Progress:
-    """Do the duty for each item, as far as there is time. The remaining items must be found
+    """Call `do` with each item until `seconds` are over. The next turn finds the remaining items
     again.
     """
     until = time.monotonic() + seconds
@@ -225,7 +229,7 @@ def rank_anew() -> Progress:
 
 
 def forget_cold_pages() -> None:
-    """Delete pages that are no longer requested from the page cache's counts."""
+    """Delete the counts of pages that crawls no longer request, in the page cache."""
     forget_cold(timezone.now())
 
 
@@ -248,7 +252,7 @@ def count_workers() -> None:
 
 
 DELIVERED = timedelta(days=1)
-#: the messages of one round, which take a fifth of the time for which other duties may wait
+#: the messages of one round; they take a fifth of the time for which other duties may wait
 MESSAGES_AT_A_TIME = 2_000
 
 

@@ -26,8 +26,8 @@ def replacing_bytes(row: ArchiveFile, begin: int, length: int, at: datetime) -> 
 def read_package(package: StoredPackage, begin: int, end: int) -> Iterator[bytes]:
     """The bytes of a package from `begin` up to `end`, piece by piece.
 
-    Rows are read at once, and files as the pieces are taken. Raises ArchiveTrouble while pieces are
-    taken.
+    The rows are read at the call, the files while the pieces are taken. Raises ArchiveTrouble at
+    either time.
     """
     segments = package.layout.segments
     files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})

@@ -38,14 +38,14 @@ from crawling.web.addresses import Address
 class AddedSeedsResult:
     #: new seeds of the order
     added: list[str]
-    #: the number of addresses that were queued in the run; None if no run is active or resumed, so
-    #: that they wait for the next run
+    #: the number of addresses queued in the run. Without an active or resumed run it is None, and
+    #: the addresses wait for the next run
     queued: int | None
     #: addresses that already were seeds, or URLs of the run, with their state
     known: dict[str, str]
     revision: int
-    #: origins of added seeds to which no secret headers are sent, since these were given for other
-    #: sites
+    #: origins of added seeds to which no secret headers are sent, since the headers were given for
+    #: other sites
     without_secrets: list[str] = field(default_factory=list)
 
 
@@ -57,7 +57,7 @@ def add_to_seeds(
     widen: bool = False,
     resume: bool = False,
 ) -> AddedSeedsResult:
-    """Make these addresses seeds of the crawl, and queue them in its run if that is active.
+    """Make these addresses seeds of the crawl, and queue them in its run if the run is active.
 
     resume: if the latest run has ended, it continues with the new seeds, unless it has reached a
     limit. A second call with the same seeds changes nothing.
@@ -142,8 +142,8 @@ def _store_seeds(
     queued: int | None,
     by: User | None,
 ) -> AddedSeedsResult:
-    """Store the new seeds, if there are any, as a revision of the order. The caller's transaction
-    holds the crawl's lock.
+    """Store the new seeds as a revision of the order; without new seeds, store nothing. The
+    caller's transaction holds the crawl's lock.
     """
     added = [address.url for address in new]
     if not added:

@@ -40,7 +40,7 @@ from crawling.runs.seed_checks import (
 from crawling.web.addresses import BadUrl, read_address
 
 LONGEST_NAME = 100
-#: the longest part of a name that is kept before a suffix
+#: the longest part of a name that is kept in front of a suffix, in characters
 STEM = 90
 
 
@@ -52,7 +52,7 @@ def check_order(
     is_restored: bool = False,
     has_ended: bool = False,
 ) -> tuple[CrawlOrder, dict[str, int]]:
-    """The order and its whole claim, if this user may create a crawl from them now.
+    """The order and its claim for all classes, as this user may create a crawl from them now.
 
     own_pool: used instead of the pool that the order names. is_restored: the order comes from a
     checkpoint, so its example pages may be in files that come with it. has_ended: the run of the
@@ -94,7 +94,7 @@ def create_crawl(
     has_ended: bool = False,
     given_for: Granted | None = None,
 ) -> CrawlJob:
-    """Create a crawl from an order's fields, among which may be `tags`, a list.
+    """Create a crawl from an order's fields and `tags`, a list.
 
     own_pool: the pool of an experiment, which no order can name. is_restored: the order comes from
     a checkpoint. has_ended: the run of the checkpoint has ended. given_for: the origins to which
@@ -155,7 +155,9 @@ def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
 
 
 def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
-    """The mistakes in the claim of an archive writer, which an archive needs."""
+    """The mistakes in the claim of an archive writer, which an archive needs. Without an archive,
+    set the writers in `claim` to the order's own number.
+    """
     if not order.archive:
         claim.update({key: order.claim.get(key, 0) for key in STAGED & claim.keys()})
         return {}
@@ -176,10 +178,8 @@ def example_errors(order: CrawlOrder, crawl_id: int | None = None) -> dict[str, 
 
 
 def team_errors(name: str, by: User | None) -> dict[str, str]:
-    """The mistake of a team that the user may not name: only administrators of pools may name a
-    team of which they are no member.
-
-    by: None for the command line, which may name any team.
+    """The mistake of a team that the user may not name. Users may name their own teams,
+    administrators of pools and the command line (None) any team.
     """
     if not name:
         return {}
@@ -195,7 +195,8 @@ def team_errors(name: str, by: User | None) -> dict[str, str]:
 def is_taken(name: str) -> bool:
     """Whether a crawl has this name, which must be a valid one.
 
-    The answer may be outdated: if two users take a name at once, the table decides.
+    The answer may be out of date at once: if two users choose a name at the same time, the table's
+    constraint decides.
     """
     return CrawlJob.objects.filter(name=name.strip()).exists()
 
@@ -205,8 +206,8 @@ def name_is_taken(name: str) -> dict[str, str]:
 
 
 def free_name(wanted: str, suffix: str = "") -> str:
-    """The name with this suffix, and with a number if it is not free otherwise. Cut if it would be
-    too long.
+    """The wanted name with this suffix, cut to the allowed length, with a number if the name is
+    taken.
     """
     wanted = (wanted[:STEM].strip() or "crawl") + suffix
     taken = set(CrawlJob.objects.filter(name__startswith=wanted).values_list("name", flat=True))
@@ -232,8 +233,8 @@ def digest_of(fields: Mapping[str, Any]) -> str:
 
 
 def login_errors(order: CrawlOrder) -> dict[str, str]:
-    """The mistakes of a login, which takes place before the first page of its own host and is valid
-    only there.
+    """The mistakes of a login. A login takes place before the first page of its own host, and is
+    valid only on that host.
     """
     hosts = {read_address(seed).origin for seed in order.seeds}
     if order.login_url is None or read_address(order.login_url).origin in hosts:
@@ -245,8 +246,8 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
-    """The order that would create this crawl: the fields of `crawling.orders.order`, with masked
-    secrets.
+    """The order that would create this crawl again: the fields of `crawling.orders.order`, with
+    masked secrets.
     """
     order = {name: getattr(crawl, name) for name in COLUMNS}
     order |= {
@@ -279,8 +280,8 @@ def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = N
 
 
 def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
-    """The fields of an order that a clone by this user lacks, since its secrets were given only to
-    the owner's crawl.
+    """The fields of an order that a clone by this user lacks: the owner gave their secrets only to
+    this crawl.
     """
     return (
         []

@@ -133,9 +133,9 @@ def unchanged_secrets(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]
 def change_asking(
     crawl: CrawlJob, values: Mapping[str, Any], kept_as_shown: Set[Secret] = frozenset()
 ) -> dict[str, tuple[Any, Any]]:
-    """Change checked fields, without saving them. Return the fields that differ, with their old and
-    new values as they may be shown, and the fields whose secrets were given again, so that other
-    origins get them.
+    """Change checked fields of the crawl, without saving it. Return the changed fields with their
+    old and new values, masked where they are secret. A secret that was given again counts as
+    changed if other origins get it now.
 
     kept_as_shown: secrets that were not given again. Raises SealBroken.
     """
@@ -173,8 +173,8 @@ def _origins_text(origins: frozenset[str] | None) -> str | None:
 
 
 def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
-    """Origins of these seeds to which a secret of the crawl is not sent, because it was given for
-    others.
+    """Origins of these seeds to which a secret of the crawl is not sent, because the secret was
+    given for other origins.
     """
     secrets = [
         origins for (field, _), origins in origins_of_secrets(crawl).items() if field == "headers"
@@ -184,9 +184,9 @@ def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
 
 
 def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) -> dict[str, str]:
-    """The mistakes of secrets that an edit would send elsewhere, and that therefore must be given
-    again: those of a login to another site, and all secrets if the proxy changes, since a proxy
-    reads everything that is not encrypted.
+    """The mistakes of secrets that an edit would send elsewhere and that must therefore be given
+    again. If the login moves to another site, these are its secrets; if the proxy changes, all
+    secrets, since a proxy reads everything that is not encrypted.
     """
     had, same, errors = origins_of_secrets(crawl), unchanged_secrets(crawl, fields), {}
     if part.login_url and "login_url" in fields:

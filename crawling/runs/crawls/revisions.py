@@ -44,8 +44,8 @@ from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.runs.grants import cancel_waiting
 from crawling.web.secret_headers import Secret
 
-#: a live run follows these within a second; other fields have already shaped its frontier and its
-#: place in the pool
+#: the fields that a live run follows within a second; the other fields have already determined its
+#: frontier and its place in the pool
 OF_THE_CRAWL = (
     "name",
     "purpose",
@@ -63,8 +63,8 @@ OF_THE_CRAWL = (
     "extractor",
     "extract",
 )
-#: of the part `reuse`, only the fields about revisits may be edited; the others decide how a live
-#: run writes its archive
+#: the editable fields of the part `reuse`; its other fields determine how a live run writes its
+#: archive
 REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
 #: the fields of the order's parts that may be edited, by column
 EDITED_PARTS = {
@@ -74,7 +74,7 @@ EDITED_PARTS = {
 #: fields about requests, except `posts`: posts go only to seeds, which are already queued
 ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
 EDITABLE = (*OF_THE_CRAWL, *(name for names in EDITED_PARTS.values() for name in names), *ASKING)
-#: only if one of these changes must the waiting URLs be judged again
+#: the fields whose edit makes it necessary to judge the waiting URLs again
 RULING = frozenset(
     {
         "scope",
@@ -88,7 +88,7 @@ RULING = frozenset(
 )
 #: the name of added seeds in a revision (`crawling.runs.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
-#: if one of these changes, the queued URLs of a best-first crawl are ranked again
+#: the fields whose edit makes it necessary to rank the queued URLs of a best-first crawl again
 WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 
@@ -102,8 +102,8 @@ def edit_crawl(
     """Change these fields, which are checked like those of an order.
 
     Raises BadOrder with a sentence for each field, or WrongState if `revision`, on which the
-    changes were based, is no longer the latest; then nothing has changed. The fields may also
-    contain the revision.
+    changes were based, is no longer the latest; then nothing has changed. The revision may also
+    stand among the fields.
     """
     fields = dict(fields)
     if (stated := fields.pop("revision", None)) is not None:
@@ -114,10 +114,10 @@ def edit_crawl(
 
 @contextmanager
 def _one_after_the_other(crawl_id: int) -> Iterator[None]:
-    """Let edits of a crawl run one after the other. Otherwise one of two could win in the pool and
-    the other in the order.
+    """Let edits of a crawl run one after the other. Otherwise the pool could end with the values of
+    one of two edits, and the order with those of the other.
 
-    No transaction spans pool and order, so this is a lock of the session.
+    No transaction spans pool and order, so an advisory lock of the database session is used.
     """
     key = f"edit/{crawl_id}"
     with connection.cursor() as cursor:
@@ -152,7 +152,7 @@ def _edit_by_bank_and_order(
         raise BadOrder(name_is_taken(order.name)) from error
     if edited.idle_only and not crawl.idle_only:
         for run in edited.runs.filter(state__in=WORKING_STATES):
-            cancel_waiting(run)  # the run does not wait in the pool's line any more
+            cancel_waiting(run)  # the run no longer waits in the pool's queue
     for place in Reranking.objects.filter(run__crawl=edited, run__removal_asked_at=None):
         # a small frontier is ranked at once; the scheduler continues with a large one
         rank_some(place.run_id)
@@ -225,8 +225,8 @@ def revert_edit(
 def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The order with these fields changed.
 
-    Secrets are unsealed only if they change. Seeds are included only if they change, since checking
-    them takes long.
+    Secrets are unsealed only if they change. Seeds are included only if they change, since their
+    check takes long.
     """
     order = {
         name: value
@@ -310,15 +310,16 @@ def _apply_to_run(
     *,
     judged_by: str,
 ) -> None:
-    """Let the latest run follow an edit, in its transaction. judged_by: the key of the rules before
-    the edit.
+    """Let the latest run follow an edit, in the edit's transaction. judged_by: the key of the rules
+    before the edit.
     """
     if RULING.isdisjoint(changes):
         Run.objects.filter(pk=run.pk, judged_by=judged_by).update(judged_by=rules_key(crawl))
     if run.state in ENDED_STATES:
         return
     if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
-        # locked until this transaction ends: URLs that are queued later get the new weights
+        # The run's row stays locked until this transaction ends, so URLs that are queued later get
+        # the new weights.
         with locked_run(run.pk):
             begin_reranking(run.pk)
     edits = "; ".join(

@@ -1,5 +1,5 @@
-"""Teams, the crawls on which their members act, and the owners of crawls. Only this module and the
-admin site write these.
+"""Teams, the crawls on which their members may act, and the owners of crawls. Only this module and
+the admin site write these.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crawling.runs.crawls.creation import team_errors
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.grants import TEAM_REF
 
-#: no text in the database contains it, and PostgreSQL refuses a query with it
+#: PostgreSQL refuses a query with this character, and no stored text contains it
 NUL = "\0"
 
 
@@ -135,15 +135,13 @@ def hand_over(
 
 
 def steering_user(name: str) -> User | None:
-    """The active user of that name who may steer crawls; None if there is none."""
+    """The active user of that name, if the user may steer crawls; otherwise None."""
     user = None if NUL in name else User.objects.filter(username=name, is_active=True).first()
     return user if user and user.has_perm(STEER) else None
 
 
 def may_hand_over(crawl: CrawlJob, by: User | None) -> bool:
-    """Whether this user, who may steer crawls, or the command line (None) may hand the crawl
-    over.
-    """
+    """Whether a user who may steer crawls, or the command line (None), may hand this crawl over."""
     return by is None or crawl.created_by in (None, by) or by.has_perm(ADMINISTER)
 
 

@@ -18,7 +18,7 @@ from crawling.runs.grants import ask_for_shifts, register_processes
 
 
 def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Queue the held URLs of a pattern after all. Return their number.
+    """Approve a pattern, and queue its quarantined URLs. Return their number.
 
     A run that had ended continues with them.
 
@@ -29,7 +29,7 @@ def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
 
 
 def ban_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Exclude all URLs of a pattern that were not fetched yet. Return their number.
+    """Ban a pattern, and exclude all of its URLs that were not fetched yet. Return their number.
 
     Raises WrongState as `approve_trap` does.
     """

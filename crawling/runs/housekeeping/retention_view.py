@@ -15,9 +15,9 @@ from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import RetainedRun, Retention, RunFate, fates, read_retention
 
-#: pages of a crawl's runs whose payload is in another of its runs, because the page had not
-#: changed, or the same payload was received again. They are found by URL, since the page with the
-#: payload may be withdrawn, while its record is needed until others have the payload.
+#: Pages of a crawl's runs whose payload is in another of its runs, because the page had not changed
+#: or the same payload was received again. They are found by URL: the page with the payload may be
+#: withdrawn, and its record is still needed until another page of that run has the payload.
 REFERENCES = """
 SELECT theirs.number, mine.number, count(*) FROM crawling_page p
 JOIN crawling_run mine ON mine.id = p.run_id
@@ -27,7 +27,7 @@ WHERE p.run_id = ANY(%s) AND p.payload_from IS NOT NULL AND theirs.id <> mine.id
     AND theirs.crawl_id = mine.crawl_id
 GROUP BY 1, 2
 """
-#: the same for other crawls' runs, as long as these may be read or restored
+#: the same for runs of other crawls, as long as these runs may be read or restored
 OF_OTHERS = """
 SELECT c.name, r.number, count(*) FROM crawling_page p
 JOIN crawling_url o ON o.id = p.payload_from
@@ -71,8 +71,8 @@ def loss_of(runs: Collection[int]) -> DeletionLoss:
 def runs_needed_by_others(
     crawl: CrawlJob, *, restorable: bool = True, only: Collection[int] | None = None
 ) -> Mapping[int, Mapping[int, int]]:
-    """The runs of a crawl that other runs need: by the number of the needed run, the numbers of the
-    runs that need it, with how many of their pages do.
+    """The runs of a crawl that other runs need. By the number of the needed run: the numbers of the
+    runs that need it, each with how many of its pages do.
 
     restorable: also count deleted runs that may be restored. only: count only the needs of the runs
     with these ids.
@@ -124,8 +124,8 @@ def _fates_of_runs(
     told = fates(rules, kept, now)
     going = {fate.number for fate in told if fate.goes_by(now)}
     if not going:
-        # nothing is removed now, so references between runs are not looked up, for which pages
-        # would be read
+        # nothing is removed now, so the references between runs, for which pages would be read, are
+        # left out
         return told
     needed = runs_needed_by_others(crawl)
     others = {
@@ -147,10 +147,11 @@ def _fates_of_runs(
 
 
 def retention_stamp(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
-    """The crawl's runs, their ends, and whether each would be removed if no other run needed it.
+    """The crawl's runs, each with its end and whether it would be removed if no other run needed
+    it.
 
-    While these are the same, so are the fates of the runs, since the needs of runs are in pages of
-    runs that have ended.
+    While these stay the same, the fates of the runs stay the same, since only pages of ended runs
+    need other runs.
     """
     kept = _runs_with_own_archives(_sizes(crawl))
     told = fates(rules_of(crawl), kept, now)
@@ -183,7 +184,7 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
 
 
 def _runs_with_own_archives(runs: Sequence[tuple[Run, int]]) -> list[RetainedRun]:
-    """The runs, as if no run needed the archive of another."""
+    """The runs as if none needed the archive of another run."""
     return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in runs]
 
 

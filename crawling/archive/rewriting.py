@@ -55,7 +55,7 @@ def ranges_of(
 
 
 def joined_ranges(ranges: Ranges) -> list[tuple[int, int]]:
-    """The ranges in order. Those that touch or overlap are joined."""
+    """The ranges in order. Ranges that touch or overlap are joined into one."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
         if found and begin <= found[-1][1]:

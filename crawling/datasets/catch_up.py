@@ -1,7 +1,6 @@
-"""Make the dataset's parts from the links that shifts have collected, and from stored pages that
-are in no part: pages of a lost shift, pages of runs that are older than the dataset, or all pages.
-
-To be called by a background job or a command: this parses foreign documents.
+"""Make the dataset's parts, first from the links that shifts have collected, then from stored pages
+that are in no part: pages of a lost shift, pages of runs that are older than the dataset, or all
+pages. Only background jobs and commands call this, since it parses foreign documents.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from crawling.web.statuses import is_redirect, is_success
 
 logger = logging.getLogger(__name__)
 
-#: the number of pages read at a time
+#: the number of pages that are read at a time
 SLICE = 1_000
-#: the most links of a part, which the last page may exceed
+#: the most links of a part; the last page may exceed it
 MOST_LINKS = 50_000
 
 
@@ -72,8 +71,8 @@ def _pages_without_part(run: Run, after: int) -> Sequence[Page]:
 
 
 def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
-    """Write a part with as many of the first pages as fill one. Return the id of its last page and
-    the number of its pages.
+    """Write a part with the first of these pages, as many as fill one part. Return the id of its
+    last page and the number of its pages.
     """
     rows: list[LinkRow] = []
     taken: list[int] = []

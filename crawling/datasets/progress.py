@@ -29,15 +29,16 @@ def unread_parts(run: Run) -> QuerySet[LinksPart]:
 
 
 def part_read(part: LinksPart, *, is_whole: bool) -> bool:
-    """Note that a part was read again; if only in part, it stays unread. Return False if meanwhile
-    the run was deleted, its pages must be read again, or some were withdrawn.
+    """Note that a part was read again. If pages are missing (not `is_whole`), it stays unread.
+    Return False if meanwhile the run was deleted, its pages must be read again, or some of them
+    were withdrawn.
     """
     same = LinksPart.objects.filter(pk=part.pk, run=part.run_id, name=part.name)
     return bool(same.update(read_at=Now() if is_whole else None, indexed_at=None))
 
 
 def read_later(parts: Iterable[int]) -> None:
-    """Let pages of these parts that were missing at their second reading be read, too."""
+    """Let these parts be read once more for the pages that were missing at their second reading."""
     LinksPart.objects.filter(pk__in=parts, run__isnull=False).update(read_at=None, indexed_at=None)
 
 
@@ -55,13 +56,15 @@ def part_indexed(part: LinksPart) -> bool:
 
 
 def part_unread(part: LinksPart) -> None:
-    """Let the pages of a part be read again, since its texts are lost."""
+    """Let the pages of a part be read again, since the files of its second reading are lost."""
     same = LinksPart.objects.filter(pk=part.pk, name=part.name)
     same.update(read_at=None, indexed_at=None)
 
 
 def abandoned_parts() -> QuerySet[LinksPart]:
-    """Parts of deleted runs, or whose pages are in other parts, that are still in the index."""
+    """The parts that are still in the index although their runs are deleted, or their pages are in
+    other parts.
+    """
     return own_parts().filter(run=None, indexed_at__isnull=False)
 
 

@@ -25,7 +25,7 @@ from crawling.datasets.query import (
 )
 from crawling.models import LinksPart, Page, Run
 
-#: for each table, its file beside a part, and the query to use without any file
+#: the file of each table beside a part, and the query without any file
 TABLES = {
     "structured": (attrgetter("structured_name"), no_rows(STRUCTURED)),
     "texts": (attrgetter("texts_name"), no_rows(TEXTS)),
@@ -39,8 +39,8 @@ def query_reading(
 ) -> list[tuple[Any, ...]]:
     """The rows of a query over the tables `structured` and `texts`. Raises LinkSearchTookTooLong.
 
-    query: contains no input of users, which goes into `values`; the query refers to it as $name.
-    page: read only the part that has this page.
+    query: contains no input of users. Their input goes into `values`, to which the query refers as
+    $name. page: restricts the query to the part that has this page.
     """
     part = None if page is None else page.links_part or 0
     with _reading_connection(run, part) as connection, time_limited(connection):
@@ -56,9 +56,9 @@ def each_of_reading(
     at_a_time: int = ROWS,
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a query as in `query_reading`, read while they are taken. Raises
-    LinkSearchTookTooLong if `at_a_time` rows take too long.
+    LinkSearchTookTooLong as soon as `at_a_time` rows take too long.
 
-    part: read only this part.
+    part: restricts the query to this part.
     """
     with _reading_connection(run, part.pk if part else None) as connection:
         yield from rows_within_limit(connection, query, values, at_a_time=at_a_time)
@@ -87,7 +87,7 @@ def reading_parquet(
         file = path.open("rb")
         return path.stat().st_size, pieces_of(file)
     finally:
-        folder.cleanup()  # an open file stays readable
+        folder.cleanup()  # an open file can be read after its removal
 
 
 def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:

@@ -1,7 +1,6 @@
-"""Removes the links of withdrawn pages from the parts of the dataset.
-
-The findings of the second reading are files named after a part, so a rewritten part is read again
-when it is needed.
+"""Removes the links of withdrawn pages from the parts of the dataset. The files of a second reading
+are named after the part. A rewritten part has a new name, so it is read again when its findings are
+needed.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class StallCause(StrEnum):
 
 @dataclass(frozen=True)
 class NextHost:
-    """The host that is free first. seconds: the time until then; negative if the host is free
+    """The host that is free first, and the seconds until then. They are negative if it is free
     already.
     """
 

@@ -32,7 +32,7 @@ from serving.access import require
 
 #: the most rows of each kind, the latest first
 SHOWN = 200
-#: the permission for restoring each kind of item, which is the one for deleting it
+#: the permission to restore an item of each kind, which is also the one to delete it
 PERMISSIONS: Mapping[str, str] = {
     DeletedKind.CRAWL: "crawling.delete_crawljob",
     DeletedKind.RUN: "crawling.delete_crawljob",
@@ -75,15 +75,16 @@ class RestorableKind(NamedTuple):
     """A kind of things that keep their rows while they can be restored."""
 
     name: str
-    #: for restoring one
+    #: the permission to restore one
     permission: str
-    #: those that can be restored, from the user (None: the command line) and conditions by name
+    #: returns the rows that can be restored; takes the user (None for the command line) and
+    #: conditions by name
     rows: Callable[..., Iterator[DeletedRow]]
     #: takes the id, and `by`; raises NotFound, WrongState, PermissionDenied
     restore: Callable[..., object]
-    #: deletes one permanently; takes the same; None: its row stays
+    #: deletes one permanently; takes the id, and `by`; None if its row stays
     remove: Callable[..., object] | None = None
-    #: for seeing that one is deleted
+    #: the permission to see that one is deleted
     needs: str = ""
 
 
@@ -104,7 +105,7 @@ def kept_row(kind: str, item_id: int, name: str, deleted_at: datetime, **facts: 
 def deleted_rows(user: User | None) -> list[DeletedRow]:
     """All items that can be restored and that the user may see, the latest deletions first.
 
-    None means the command line, which sees no saved views, since each belongs to a user.
+    user: None for the command line. It gets no saved views, since each belongs to a user.
     """
     rows = chain(
         _crawls(),
@@ -116,7 +117,7 @@ def deleted_rows(user: User | None) -> list[DeletedRow]:
 
 
 def _restorable() -> dict[str, Any]:
-    # the second condition is that of the indexes
+    # the second condition is also that of the indexes
     return {"restorable_until__gt": timezone.now(), "removal_asked_at__isnull": False}
 
 

@@ -1,5 +1,5 @@
-"""One action on many crawls, applied to each separately, so that a crawl that has ended meanwhile
-does not stop the others. Also the acts that undo the action.
+"""One action on many crawls. It is applied to each crawl separately, so a crawl that has ended
+meanwhile does not stop the others. Also the acts that undo the action.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DELETING = "crawling.delete_crawljob"
 
 @dataclass(frozen=True)
 class BulkAction:
-    """An action with its parameters besides the crawls, such as a schedule's fields."""
+    """An action with its parameters, such as the fields of a schedule, and its crawls."""
 
     action: str
     crawls: Sequence[int] = ()
@@ -54,7 +54,7 @@ class BulkAction:
 @dataclass(frozen=True)
 class BulkResult:
     done: Sequence[int]
-    #: by crawl id, a sentence for each crawl to which the action could not be applied
+    #: a sentence for each crawl to which the action could not be applied, by crawl id
     refused: Mapping[int, str]
     #: the acts that undo the action; empty if it cannot be undone
     undo: Sequence[BulkAction] = ()
@@ -87,8 +87,8 @@ def needed_permission(action: str) -> str:
 def chosen_crawls(
     action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None, by: User | None
 ) -> list[CrawlJob]:
-    """The crawls with these ids, or all that match, on which the user may act and to which the
-    action applies.
+    """The crawls with these ids, or all that match `wanted`, as far as the user may act on them and
+    the action applies to them.
 
     Raises CrawlError if there are none or too many.
     """
@@ -179,7 +179,8 @@ def _undoing_acts(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, Bulk
     return dict.fromkeys(ids, BulkAction(back)) if back else {}
 
 
-#: stops a new run; the run before it stays unchanged
+#: the act that undoes each action; the undo of a start stops the new run, and leaves the run before
+#: it unchanged
 UNDONE_BY = {
     "start": "stop",
     "pause": "resume",

@@ -30,11 +30,11 @@ class BulkVerb:
     #: the label of its button in the list
     label: str
     icon: str
-    #: the words before and after the number of crawls in its page's heading
+    #: the words before and after the number of crawls in the heading of its page
     head: tuple[str, str]
-    #: the label of the button that confirms it
+    #: the label of the button that confirms the action
     button: str
-    #: the participle that reports it
+    #: the participle that reports the action
     done: str
     #: the crawls to which the action applies, as a part of a sentence
     fits: str = ""

@@ -21,7 +21,7 @@ from crawling.runs.verbs import Verb, offered_verbs
 
 #: the number of a crawl's seeds that its row shows
 SEEDS_TOLD = 10
-#: reasons that say no more than the state next to them
+#: reasons that add nothing to the state beside them
 TOLD_BY_STATE = frozenset({NOT_STARTED, FETCHING, ALL_DONE})
 
 
@@ -30,7 +30,7 @@ class CrawlListRow(NamedTuple):
     view: CrawlView
     verbs: dict[str, Verb]
     rate: float | None
-    #: whether the rate is that of the last minutes (for an active crawl) or the average
+    #: whether the rate is that of the last minutes, as for an active crawl, and not the average
     is_now: bool
     #: whether the user may act on the crawl, as far as the role permits
     may_act: bool
@@ -84,13 +84,13 @@ def _row(
     may_act: bool,
     next_at: datetime | None,
 ) -> CrawlListRow:
-    """A row of the list. An active run has its current rate, an ended run its average, and a
-    waiting run none.
+    """A row of the list. An active run has its current rate, an ended run its average rate, and a
+    waiting run no rate.
     """
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
     verbs = possible_actions(view.state, queued=view.counts.queued)
-    # to show the harsher action next to the gentler one would only crowd the row
+    # the row would be crowded with the harsher action beside the gentler one
     if "stop" in verbs:
         verbs.remove("abort")
     return CrawlListRow(
@@ -106,7 +106,7 @@ def _row(
 
 class CrawlColumn(NamedTuple):
     label: str
-    #: numbers are most useful with the largest first
+    #: whether the column has numbers, which are sorted with the largest first
     is_number: bool = True
     is_sortable: bool = True
 
@@ -132,8 +132,8 @@ HIDEABLE = {
 
 
 def column_heads(wanted: CrawlFilter, listing: Listing, shown: Collection[str]) -> list[ColumnHead]:
-    """The heads of the columns. If the counts of all found crawls are too many to be added up,
-    columns of counts cannot be sorted by.
+    """The heads of the columns. If too many crawls are found for their counts to be added up,
+    columns of counts cannot be sorted.
     """
     return [
         column_head(

@@ -15,7 +15,7 @@ OPTIONS = tuple(one for one in FIELDS if one.question.option)
 
 
 def add_order_arguments(parser: ArgumentParser) -> None:
-    """Add the fields of an order that have a separate option; a file may contain all fields."""
+    """Add the fields of an order that have an option; a file may contain all fields."""
     parser.add_argument(
         "--file",
         type=Path,

@@ -1,4 +1,4 @@
-"""The form for a new crawl, and the facts that it shows before the crawl is created."""
+"""The form for a new crawl, with the checks of its answers."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ from crawling.runs.start import start_run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 
-#: the number of templates that are offered
+#: the number of templates that the form offers
 TEMPLATES = 50
 
 
 def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Guard the form, which requires a pool: without one, the list of crawls tells the user what to
-    do.
+    """Guard the form, which requires a pool. Without a pool, the list of crawls tells the user what
+    to do.
     """
 
     @wraps(view)
@@ -81,8 +81,7 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
     if request.method != "POST":
         answers = to_begin_with(request)
         form = CrawlForm(initial=answers, capacity=capacity_of(default_pool()))
-        # a copy of a crawl is started by hand, since the original may have no schedule, or one for
-        # that time
+        # a user starts a copy of a crawl; its original may have no schedule, or one for that time
         schedule = ScheduleForm(initial=schedule_for(request.GET.get("for", "")))
         opens = "reading" if answers.get("extractor") else ""
         return form_page(request, form, schedule=schedule, opens=opens)
@@ -123,8 +122,8 @@ def _until_when(crawl: CrawlJob) -> str:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
-    """Show the form as filled in, with the suggestions for the purpose `for` in place of those for
-    the earlier purpose.
+    """Show the form with its answers. The suggestions for the purpose `for` replace those for the
+    earlier purpose.
     """
     form = form_of(request)
     old = read_purpose(request.POST.get("purpose", ""))
@@ -140,7 +139,7 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
 @needs_pool
 def allow_address(request: AuthenticatedRequest) -> HttpResponse:
     """Allow crawls to fetch from the addresses and ports of seeds, each as `127.0.0.1 80`. Then
-    save and start the crawl if the button says so; otherwise show the form as filled in.
+    save and start the crawl if the button says so; otherwise show the form with its answers.
     """
     form = form_of(request)
     asked = request.GET.getlist("allow") or [request.POST.get("allow", "")]
@@ -160,7 +159,7 @@ def allow_address(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
-    """Try the first seeds of the form in the background. `tested` shows the answers."""
+    """Fetch the first seeds of the form in the background. `tested` shows the answers."""
     form = form_of(request)
     mistakes = _say_who(form, request.user)
     inquiry = None
@@ -192,7 +191,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     inquiry = get_object_or_404(asked, pk=inquiry_id)
     try:
         question = question_of(inquiry)
-    except SealBroken:  # the job has reported it, and the form begins anew
+    except SealBroken:  # the job has reported the mistake, and the form begins anew
         question = {"order": {"seeds": []}, "answers": to_begin_with(request)}
     facts: dict[str, Any] = {
         "inquiry": inquiry,
@@ -213,8 +212,8 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
 @needs_pool
 def check(request: AuthenticatedRequest) -> JsonResponse:
     """The mistakes in the form, the summaries of its sections, and the estimate of the crawl's
-    requests. `is_resolving`: whether names of seeds are being looked up, whose addresses may turn
-    out to be closed.
+    requests. `is_resolving`: whether names of seeds are still being looked up, so that closed
+    addresses may be found later.
     """
     form, schedule = form_of(request), ScheduleForm(request.POST)
     figures = _judge(form, request.user)
@@ -228,7 +227,7 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
 
 def _judge(form: CrawlForm, by: User) -> list[Figure]:
     """Add the mistakes to the form. Return the estimate if there are none."""
-    with transaction.atomic():  # a contact counts while it is typed, and is not saved yet
+    with transaction.atomic():  # the contact in the form counts, although it is not saved yet
         mistakes = _say_who(form, by)
         try:
             order, claim = check_order(form.as_order(), by=by)
@@ -242,7 +241,9 @@ def _judge(form: CrawlForm, by: User) -> list[Figure]:
 
 
 def _reserved(order: CrawlOrder, claim: Mapping[str, int]) -> Figure:
-    """The units that the crawl's processes may hold of the pool that all crawls share."""
+    """The figure "Reserves at most": the most units that the crawl's processes together may hold in
+    the order's pool.
+    """
     told = {"worker", "fetch_slots", "bandwidth"}
     others = {key: units for key, units in claim.items() if key not in told}
     each = "with " if order.processes == 1 else "per worker, with "
@@ -266,8 +267,8 @@ def check_answer(
 
 
 def labels_of_mistakes(form: CrawlForm | EditForm) -> str:
-    """The labels of fields to correct before there is an estimate. Empty for a form without seeds,
-    whose other fields may be right.
+    """The labels of the fields that must be corrected before there is an estimate. Empty for a form
+    without seeds, since its other fields may be right.
     """
     if isinstance(form, CrawlForm) and not form.all_seeds():
         return ""
@@ -282,7 +283,7 @@ def form_of(request: HttpRequest) -> CrawlForm:
 
 
 def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
-    """The capacity of the chosen pool, or of the default pool if there is none with this name."""
+    """The capacity of the chosen pool. If there is none of this name, that of the default pool."""
     try:
         return capacity_of(pool_named(str(answers.get("pool", ""))))
     except BadOrder:
@@ -290,7 +291,7 @@ def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
 
 
 def schedule_typed(request: HttpRequest) -> dict[str, Any]:
-    """The answers about a schedule as the form sent them, unparsed."""
+    """The answers about a schedule as the form has sent them, unparsed."""
     many = {"weekdays": request.POST.getlist("weekdays")} if "repeat" in request.POST else {}
     one = {name: request.POST[name] for name in ScheduleForm.base_fields if name in request.POST}
     return one | many
@@ -299,7 +300,7 @@ def schedule_typed(request: HttpRequest) -> dict[str, Any]:
 def form_page(
     request: HttpRequest, form: CrawlForm, *, opens: str = "", **facts: Any
 ) -> HttpResponse:
-    """The page with the form. opens: the key of a section that is shown open."""
+    """The page with the form. opens: the key of the section that is open."""
     who = identity()
     key = request.POST.get("key") or uuid4().hex
     schedule = facts.setdefault("schedule", ScheduleForm(initial=schedule_typed(request)))
@@ -322,14 +323,14 @@ def form_page(
 
 
 def _made_before(by: User, key: str) -> CrawlJob | None:
-    """The crawl that was created by an earlier press of the same button."""
+    """The crawl that an earlier press of the same button has created."""
     return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
 
 
 def _create_from_form(
     form: CrawlForm, schedule: ScheduleForm, by: User, key: str, known: Mapping[str, str]
 ) -> CrawlJob | None:
-    """Create the crawl. If the form is invalid, return None, with the errors in the form. With
+    """Create the crawl. If the form is invalid, return None, and put the errors into the form. With
     `known` mistakes the crawl is not created, and all other mistakes are shown as well.
 
     The identity is saved together with the crawl or not at all.
@@ -364,7 +365,7 @@ def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
 
 
 def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
-    """Save the crawler's identity, if the form has it. Return its mistakes by field."""
+    """Save the crawler's identity if the form asks for it. Return its mistakes by field."""
     token, contact = (
         form.cleaned_data.get("product_token", ""),
         form.cleaned_data.get("contact_url", ""),

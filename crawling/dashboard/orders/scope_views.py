@@ -1,5 +1,5 @@
-"""A crawl's rules, which users edit while it runs, and test before and after, with the users who
-have edited them. Also its exceptions from robots.txt.
+"""A crawl's rules. Users edit them while the crawl runs, and test them before and after an edit.
+Also the list of edits, and the exceptions from robots.txt.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.requests import wants_fragment
 
 REVISIONS = 20
-#: the number of latest exceptions from robots.txt that are shown; older ones follow when these end
+#: the number of exceptions from robots.txt that are shown, the latest ones
 EXCEPTIONS = 50
 
 

@@ -22,7 +22,7 @@ NAMED = 5
 
 @authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))
 def seeds(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Ask for seeds and add them. If there are mistakes, the form keeps what was typed."""
+    """Ask for seeds and add them. If there are mistakes, the form keeps the typed values."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     typed = request.POST.get("seeds", "").replace("\0", "")
     is_resumed = "resume" in request.POST

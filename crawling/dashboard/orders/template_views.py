@@ -52,7 +52,7 @@ def delete_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @needs_pool
 def keep_rules(request: AuthenticatedRequest) -> HttpResponse:
     """Save the rules in the form for a new crawl as an extractor with the given name. The form is
-    shown again and uses it.
+    shown again, with this extractor chosen.
     """
     form = form_of(request)
     answers, taken = form.answers, named_rules(str(form.cleaned_data.get("extractor", "")))

@@ -26,7 +26,7 @@ UNITS = {"pages": " pages", "seconds": " s", "minutes": " minutes", "percent": "
 @dataclass(frozen=True)
 class CrawlSettings:
     crawl: CrawlJob
-    #: the latest run; None before the first
+    #: the latest run; None before the first run
     run: Run | None
     #: the Max of each resource class, in words
     claim: Sequence[str]
@@ -56,7 +56,7 @@ class CrawlSettings:
 
     @property
     def asks(self) -> list[tuple[str, str]]:
-        """The settings for requests that differ from the defaults, with masked secrets."""
+        """The settings of requests that differ from the defaults, with masked secrets."""
         return set_fields(self.crawl.order.fetching)
 
     @property
@@ -84,7 +84,7 @@ class CrawlSettings:
 
     @property
     def weights(self) -> str:
-        """The weights of best-first; empty for other orders of visits, which have none."""
+        """The weights of a best-first crawl; empty for other orders of visits."""
         part = self.crawl.order.ordering
         return (
             f"links {part.links_weight:g}, address {part.url_weight:g}"
@@ -98,7 +98,7 @@ class CrawlSettings:
 
 
 def set_fields(part: BaseModel, *, always: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Heading and value, in words, of each field that differs from its default or is in
+    """The heading and the value, in words, of each field that differs from its default or is in
     `always`.
     """
     told: dict[str, list[str]] = {}

@@ -1,5 +1,5 @@
-"""The evidence for finding the reason why a run is not fetching: a ZIP file with the contents of
-its pages and the rows behind them.
+"""The evidence about a run that is not fetching: a ZIP file with the contents of its pages and the
+rows behind them.
 """
 
 from __future__ import annotations
@@ -49,15 +49,14 @@ def _file_texts(run: Run) -> dict[str, str]:
     idle = () if rows.live_shifts else rows.processes
     view = run_view(run, waits=waits, processes=idle, hosts=rows.next_hosts, counts=rows.counts)
     queues = first_hosts(run, HOSTS)
-    hosts = [
-        vars(row) for row in host_rows(run, queues, is_fetching=bool(rows.live_shifts))
-    ]  # fields that need no copy
+    hosts = [vars(row) for row in host_rows(run, queues, is_fetching=bool(rows.live_shifts))]
     shifts = (
         Shift.objects.filter(process__run=run)
         .order_by("-pk")
         .values("pk", "process__number", "epoch", "worker", "started_at", "ended_at", "ending")
     )
-    # from the hosts with the most waiting URLs, since sorting all waiting URLs would read them all
+    # URLs of the hosts with the most waiting URLs; to sort all waiting URLs, all would have to be
+    # read
     waiting = Url.objects.filter(queue__in=queues, state=UrlState.QUEUED).order_by("queue", "rank")
     at_work = Url.objects.filter(
         shift__process__run=run, shift__ended_at=None, state=UrlState.IN_PROCESS
@@ -90,8 +89,8 @@ def _resources(run: Run, dealings: Sequence[ProcessHoldings]) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    # data classes are written directly: `asdict` copies each, and `json` writes lines in Python,
-    # which takes ten times as long
+    # data classes are written directly: `asdict` copies each, and `json` writes indented text in
+    # Python, which takes ten times as long
     return to_json(value, indent=1, fallback=str).decode()
 
 

@@ -1,5 +1,5 @@
-"""Files with all data of a kind that a run has. They are made while they are sent, or read from the
-Parquet file that a job has made.
+"""Files with all data of one kind of a run. They are made while they are sent, or are the Parquet
+file that a job has made.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from crawling.uses.bulk_data.tables import CELLS
 from serving.downloads import PARQUET, TYPES, Download
 from serving.row_lines import csv_lines
 
-#: the mark by which spreadsheets recognise UTF-8
+#: the byte order mark by which spreadsheets recognise UTF-8
 MARK = "\ufeff"
 ZIP = "application/zip"
-#: the most files in a ZIP file, since their list is in memory while the ZIP file is written
+#: the most files in a ZIP file, whose list is in memory while the file is written
 MOST_ZIPPED = 50_000
 TOO_MANY_TABLES = (
     f"A ZIP file has a file for each table, {MOST_ZIPPED:,} at the most, and the run has more "
@@ -42,9 +42,9 @@ OF_A_CELL = ("page_id", "url", "table", "caption", "row", "column", "text")
 
 
 def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = False) -> Download:
-    """A file with all data of a kind. with_mark: CSV begins with a byte order mark. Raises NotFound
-    if a job must make the data first, or if a ZIP file would have too many files, and
-    ArchiveTrouble.
+    """A file with all data of a kind. with_mark: whether CSV begins with a byte order mark. Raises
+    NotFound if a job must make the data first, or if a ZIP file would have too many files. Also
+    raises ArchiveTrouble.
     """
     made = made_of(run, table) if ending == "parquet" or table.needs_job(run) else None
     behind = made.counts.get("behind", 0) if made else pages_lacking(run, table)

@@ -1,5 +1,5 @@
-"""Adding and removing members: the page that asks for the collection, the form on a collection's
-page, and the undoing of both.
+"""Adds and removes members: the page that asks for the collection, the form on a collection's page,
+and the undoing of both.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _act_that_restores(gone: Sequence[CollectionMember]) -> dict[str, list[int]]:
-    """The act that adds members again."""
+    """The action that adds these members again."""
     return {
         "crawls": [one.crawl_id for one in gone if one.page is None],
         "pages": [one.page for one in gone if one.page is not None],
@@ -116,7 +116,9 @@ def _act_that_restores(gone: Sequence[CollectionMember]) -> dict[str, list[int]]
 
 @authenticated(needs=CHANGE, methods=("POST",))
 def undo(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Undo the action of a message: remove added members, or add removed ones again."""
+    """Undo the action that a message has reported: remove added members, or add removed members
+    again.
+    """
     collection = wanted_collection(pk)
     with errors_told(request, CrawlError):
         for act in acts_of(request, request.user):

@@ -66,11 +66,11 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
 from serving.requests import asked_text, render_live
 
-#: the number of rows on a page, and of crawls that are offered
+#: the number of rows on a page, and of crawls that a form offers
 ROWS, OFFERED = 50, 100
 TYPE = "application/wacz"
-#: for each column: whether a phone leaves it out, its sort key, its words, whether it is a number,
-#: and whether the largest come first
+#: each column: whether a phone leaves it out, its sort key, its words, whether it is a number, and
+#: whether the largest value comes first
 COLUMNS = (
     (False, "name", "Name", False, False),
     (True, "", "Runs", True, False),
@@ -109,7 +109,7 @@ def _typed_fields(request: AuthenticatedRequest) -> CollectionFields:
 
 
 def _teams(user: User) -> Sequence[str]:
-    """The teams to which a collection of the user may belong."""
+    """The teams to which a collection of this user may belong."""
     found = Team.objects.all() if is_administrator(user) else user.teams.all()
     return list(found.order_by("name").values_list("name", flat=True))
 
@@ -157,7 +157,7 @@ def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs=VIEW)
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the members with `?q=` in their name or address, sorted by `?sort=`."""
+    """Show the members whose name or address contains `?q=`, sorted by `?sort=`."""
     collection = wanted_collection(pk)
     rows = member_rows(collection)
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
@@ -188,7 +188,7 @@ def _with_text(rows: Sequence[MemberRow], text: str) -> Sequence[MemberRow]:
 
 @authenticated(needs=VIEW)
 def captures(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the captures of `?u=` in the collection, each with the one before it."""
+    """Show the captures of `?u=` in the collection, each with its predecessor."""
     collection, typed = wanted_collection(pk), asked_text(request.GET, "u", most=MAX_URL_LENGTH)
     here = head_facts(request, collection) | {"typed": typed}
     if typed:
@@ -291,7 +291,7 @@ SHARED = (
 
 
 def _of_team(team: Team) -> str:
-    # a deleted one may come back, and would be of another team of that name
+    # a deleted collection may be restored, and would then belong to another team of that name
     names = list(Collection.all_objects.filter(team=team.name).values_list("name", flat=True))
     return f"collections {some(names)}" if names else ""
 

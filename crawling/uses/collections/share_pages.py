@@ -28,8 +28,8 @@ from serving.access import AuthenticatedRequest, authenticated
 @never_cache
 @sensitive_variables("token", "address")
 def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the collection's links. A POST creates a link, and shows its address in this answer
-    only.
+    """List the collection's links. A POST creates a link; only its answer shows the link's
+    address.
     """
     collection, address, error = wanted_collection(pk), "", ""
     require_change(request.user, collection)

@@ -1,5 +1,6 @@
-"""The stored pages that a share link opens: of the crawls of its collection, and its single pages.
-Pages of other crawls, deleted runs and withdrawn pages are out of reach, also by their numbers.
+"""The stored pages that a share link opens: those of its collection's crawls, and the collection's
+single pages. A page of another crawl, a page of a deleted run and a withdrawn page cannot be
+opened, even by its number.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from crawling.uses.collections.models import Collection, CollectionLink
 @dataclass(frozen=True)
 class SharedReach:
     collection: Collection
-    #: crawls, of which the maker of the link may act on each, with all their runs
+    #: the crawls, with all their runs; the link's creator may act on each of them
     crawls: frozenset[int]
-    #: single pages of such crawls, each with its crawl
+    #: the single pages of such crawls, each with its crawl
     singles: dict[int, int]
 
     def members(self) -> list[MemberRow]:
         return member_rows(self.collection, of_crawls=self.crawls | {*self.singles.values()})
 
     def has(self, page: Page) -> bool:
-        """Whether a page of a run that is not deleted is in it."""
+        """Whether the link opens this page. The page's run must not be deleted."""
         return page.run.crawl_id in self.crawls or page.pk in self.singles
 
     def page(self, number: int) -> Page | None:
@@ -37,7 +38,7 @@ class SharedReach:
         return found if found and self.has(found) else None
 
     def runs(self, crawl: int) -> QuerySet[Run]:
-        """The runs of a crawl, the latest first; none if the crawl is not in it."""
+        """The runs of a crawl, the latest first; none if the link does not open the crawl."""
         known = self.crawls & {crawl}
         runs = Run.objects.filter(crawl__in=known, crawl__removal_asked_at=None)
         return runs.select_related("crawl").order_by("-number")

@@ -45,8 +45,8 @@ KINDS = {"near": "The same or nearly the same text", "exact": "The same content"
 
 @of_run(HAS_NO_PAGES, methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show clusters of `?kind=` in the run, or between it and run `?against=` of the crawl
-    `?other=`. A POST supplies a text.
+    """Show clusters of copies (`?kind=`) in the run, or between the run and run `?against=` of the
+    crawl `?other=`. A POST supplies a text.
     """
     if request.method == "POST":
         return _supply(request, run)

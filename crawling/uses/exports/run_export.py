@@ -10,7 +10,7 @@ from crawling.models import BackgroundJob, Run
 
 @dataclass(frozen=True)
 class RunExport(StoredPackage):
-    #: the run, or the run that was the crawl's latest at the request
+    #: the run; for all runs of a crawl, the run that was the latest at the request
     run: Run
 
     @classmethod

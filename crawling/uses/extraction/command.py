@@ -75,8 +75,8 @@ def _line(table: StoredTable) -> str:
 
 
 def _page(crawl: CrawlJob, options: dict[str, Any]) -> Page:
-    """The page with this number, or with this address in a run. Raises CommandError, NotFound or
-    Withdrawn.
+    """The page with this id, or with this address in a run. Raises CommandError, NotFound,
+    Withdrawn, UnknownCrawl or UnknownRun.
     """
     number = whole_number(options["page"])
     if number is None:

@@ -1,6 +1,6 @@
 """The captures of an import: the capture that becomes the page of each URL, and the places of the
-payloads to which revisit records refer. They are in a database of the translator, since there may
-be millions.
+payloads to which revisit records refer. They are in a database file of the translator, since there
+may be millions of them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ PageRow: TypeAlias = tuple[int, str, str, str, dict[str, Any], int | None]
 
 @dataclass(frozen=True)
 class Holder:
-    """The capture with the payload to which another capture refers."""
+    """A capture with the payload to which another capture refers."""
 
     id: int
     url: str
@@ -112,8 +112,8 @@ class Captures:
         facts: Mapping[str, Any],
         label: str,
     ) -> int:
-        """Add an answer. Return its number. label: the digest of the payload, as the copy states
-        it.
+        """Add an answer. Return its number. label: the digest of the payload, as it is stated in
+        the copy.
         """
         is_revisit = answer.kind == "revisit"
         row = (
@@ -161,7 +161,9 @@ class Captures:
         return self._ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
 
     def _captures_at(self, url: str, at: Moment) -> list[int]:
-        """Captures whose time is compatible with a date, whichever of the two is more precise."""
+        """The captures whose times are compatible with a date. Either of the two may be more
+        precise.
+        """
         behind = _text(at.at), _text(_later_time(at.at, at.lasts))
         query = (
             "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at >= ? AND at < ? "
@@ -224,8 +226,8 @@ class Captures:
             yield number, url, at, host, json.loads(facts), original
 
     def further(self) -> Iterator[tuple[int, str, dict[str, Any], str, str, str]]:
-        """The facts that belong to no page: the number of its URL's page, time, facts, method and
-        body, and for a note its own address.
+        """The facts that belong to no page. Of each: the number of its URL's page, the time, facts,
+        the request's method and body, and for a note its own address.
         """
         for number, at, facts, method, body, target in self._rows.execute(FURTHER):
             yield number, at, json.loads(facts), method, body, target
@@ -240,7 +242,7 @@ class Captures:
 
 class WaitingRevisits:
     """Revisit records that wait until all records are read to which they may refer. They are in a
-    file, since there may be millions.
+    file, since there may be millions of them.
     """
 
     def __init__(self, folder: Path) -> None:

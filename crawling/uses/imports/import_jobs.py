@@ -25,8 +25,8 @@ MOST_OFFERED = 500
 
 
 def offered_files() -> dict[str, int]:
-    """The names and sizes of the files in IMPORT_DIR that can be imported; the first by name, if
-    there are many. Files behind a link, or with names that cannot be shown, are left out.
+    """The names and sizes of the files in IMPORT_DIR that can be imported, by name, up to
+    MOST_OFFERED. Files behind a link, or with names that cannot be shown, are left out.
     """
     folder = Path(settings.IMPORT_DIR)
     if not folder.is_dir():
@@ -41,7 +41,7 @@ def offered_files() -> dict[str, int]:
         )
     sizes: dict[str, int] = {}
     for name in names[:MOST_OFFERED]:
-        with suppress(FileNotFoundError):  # the file was removed just now
+        with suppress(FileNotFoundError):  # the file has just been removed
             sizes[name] = (folder / name).stat().st_size
     return sizes
 
@@ -63,7 +63,8 @@ def request_import(files: Sequence[str], name: str, *, by: User | None) -> Backg
     asked = {
         "files": list(files),
         "name": name.strip() or name_of(files[0]),
-        # the namespace of the first archive file, by which an already imported run is recognised
+        # the namespace of the first archive file; it shows whether an import has made its run
+        # already
         "namespace": str(uuid4()),
         "bytes": sum(offered[file] for file in files),
     }

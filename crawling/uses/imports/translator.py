@@ -72,11 +72,11 @@ OF_A_FURTHER_RECORD = (
 class Translation:
     folder: Path
     names: list[str]
-    #: the namespace of the first file; known beforehand, so that an import can be recognised
+    #: the namespace of the first file; its caller knows it, and recognises an import by it
     namespace: str
     files: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
-    #: by fault, the number of records in the copy that have it
+    #: the number of records with a fault in the copy, by fault
     remarks: dict[str, int] = field(default_factory=dict)
     _file: IO[bytes] | None = None
     _length: int = 0
@@ -86,8 +86,8 @@ class Translation:
         self._revisits = WaitingRevisits(self.folder)
 
     def take(self, answer: ForeignAnswer) -> None:
-        """Archive an answer. A revisit record waits for the record to which it refers, which may
-        follow it.
+        """Archive an answer. A revisit record waits for the record to which it refers, since that
+        may come later.
         """
         with closing(answer.payload):
             content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))
@@ -304,7 +304,7 @@ def translate(
     """Write the content of the files to a folder. report_progress: called after each answer with
     the bytes read so far, and the number of answers.
 
-    Raises Unreadable if no part of a file can be read. A truncated file counts up to its end.
+    Raises Unreadable if no part of a file can be read. A truncated file is read up to its end.
     """
     translation = Translation(folder, [printable(file.name) for file in files], namespace)
     read_before = answers = 0

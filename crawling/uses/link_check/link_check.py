@@ -48,7 +48,7 @@ from crawling.uses.link_check.tried import not_tried
 #: the seconds from which an answer counts as slow
 SLOW_SECONDS = 3.0
 #: the number of problems whose links are looked up together; the first batch is small, so that a
-#: file begins soon
+#: file begins to load soon
 AT_ONCE, FIRST_AT_ONCE = 5_000, 200
 FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.BROKEN: find_broken,
@@ -71,7 +71,8 @@ NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def list_problems(
     run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS, after: str = "", most: int
 ) -> Found:
-    """Problems of a kind with the first links to each. A page of them may be shorter than `most`.
+    """Problems of a kind with the first links to each. The list may be shorter than `most` although
+    more follow.
 
     The second value is the key after which more follow. Raises BadOrder for an invalid key, and
     LinkSearchTookTooLong.
@@ -184,7 +185,7 @@ def list_changed(
     has, lacks = (new, old) if change is ProblemChange.NEW else (old, new)
     known = {problem.url for problem in _comparable_problems(lacks, kind)}
     changed = [problem for problem in _comparable_problems(has, kind) if problem.url not in known]
-    if kind not in CONDITIONS:  # other kinds are identified by the linking pages
+    if kind not in CONDITIONS:  # other kinds are identified by their linking pages
         unknown = not_tried(has, lacks, {problem.url for problem in changed})
         changed = [problem for problem in changed if problem.url not in unknown]
     begin = _read_cursor(after)
@@ -239,7 +240,7 @@ def _suite_without_problems(kind: str, lag: Lag | None) -> str:
 
 
 def _incompleteness_note(lag: Lag | None) -> str:
-    """The note about an incomplete kind; nothing for a complete one."""
+    """The note about an incomplete kind; empty for a complete one."""
     if lag is None:
         return ""
     facts = {"complete": "false", "behind": str(lag.behind), "pages": str(lag.pages)}

@@ -74,8 +74,8 @@ NEVER_STARTED = "it has no links"
 ROWS = 50
 #: the number of runs to choose from
 RUNS = 50
-#: the number of added, and of removed, links of a page that the page of changes shows; files have
-#: all
+#: the number of added links, and of removed links, that the page of changes shows for each page;
+#: files have all of them
 LINKS_SHOWN = 20
 #: name and words of each list
 LISTS = {
@@ -226,7 +226,7 @@ def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN
 
 
 def _worst_kind(run: Run) -> ProblemKind:
-    """The first kind in the list that is known to have problems; without one, the first kind."""
+    """The first kind in the list that is known to have problems. If none has, the first kind."""
     found = worst_first(counts_of(run))
     return next((one.kind for one in found if one.share), ProblemKind.BROKEN)
 
@@ -234,7 +234,7 @@ def _worst_kind(run: Run) -> ProblemKind:
 @of_run(NEVER_STARTED)
 def changes(request: AuthenticatedRequest, new: Run) -> HttpResponse:
     """Show the links that were added and removed in `?run=` (by default the latest) compared with
-    `?against=` (by default the one before it), by page, after an address.
+    `?against=` (by default the run before it), by page, after an address.
     """
     old, after = _run_before(request, new), request.GET.get("after", "")[:5000]
     here: dict[str, Any] = {"crawl": new.crawl, "new": new, "old": old, "after": after}
@@ -271,7 +271,7 @@ def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
 
 @of_run(NEVER_STARTED)
 def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """Send each link with each problem; with `?kind=` only links with that kind of problem."""
+    """Send a row for each problem and each link to it; with `?kind=` only problems of that kind."""
     kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
     rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
     if kind == "xml":

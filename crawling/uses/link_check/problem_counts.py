@@ -33,7 +33,7 @@ from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from serving.listing.columns import Column
 
-#: the number to which problems are counted
+#: the highest number up to which problems are counted
 MOST_COUNTED = 10_000
 KEPT_SECONDS = int(timedelta(days=90).total_seconds())
 
@@ -53,8 +53,8 @@ class ProblemCount:
 def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     """The counts so far, in the order of kinds. Takes three queries at most.
 
-    A kind that needs a second reading is missing until the reading. A kind that takes too long is
-    always missing. Broken links are known as soon as the trend has them.
+    A kind that needs a second reading is missing until that reading is done, and a kind whose count
+    takes too long is always missing. Broken links are counted as soon as the trend has them.
     """
     if run.state not in ENDED_STATES:
         return {}
@@ -92,9 +92,9 @@ class KindShown:
     """A kind of problem, in the list of a run's kinds."""
 
     kind: ProblemKind
-    #: None if not counted yet
+    #: the count; None until it is known
     count: ProblemCount | None
-    #: in percent of the kind with the most problems
+    #: the share in percent of the number of the kind with the most problems
     share: int
 
 
@@ -138,8 +138,8 @@ def countable_kinds(run: Run) -> Sequence[ProblemKind]:
 
 
 def _key(run: Run) -> str:
-    """A key that changes whenever the problems do: at the end of the run, by readings and by
-    withdrawals.
+    """A key that changes whenever the problems may change: at the end of the run, by readings and
+    by withdrawals.
     """
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
     state = (

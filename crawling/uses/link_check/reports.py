@@ -43,7 +43,7 @@ LINK_TYPES = {
 }
 #: the types that the list of media has
 MEDIA_TYPES = ("image", "media", "frame")
-#: the most distinct targets for which there is enough memory
+#: the most distinct targets that fit in memory
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
 SELECT page_id, position, page, fragment, element, attribute, rel, anchor, place, target FROM links
@@ -56,22 +56,23 @@ LINK_COLUMNS: Mapping[str, str] = {
     LinkSort.TEXT: "anchor",
 }
 PLACES = {"page": 2, "anchor": 7, "target": 9}
-#: the fingerprint is compared first: it is a number, and leaves few rows
+#: the fingerprint is compared first, since it is a number and leaves few rows
 CONDITIONS = {
     "page": "page = $page",
     "target": "target_fingerprint = $fingerprint AND target = $target",
     "host": "target_host = $host",
 }
-#: the last condition, and not written as a pair, which would take longer than all others together
+#: the last condition; it is not written as a pair, which would take longer than all others together
 BEHIND = "page_id >= $page_id AND (page_id > $page_id OR position > $position)"
 MEDIA_COLUMNS: Mapping[str, str] = {
     MediaSort.ADDRESS: "target",
     MediaSort.PAGES: "count(DISTINCT page_id)",
     MediaSort.WITHOUT_TEXT: "count(*) FILTER (element IN ('img', 'area', 'input') AND anchor = '')",
 }
-#: their places in MEDIA_OF_RUN
+#: the place of each sort value in MEDIA_OF_RUN
 MEDIA_PLACES = {MediaSort.PAGES: 3, MediaSort.WITHOUT_TEXT: 5}
-#: only for the targets on one page of the list, since sets of pages for all would not fit in memory
+#: only for the targets on one page of the list, since the sets of pages of all targets would not
+#: fit in memory
 MEDIA_OF_RUN = f"""
 WITH shown AS (SELECT target FROM links
     WHERE {{conditions}} GROUP BY target HAVING {{behind}} ORDER BY {{order}} LIMIT $most)
@@ -95,7 +96,7 @@ GROUP BY target_host
 
 @dataclass(frozen=True)
 class LinkFound(LinkSource):
-    """A link of a page."""
+    """A link of a page. Its fields have the order of the columns in LINKS."""
 
     # the fields have the order of the columns in LINKS
 
@@ -174,8 +175,8 @@ def list_links(
 def count_links(
     run: Run, *, page: str = "", target: str = "", host: str = "", kind: str = ""
 ) -> int:
-    """The number of links that `list_links` lists, a BoundedCount if there are very many. Raises as
-    it does.
+    """The number of links that `list_links` lists, a BoundedCount if there are very many. Raises
+    the same errors.
     """
     conditions, values = _wanted_links(page, target, host, kind)
     return count_rows(run, "*", " AND ".join(conditions), values)
@@ -209,8 +210,8 @@ def _of_elements(elements: tuple[str, ...]) -> str:
 
 
 def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarget], int | None]:
-    """Failed addresses to which links lead, in the order of finding. A page of them may be shorter
-    than `most`.
+    """Failed addresses to which links lead, in the order of finding. The list may be shorter than
+    `most` although more follow.
 
     The second value is the id after which more follow.
     """
@@ -280,8 +281,8 @@ def _key_of(order: ListOrder, after: str) -> dict[str, Any]:
 
 
 def _next_key(rows: list[tuple[Any, ...]], place: int | None, most: int) -> str | None:
-    """The key after the last shown row, if there are more rows: the first column, preceded by the
-    number by which rows are sorted.
+    """The key of the last row shown, if there are more rows: the first column, behind the number by
+    which rows are sorted.
     """
     if len(rows) <= most:
         return None

@@ -1,4 +1,4 @@
-"""Problems of a kind, sorted by a column. All of them are read for each page of the list, so a kind
+"""Problems of a kind, sorted by a column. For each page of the list all of them are read, so a kind
 with very many problems cannot be sorted.
 """
 
@@ -37,8 +37,8 @@ class TooManyToSort(CrawlError):
 def list_sorted(
     run: Run, kind: ProblemKind, sort: ProblemSort, *, after: str = "", most: int
 ) -> Found:
-    """Problems of a kind in this order (equal ones by address), with the first links to each, and
-    the number after which more follow.
+    """Problems of a kind in this order (those with equal values by address), with the first links
+    to each, and the number after which more follow.
 
     Raises BadOrder for an invalid number, TooManyToSort and LinkSearchTookTooLong.
     """

@@ -1,6 +1,6 @@
 """The graph of hosts: the hosts of a run's pages, and hosts to which links lead.
 
-Links between hosts are counted slice by slice. From then on hosts are numbers, since there may be
+Links between hosts are counted slice by slice. After that each host is a number, since there may be
 millions of pairs. A pair takes 24 bytes of memory.
 """
 
@@ -38,7 +38,7 @@ SELECT host::VARCHAR AS host, target_host::VARCHAR AS target_host, links FROM gi
 """
 NAMES_IN = "SELECT host FROM '{pairs}' UNION SELECT target_host FROM '{pairs}' ORDER BY host"
 NAMES = "SELECT number, host::VARCHAR AS host FROM given ORDER BY number"
-#: a host without a number belongs to those that count as one
+#: a host without a number is one of those that count together as one
 NUMBERED = """
 WITH rest AS (SELECT max(number) AS number FROM '{names}' WHERE host = '')
 SELECT coalesce(one.number, rest.number) << 32 | coalesce(other.number, rest.number) AS pair,
@@ -219,8 +219,8 @@ def page_hosts(graph: JobTables) -> list[str]:
 
 
 def drawn_hosts(graph: JobTables) -> list[tuple[str, str, int, int, int]]:
-    """The hosts of a graph without drawings, beginning with those that have the most links. Each
-    has its name, domain, pages, incoming and outgoing links.
+    """The hosts of a graph without drawings, those with the most links first. Of each: name,
+    domain, pages, incoming and outgoing links.
     """
     query = "SELECT host, domain, pages, in_links, out_links FROM hosts"
     with graph.connected(["hosts"]) as connection:

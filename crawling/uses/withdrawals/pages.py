@@ -54,8 +54,8 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.delete_crawljob")
 def _form_facts(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
-    """The facts for the form: its mistakes by field, or the preview. Empty if the pages are
-    withdrawn.
+    """Withdraw the pages if the form asks for it, and return {}. Otherwise return the mistakes by
+    field, or the preview.
     """
     kind, text = (request.POST.get(name, "") for name in ("kind", "text"))
     errors: dict[str, str] = {}

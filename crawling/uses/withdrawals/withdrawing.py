@@ -1,6 +1,5 @@
-"""Withdraw stored pages: preview them, take them out, and put them back.
-
-Their records are removed from the files later (`crawling.uses.withdrawals.file_removal`).
+"""Withdraw stored pages: preview the pages, take them out, and restore them. Their records are
+removed from the files later (`crawling.uses.withdrawals.file_removal`).
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ LOOKED_AT = 50_000
 
 @dataclass(frozen=True)
 class CrawlCopies:
-    """A crawl with copies of the pages, which a withdrawal leaves unchanged."""
+    """A crawl with copies of the pages; the withdrawal does not change them."""
 
     id: int
     name: str
@@ -118,9 +117,9 @@ def withdraw(
 ) -> Withdrawal:
     """Withdraw the pages of a run, or of all runs of the crawl, that the rule covers.
 
-    at_once: remove their records from the files now, so that the withdrawal cannot be undone;
-    otherwise after RESTORABLE. Raises BadOrder with a sentence for each field, NotFound if there is
-    no such page, and WrongState.
+    at_once: whether their records are removed from the files now, so that the withdrawal cannot be
+    undone; otherwise they are removed after RESTORABLE. Raises BadOrder with a sentence for each
+    field, NotFound if there is no such page, and WrongState.
     """
     rule = _checked_rule(kind, text, reason)
     with transaction.atomic():
@@ -166,7 +165,7 @@ def _checked_rule(kind: str, text: str, reason: str) -> UrlRule:
 
 
 def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
-    """Remove data made from pages if they would still show the content of withdrawn ones."""
+    """Remove data that was made from pages and would still show the content of withdrawn pages."""
     _forget_test_fetches(rule)
     pages_withdrawn(crawl, rule)
     ids = [one.pk for one in runs]
@@ -217,8 +216,8 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
 
 
 def _forget_test_fetches(rule: UrlRule) -> None:
-    """Remove the results of test fetches of these pages, whose titles and links would be shown for
-    another hour.
+    """Remove the results of test fetches of these pages; otherwise they would show titles and links
+    for another hour.
     """
     answered = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH).exclude(result=None)
     gone = [
@@ -256,8 +255,9 @@ def _covered_pages(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
 
 
 def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
-    """A superset of the pages that a rule covers, in parts for each of which there is an index,
-    each with the field of their address. All pages for an expression without a required text.
+    """A superset of the pages that a rule covers. It consists of querysets, each of which uses an
+    index, with the name of the field that has the address. For an expression without a required
+    text the superset is all pages.
     """
     if rule.kind is UrlRuleKind.PAGE:
         mark = as_signed(fingerprint(rule.text))
@@ -265,7 +265,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
     if rule.kind is UrlRuleKind.HOST:
         return [(pages.filter(url__queue__host__name=rule.text), "url__url")]
     text = required_text(rule.text)
-    # the address of a page that is no redirect is its last address
+    # if the page is no redirect, its address is the last address of the fetch
     is_redirect = Q(status__range=(300, 399))
     direct, redirected = pages.filter(~is_redirect), pages.filter(is_redirect)
     if text:
@@ -275,7 +275,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
 
 
 def _check_at_rest(runs: Sequence[Run]) -> None:
-    """Raise WrongState during a live shift, whose pages would be stored after the withdrawal."""
+    """Raise WrongState during a live shift, which could store such pages after the withdrawal."""
     ids = [run.pk for run in runs]
     alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")
     if shift := alive.first():
@@ -284,8 +284,8 @@ def _check_at_rest(runs: Sequence[Run]) -> None:
 
 
 def _check_unchanged(pages: Sequence[int]) -> None:
-    """Raise WrongState if another page needs one of these pages: a page that its server called
-    unchanged has no content of its own.
+    """Raise WrongState if another page needs one of these pages, because its server called it
+    unchanged and it has no content of its own.
     """
     unchanged = Page.objects.filter(payload_from__in=pages, status=NOT_MODIFIED_STATUS)
     other = unchanged.exclude(pk__in=pages).select_related("run").first()
@@ -310,9 +310,7 @@ def _pages_sharing_payload(pages: Sequence[int]) -> QuerySet[Page]:
 
 
 def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[CrawlCopies]:
-    """The other crawls with such pages. If there are very many pages, only the first LOOKED_AT are
-    read.
-    """
+    """The other crawls with such pages. Of very many pages, only the first LOOKED_AT are read."""
     found = {
         pk: whose for pk, whose, url in _pages_of_other_crawls(crawl, rule) if rule.covers(url)
     }
@@ -327,8 +325,8 @@ def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[
 
 
 def _pages_of_other_crawls(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int, str]]:
-    """Ids, crawls and URLs of those pages of other crawls that a rule may cover, found by an index.
-    Redirects, which have no text, are left out.
+    """Ids, crawls and URLs of the pages of other crawls that a rule may cover, selected by an
+    index. Redirects are left out, since they have no text.
     """
     pages = Page.objects.exclude(run__crawl=crawl).exclude(status__range=(300, 399)).order_by()
     if rule.kind is UrlRuleKind.HOST:

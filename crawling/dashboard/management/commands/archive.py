@@ -54,9 +54,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _check_records(self, crawl: CrawlJob) -> None:
-        """Check the digests of every record, and that each row with a place refers to a record of
-        its URL.
-        """
+        """Check the digests of every record, and that each row refers to a record of its URL."""
         wrong, records = [], 0
         for row in _files(crawl):
             places: dict[int, str] = {}
@@ -84,7 +82,7 @@ class Command(BaseCommand):
 
 
 def _records_told(row: ArchiveFile) -> Iterator[tuple[int, str]]:
-    """The place of each record according to its row, with its URL."""
+    """The offset of each record according to its row, with its URL."""
     pages = Page.objects.filter(archive_file=row).values_list("archive_offset", "url__url")
     for rows in (
         pages,

@@ -1,5 +1,5 @@
-"""The frontier of a run: list waiting URLs, move them to the front or to the end, take them out,
-put them back, and export them. Also the run's sites as a tree of directories.
+"""The frontier of a run: its waiting URLs are listed, moved to the front or to the end, taken out,
+put back, and exported. Also the run's sites as a tree of directories.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ LONGEST_PATH = 2000
 
 @of_run("it has no queue yet", methods=("GET", "HEAD", "POST"))
 def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show the latest run's frontier, or that of `?run=`: the list `?place=`, of `?host=`,
-    containing `?q=`, after the URL `?after=`.
+    """Show the frontier of the latest run, or of `?run=`: the URLs of the list `?place=` on
+    `?host=` that contain `?q=`, after the URL `?after=`.
     """
     if request.method == "POST":
         return _handle(request, run)
@@ -128,8 +128,8 @@ def _message_result(request: HttpRequest, deed: UrlAction, count: int, *, is_mor
 
 @authenticated(needs="crawling.view_crawljob")
 def show_tree(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show directories of the hosts with their counts and sizes. `?path=` shows the contents of
-    one.
+    """Show the directories of the hosts with their counts and sizes. `?path=` shows the contents of
+    one directory.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)

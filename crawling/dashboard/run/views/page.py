@@ -72,9 +72,9 @@ HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "D
 
 @authenticated(needs="crawling.view_crawljob")
 def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the latest run, or that of `?run=`, with its log from `?level=`, containing `?text=`,
-    before the line `?before=`. Without a query, a crawl with a purpose leads to its results;
-    `?overview` asks for this page.
+    """Show the latest run, or run `?run=`, with the lines of its log of at least `?level=` that
+    contain `?text=`, before the line `?before=`. Without a query, a crawl with a purpose redirects
+    to its results; `?overview` prevents that.
     """
     job = get_object_or_404(CrawlJob.objects.select_related("schedule"), pk=pk)
     schedule = getattr(job, "schedule", None)
@@ -109,8 +109,8 @@ def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the pages of a run that `asked_pages` selects, sorted by `?sort=`, after the page
-    `?after=` or just before `?before=`. `?page=` is the number of that page of the list.
+    """List the pages of a run that match the filter (`asked_pages`), sorted by `?sort=`, after the
+    page `?after=` or just before `?before=`. `?page=` is the number of this page of the list.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     run, wanted, sort = asked_run(request, job), asked_pages(request), request.GET.get("sort", "")
@@ -121,8 +121,8 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         with errors_told(request, SearchTookTooLong):
             window = pages_of(run, wanted, most=most, sort=sort, after=after, before=before)
             count = page_count(run, wanted)
-    # The statuses have no numbers, since the number of URLs with a status is not the number of
-    # pages: some pages failed after their answer (a loop of redirects), and others are withdrawn.
+    # The statuses have no numbers: the number of URLs with a status is not the number of pages.
+    # Some URLs failed after their answer (a loop of redirects), and some pages are withdrawn.
     counted = (
         run.status_counts.filter(urls__gt=0, status__gt=0).values_list("status") if run else []
     )
@@ -155,9 +155,9 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @of_run("it has no hosts yet")
 def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """List the hosts of a run whose names contain `?q=`, by `?sort=`, after the one with the id
-    `?after=`; by default those with the most waiting URLs first. `?which=` says which of them, if
-    the run asks hosts outside of its scope: by default those in it.
+    """List the hosts of a run whose names contain `?q=`, by `?sort=` (by default the most waiting
+    URLs first), after the host queue `?after=`. If the run asks hosts outside of its scope,
+    `?which=` selects hosts in it (the default) or outside.
     """
     counts = host_counts(run) if has_others(run) else None
     which = _wanted_scope(request) if counts and counts.other else HostScope.ALL
@@ -191,8 +191,8 @@ def _wanted_scope(request: AuthenticatedRequest) -> HostScope:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Try failed URLs of the latest run again: those with `status`, the one with the id `url`, or
-    all.
+    """Try failed URLs of the latest run again: those with the status `status`, the URL with the id
+    `url`, or all.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):

@@ -1,5 +1,6 @@
-"""The runs of a crawl: the size of each, its removal, and the rules for that. Also the pages that
-delete a crawl or a run, which say what is deleted with it, and how long it can be restored.
+"""The runs of a crawl: the size of each, its removal, and the rules on which runs are kept. Also
+the pages that delete a crawl or a run; they say what is deleted with it, and how long it can be
+restored.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class RetentionForm(forms.Form):
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List runs with their fates. A POST sets the rules, or shows their effect."""
+    """List runs with their fates. A POST sets the rules, or previews their effect."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = RetentionForm(request.POST or None, initial=crawl.retention)
     would: Retention | None = None
@@ -82,7 +83,7 @@ def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.delete_crawljob")
 def _previewed_rules(request: AuthenticatedRequest, form: RetentionForm) -> Retention | None:
-    """The rules in the form; None if it has errors, which the form then shows."""
+    """The rules in the form. None if the form has errors, which it then shows."""
     if not form.is_valid():
         return None
     would, errors = read_retention(form.fields_of_retention())
@@ -92,7 +93,7 @@ def _previewed_rules(request: AuthenticatedRequest, form: RetentionForm) -> Rete
 
 @needs("crawling.delete_crawljob")
 def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -> bool:
-    """Set the rules. Return whether it succeeded; otherwise the form says why it did not."""
+    """Set the rules. Return whether that succeeded; if not, the form has the reason."""
     if not form.is_valid():
         return False
     try:

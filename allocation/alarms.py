@@ -21,7 +21,7 @@ AUDIT = (
     "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ "
     "from the ledger."
 )
-#: asked for each page
+#: asked by each page
 IS_ONE = """
 SELECT EXISTS (
     SELECT FROM conservation c JOIN allocation_pool p ON p.id = c.pool_id
@@ -34,7 +34,8 @@ SELECT EXISTS (
 class Alarm:
     pool: int
     name: str
-    #: unsafe or missing; `sentences` describe the alarm, and `remedies` would end it
+    #: whether the state is unsafe or units are missing; `sentences` describe the alarm, and
+    #: `remedies` would end it
     kind: str
     sentences: tuple[str, ...]
     remedies: tuple[str, ...]
@@ -50,8 +51,8 @@ class Alarm:
 
 
 def alarms() -> list[Alarm]:
-    """The alarms of all pools, at most two for each. Takes one query if there is none, which is
-    nearly always so.
+    """The alarms of all pools, at most two for each. Takes one query if there is none, as is
+    usual.
     """
     with connection.cursor() as cursor:
         cursor.execute(IS_ONE)
@@ -122,7 +123,7 @@ def _remedies_in_words(
 def _classes_with_less(
     measures: list[UnitWords], less: tuple[int, ...]
 ) -> list[tuple[int, tuple[UnitWords, int]]]:
-    """The classes of which a claim has to fall: the place, the measure and the units of each."""
+    """The classes of which a claim must fall: the place, the measure and the units of each."""
     return [
         (j, (measure, units))
         for j, (measure, units) in enumerate(zip(measures, less, strict=False))
@@ -133,7 +134,7 @@ def _classes_with_less(
 def alarms_in_pages(request: HttpRequest) -> dict[str, object]:
     """`alarms`: the flagged pools, for users who may see them.
 
-    Only read on pages that show it, not on their refreshes.
+    Read only on pages that show it, not on their refreshes.
     """
     user = getattr(request, "user", None)
     return {

@@ -38,7 +38,7 @@ class Party:
 @dataclass(frozen=True)
 class Parties:
     """The processes and classes of the rows and columns of a State, in the same order. Also the
-    processes that keep units but are no row of it.
+    processes that keep units and have no row in the State.
     """
 
     rows: tuple[Party, ...]
@@ -88,8 +88,8 @@ class Explanation:
     verdict: AnyVerdict
     why: str
     blockers: tuple[Blocker, ...]
-    #: returns the event that ends the wait; computed only when read, since it may take many safety
-    #: checks
+    #: returns the event that ends the wait; called only when the text is read, since it may take
+    #: many safety checks
     ending: Callable[[], str] = field(compare=False)
     short: tuple[ShortClass, ...] = ()
     stuck: tuple[StuckProcess, ...] = ()
@@ -246,7 +246,9 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
 
 
 def _beside_free(measure: UnitWords, wanted: int, free: int, units: int) -> str:
-    """`1 worker (0 of 2 free)`. If both amounts round to the same words, the shortage is shown."""
+    """`1 worker (0 of 2 free)`. If both amounts would have the same words after rounding, the
+    shortage is stated.
+    """
     looks_equal = measure.number(wanted) == measure.number(free)
     short = f", {measure.number(wanted - free)} short" if looks_equal else ""
     return f"{measure.amount(wanted)} ({measure.part(free, units)} free{short})"
@@ -383,7 +385,7 @@ def _blockers(
 
 
 def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
-    """The classes of each holder together, in the order in which the holders first occur."""
+    """The classes of each holder together, the holders in the order of their first class."""
     found: dict[int, list[Blocker]] = {}
     for blocker in blockers:
         found.setdefault(blocker.process, []).append(blocker)

@@ -1,4 +1,4 @@
-"""Answer a question about an invented state: whether it is safe, and the verdict on a request.
+"""Answers a question about an invented state: whether it is safe, and the verdict on a request.
 Pure.
 """
 
@@ -21,13 +21,13 @@ EXCEEDS_NEED = "exceeds_need"
 class StateCheck:
     """The state after the request was granted, if possible; otherwise the given state."""
 
-    #: a Verdict's value, EXCEEDS_NEED, or None if nothing was requested
+    #: the value of a verdict, or EXCEEDS_NEED; None if nothing was requested
     verdict: str | None
     is_safe: bool
-    #: None if the state is unsafe
+    #: the safe sequence; None if the state is unsafe
     sequence: tuple[int, ...] | None
-    #: one entry more than the sequence: the last has the units that are free when all have
-    #: finished. None if the state is unsafe
+    #: the Work of each process of the sequence, and as one more entry the units that are free when
+    #: all have finished; None if the state is unsafe
     work: tuple[Vector, ...] | None
     reason: str
 

@@ -24,8 +24,8 @@ COMMA = (
 
 
 class UnitText(forms.TextInput):
-    """Sends the displayed unit along with the number, since the capacity may be displayed in
-    another unit by the time the form is sent.
+    """Sends the displayed unit together with the number, since the capacity may have another unit
+    when the form is sent.
     """
 
     def __init__(self, unit: str, attrs: dict[str, Any]) -> None:
@@ -61,8 +61,8 @@ class UnitsField(forms.Field):
         """like: an amount that has the unit of the field. name: the beginning of the label."""
         self.measure, self.now, self.like = measure, now, like
         invalid, unit = NO_SIZE if measure.is_size else NO_NUMBER, measure.unit_of(like)
-        # a browser would discard invalid text in a number field, and change the number by the mouse
-        # wheel
+        # in a number field a browser would discard invalid text, and the mouse wheel would change
+        # the number
         typed = {"inputmode": "decimal", "autocomplete": "off"}
         super().__init__(
             required=required,

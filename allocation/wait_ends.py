@@ -15,7 +15,7 @@ from allocation.wording import NAMES_AT_MOST, listed, some
 class HoldingParty:
     label: str
     allocation: Vector
-    #: the row in the State; None if the holder's units are reserved, so that it has none
+    #: the row in the State; None if the holder's units are reserved, and it therefore has no row
     row: int | None
 
 
@@ -37,8 +37,8 @@ def by_releasing_holders(
     request: Vector,
     short: Collection[int],
 ) -> str:
-    """The names of the holders one of which is enough (` by a or b`), or which are enough together
-    (` by a and b together`); empty if not even all of them are.
+    """The holders whose release ends the wait, in words: any one of them (` by a or b`), or several
+    together (` by a and b together`). Empty if not even all together would.
 
     short: the classes with too few units; the holder with the most of these is named first. Takes
     at most some hundred safety checks, however many processes hold units.

@@ -1,4 +1,4 @@
-"""Write amounts, times and lists as people do, and read whole numbers that people write. Pure."""
+"""Writes amounts, times and lists in words, and reads whole numbers that people write. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class UnitWords:
 
     @property
     def _size(self) -> int | None:
-        """The place of the unit among the units of sizes."""
+        """The place of the unit in COUNTED; None if it is no unit of size."""
         size = self.unit.removesuffix("/s")
         return COUNTED.index(size) if size in COUNTED else None
 
@@ -79,7 +79,7 @@ class UnitWords:
         return round(float(number) * 1_024.0 ** (SAID.index(unit) - self._size))
 
     def _unit_without_time(self, units: int) -> str:
-        """The unit without its time."""
+        """The unit of an amount without the time: `MB` of `MB/s`."""
         return self.unit_of(units).removesuffix("/s")
 
     def number(self, units: int) -> str:

@@ -1,6 +1,4 @@
-"""The answers that this process has in memory, the look-ups under way, and the effect of a
-flush.
-"""
+"""The answers in this process's memory, the look-ups under way, and the effects of flushes."""
 
 from __future__ import annotations
 
@@ -18,29 +16,29 @@ from dnscache.regions.entry import CachedAnswer, Region, TreeNode, first_of, reg
 from dnscache.regions.space import CacheSpace, EvictedAnswer
 
 PURGE_EVERY_SECONDS = 60.0
-#: every process that resolves names notices a flush within this time
+#: the longest time until a process that resolves names notices a flush
 HEED_EVERY_SECONDS = 1.0
-#: a flush may become visible as late as this after its time
+#: the longest time between a flush and the moment when it becomes visible to others
 LATE_SECONDS = 60
 
 
 class PendingLookup:
-    """A look-up that others may join: one thread does it, the others wait for `entry`."""
+    """A look-up that several threads wait for. One thread does it; the others wait for `entry`."""
 
     def __init__(self) -> None:
         self.entry: CachedAnswer | None = None
         self.landed = threading.Event()
 
     def land(self, entry: CachedAnswer | None) -> None:
-        """Wake the waiting threads; None if there is no answer."""
+        """Wake the waiting threads. entry: None if there is no answer."""
         self.entry = entry
         self.landed.set()
 
 
 @dataclass
 class CacheLookup:
-    """The results for the requested names: answers from the cache, flights that the caller now
-    leads and must land, and flights of other threads.
+    """The results for the requested names: answers from the cache, look-ups that the caller must
+    now do and end, and look-ups of other threads.
     """
 
     served: dict[str, CachedAnswer] = field(default_factory=dict)
@@ -53,9 +51,9 @@ class AnswerCache:
 
     def __init__(self, capacity: int) -> None:
         self.space = CacheSpace(capacity)
-        #: the answers that left recently, the newest last
+        #: the answers that were removed recently, the newest last
         self.dropped: list[EvictedAnswer] = []
-        #: names that must not make room for others, because they are due soon
+        #: names that must not be evicted, because they are due soon
         self.needed: Collection[str] = ()
         self._attic: dict[str, str] = {}
         self._flights: dict[str, PendingLookup] = {}
@@ -74,7 +72,7 @@ class AnswerCache:
         return entry
 
     def find(self, name: str, now: float) -> CachedAnswer | None:
-        """Return the cached answer of a name, good or not, without counting a hit."""
+        """The cached answer of a name, fresh or not. No hit is counted."""
         if name in self._attic:
             with self._lock:
                 self._fetch_down(name, now)
@@ -84,10 +82,10 @@ class AnswerCache:
         return name in self.space or name in self._attic
 
     def stock(self, rows: Iterable[tuple[str, str]]) -> int:
-        """Take over the rows of earlier processes, the most useful first, up to the capacity;
-        return how many.
+        """Take over the rows of earlier processes, the most useful first, up to the capacity.
+        Return their number.
 
-        A row is unpacked at its first access. An answer in memory stays.
+        A row is unpacked at its first access. An answer that is in memory already stays.
         """
         attic: dict[str, str] = {}
         room = self.space.capacity - len(self.space)
@@ -111,8 +109,8 @@ class AnswerCache:
         return len(self._attic)
 
     def domains(self, *, text: str, after: str, most: int) -> list[tuple[str, int]]:
-        """Return up to `most` registered names of table 1 that contain `text` and come after
-        `after` in the alphabet, each with the number of names in its tree.
+        """Up to `most` registered names of table 1 that contain `text`, in alphabetical order from
+        behind `after`, each with the number of names in its tree.
         """
         with self._lock:
             forward = self.space.forward
@@ -131,9 +129,11 @@ class AnswerCache:
             return list(self.space.forward.branches(first)), hard
 
     def board(self, names: Collection[str], now: float) -> CacheLookup:
-        """Serve, lead or join the look-up of each name."""
+        """For each name, return the answer, begin its look-up, or join the look-up of another
+        thread.
+        """
         boarding = CacheLookup()
-        # one lock for both look-ups: between them a flight could land and be missed
+        # one lock for both searches: otherwise a look-up could end between them and be missed
         with self._lock:
             for name in names:
                 self._fetch_down(name, now)
@@ -146,8 +146,8 @@ class AnswerCache:
         return boarding
 
     def take_off(self, name: str) -> PendingLookup | None:
-        """Begin to lead a flight whether or not there is an answer, to renew it; return None if
-        another thread already leads one.
+        """Begin a look-up even if there is an answer, to renew it. Return None if another thread is
+        doing one already.
         """
         with self._lock:
             if name in self._flights:
@@ -156,7 +156,9 @@ class AnswerCache:
             return flight
 
     def land(self, name: str, answer: DnsAnswer | None, now: float) -> CachedAnswer | None:
-        """End the flight that the caller leads; keep its answer and return the kept entry."""
+        """End a look-up of the caller: keep its answer, and wake the waiting threads. Return the
+        kept entry.
+        """
         with self._lock:
             entry = None if answer is None else self._put_answer(answer, now)
             flight = self._flights.pop(name)
@@ -164,8 +166,8 @@ class AnswerCache:
         return entry
 
     def adopt(self, entries: Iterable[tuple[str, CachedAnswer]], now: float) -> None:
-        """Take over entries that other processes have found, each with its registered name, for
-        names without an answer in memory.
+        """Take over entries that other processes have found, each with its registered name. A name
+        with an answer in memory keeps it.
         """
         with self._lock:
             for first, entry in entries:
@@ -225,8 +227,8 @@ class AnswerCache:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Pause garbage collection: a million new objects would make Python look through all of them
-    again and again for garbage that isn't there.
+    """Pause garbage collection: while a million objects are made, Python would examine all of them
+    repeatedly without finding garbage.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -238,9 +240,9 @@ def _without_collections() -> Iterator[None]:
 
 
 class FlushWatch:
-    """Drops names from a process's memory that any process has flushed.
+    """Drops the names from a process's memory that any process has flushed.
 
-    The watch polls a table: a notification can be missed, a row can't.
+    It polls a table, since a notification can be missed and a row cannot.
     """
 
     def __init__(self, memory: AnswerCache) -> None:
@@ -249,7 +251,7 @@ class FlushWatch:
         self._seen: set[int] = set()
 
     def heed(self, now: float) -> None:
-        """Look for flushes if the time has come.
+        """Read new flushes if the last look is long enough ago.
 
         At the first call there is nothing in memory to flush.
         """

@@ -1,11 +1,11 @@
 """Finds the addresses of names: in this process's memory, then in PostgreSQL, then from a name
 server.
 
-No expired address is served, except when its renewal failed, and then it is marked as `stale`. All
-database work happens in the calling thread and outside any look-up, so that no transaction waits
-for the network (call it outside any of your own); the threads of a pool only communicate with name
-servers. A thread that calls this has used Django's connection and must close it when it ends, as
-after any query.
+An expired address is served only if its renewal failed; it is then marked as `stale`. All database
+work happens in the calling thread and outside any look-up, so that no transaction waits for the
+network (call it outside any of your own); the threads of a pool only communicate with name servers.
+A thread that calls this has used Django's connection and must close it when it ends, as after any
+query.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 MOST_ANSWERS_IN_MEMORY = 100_000
-#: RFC 8767: a caller with stale addresses does not wait longer than this for fresh ones
+#: the longest time for which a caller with stale addresses waits for fresh ones (RFC 8767)
 STALE_AFTER_SECONDS = 1.8
 
 Found = dict[str, tuple[CachedAnswer, AnswerSource]]
@@ -75,10 +75,10 @@ class Resolver:
         self._turns = count()
 
     def resolve(self, host: str, *, deadline: float = 5.0) -> Resolution:
-        """Return the addresses of a host, or the reason why there are none; a fault of the host
-        raises no exception.
+        """The addresses of a host, or the reason why there are none. A fault of the host raises no
+        exception.
         """
-        # the name is known in this very spelling, so there is no need to read or wait
+        # a fresh answer for exactly this spelling is in memory, so nothing need be read or awaited
         if self.memory.knows(host):
             now = self.clock()
             self._flushes.heed(now)
@@ -93,8 +93,8 @@ class Resolver:
     ) -> dict[str, Resolution]:
         """Return a resolution for each host, by its spelling, within about `deadline` seconds.
 
-        At most `parallel` names are looked up at a time; a look-up that another thread already does
-        is joined instead.
+        At most `parallel` names are looked up at a time. If another thread is looking a name up
+        already, its answer is awaited.
         """
         begun = time.monotonic()
         resolutions: dict[str, Resolution] = {}
@@ -123,7 +123,7 @@ class Resolver:
         return resolutions
 
     def warm_start(self) -> int:
-        """Take over the answers that earlier processes stored, the most useful first; return their
+        """Take over the answers that earlier processes stored, the most useful first. Return their
         number.
         """
         now = self.clock()
@@ -148,7 +148,7 @@ class Resolver:
         self.memory.forget(None if names is None else list(names))
 
     def apply_flush(self, flush: DnsFlush) -> None:
-        """Drop the flushed names at once; other processes notice the flush by themselves."""
+        """Drop the flushed names at once. Other processes notice the flush later."""
         forget_flushed(flush, self.memory)
 
     def _answers_for(self, names: set[str], parallel: int, until: float) -> Found:
@@ -168,8 +168,8 @@ class Resolver:
         )
         if boarding.led:
             found.update(self._resolve_flights(boarding.led, parallel, until))
-        # Other threads' flights are awaited last: threads that wait for others before they finish
-        # their own look-ups could wait for each other for ever.
+        # The look-ups of other threads are awaited last: threads that wait for others before they
+        # finish their own look-ups could wait for each other for ever.
         for name, flight in boarding.joined.items():
             flight.landed.wait(max(0.0, until - time.monotonic()))
             if flight.entry:
@@ -179,8 +179,8 @@ class Resolver:
     def _resolve_flights(
         self, flights: Mapping[str, PendingLookup], parallel: int, until: float
     ) -> Found:
-        """Get the answers for the flights from the store or the network, and land every one of them
-        whatever happens.
+        """Get the answers for these look-ups from the store or the network, and end every one of
+        them, whatever happens.
         """
         found: Found = {}
         try:
@@ -223,7 +223,8 @@ class Resolver:
     ) -> None:
         """Look names up and add their answers to `found`.
 
-        Each flight lands in the thread that did the look-up: no other has to be woken for it.
+        Each thread hands over the answer that it looked up itself, so that no other thread has to
+        be woken.
         """
         now = self.clock()
         patience = {
@@ -247,12 +248,12 @@ class Resolver:
 def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) -> None:
     """Do the work for every name.
 
-    A future for each name would cost a fifth of a look-up, so there is one for each thread.
+    A future for each name would take a fifth of the time of a look-up, so each thread has one.
     """
     waiting = iter(names)
 
     def serve() -> None:
-        # the next item of a list is taken in one step, so that no two threads get the same
+        # the next item of a list is taken in one step, so no two threads get the same item
         for name in waiting:
             work(name)
 
@@ -264,8 +265,8 @@ def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) ->
 
 
 def _is_evidence(reply: Reply) -> bool:
-    """Whether the reply shows anything: silence counts as a failure only if the server had the
-    whole of a first try to answer.
+    """Whether the reply shows anything about the name: silence counts as a failure only if the
+    server had the time of a whole first try.
     """
     return reply.status is not DnsStatus.TIMEOUT or reply.resolve_ms >= 1000 * TRY_SECONDS[0]
 

@@ -36,8 +36,8 @@ class PastHolder:
 
 @dataclass(frozen=True)
 class PastWait:
-    """A request that was waiting at that time, since the event of that version, with the reason as
-    it was stated then.
+    """A request that was waiting at that time, with the event that began the wait, and the reason
+    as it was given then.
     """
 
     request: UUID
@@ -74,8 +74,8 @@ class PastBank:
     resources: tuple[ResourceRow, ...]
     processes: tuple[PastHolder, ...]
     waiting: tuple[PastWait, ...]
-    #: the evidence of the decision: after a grant, for the shown state; after a wait, for the state
-    #: that the grant would have made
+    #: the evidence of the decision: after a grant about the shown state, after a wait about the
+    #: state that the grant would have made
     evidence: tuple[EvidenceStep, ...]
     is_safe: bool
     safe_sequence: tuple[int, ...] | None
@@ -136,7 +136,9 @@ def _past_bank(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
 
 
 def _labels(processes: Iterable[int]) -> dict[int, str]:
-    """The names of the processes. The ledger outlives the rows that it names."""
+    """The names of the processes. Processes whose rows were deleted are named by number, since the
+    ledger outlives its rows.
+    """
     wanted = [one for one in processes if one]
     names = dict(Process.objects.filter(pk__in=wanted).values_list("pk", "label"))
     return {one: names.get(one, f"process {one}") for one in wanted}

@@ -113,7 +113,7 @@ class State:
 
     @cached_property
     def columns(self) -> safety.Columns | None:
-        """Need and Allocation as arrays, if the full check is faster on arrays."""
+        """Need and Allocation as arrays; None if the full check is faster without arrays."""
         return safety.columns(self.available, self.need, self.allocation)
 
 
@@ -163,8 +163,7 @@ def examine(
 ) -> Decision:
     """Decide as `decide` does, and keep the evidence.
 
-    search: finds, among all processes, those that can finish; None to search only up to the
-    requester.
+    search: finds all processes that can finish; None to search only up to the requester.
     """
     if not 0 <= process < len(state.maximum):
         raise IndexError(f"there is no process {process} among {len(state.maximum)}")
@@ -181,7 +180,7 @@ def examine(
         order = list(search(after))
         is_enough = len(order) == len(after.maximum)
         return Decision(BankVerdict.GRANT if is_enough else BankVerdict.WAIT_UNSAFE, tuple(order))
-    # from an unsafe state the early exit would be wrong, in about a fifth of random cases
+    # from an unsafe state the early exit would give a wrong answer in about a fifth of random cases
     order = finishable(after, until=process if state_is_safe else None)
     enough = process in order if state_is_safe else len(order) == len(after.maximum)
     return Decision(BankVerdict.GRANT if enough else BankVerdict.WAIT_UNSAFE, tuple(order))
@@ -217,8 +216,8 @@ def granted(state: State, process: int, request: Vector) -> State:
     """
     if not fits(request, state.available) or not fits(request, state.need[process]):
         raise ValueError(f"{request} is more than process {process} needs or than there is")
-    # only one row changes, and the numbers stay valid: checking and converting all of them again
-    # would take longer than the search
+    # only one row changes, and the numbers stay valid; checking and converting all rows again would
+    # take longer than the search
     after = copy(state)
     held, need = list(state.allocation), list(state.need)
     held[process], need[process] = plus(held[process], request), minus(need[process], request)
@@ -251,7 +250,7 @@ def minus(a: Vector, b: Vector) -> Vector:
 def _matrix(name: str, rows: Iterable[Iterable[int]], *, length: int) -> Matrix:
     """The rows as tuples.
 
-    All are checked at once, since checking row by row took longer than the search for a hundred
+    All rows are checked at once: checks row by row took longer than the search for a hundred
     holders.
     """
     matrix = tuple(map(tuple, rows))

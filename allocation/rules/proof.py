@@ -1,5 +1,5 @@
-"""Judge every decision of a ledger while it is replayed: whether it was right, and whether its
-evidence proves it. Pure.
+"""Checks every decision of a ledger while the ledger is replayed: whether the decision was right,
+and whether its evidence proves it. Pure.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from allocation.rules.replay import Breach, LedgerEntry, LedgerReplay
 #: after these events the state must be safe
 MUST_BE_SAFE = {"kept", "resumed"}
 LIMITS = {"capacity_set", "claim_changed"}
-#: turns and reserves bind only processes that hold nothing, so a process that waits because of them
-#: could have had the units
+#: the verdicts of turns and reserves. They bind only processes that hold nothing, so a process that
+#: waits for one of these reasons could have had the units
 TURNS = {"wait_turn", "wait_reserved", "wait_share"}
 
 
@@ -22,17 +22,19 @@ TURNS = {"wait_turn", "wait_reserved", "wait_share"}
 class Proof:
     """Judges a pool's events in their order."""
 
-    #: False for a naive pool, which promises no safety, so that only Available and the declarations
-    #: are checked
+    #: whether the pool is no naive one. A naive pool promises no safety, so only Available and the
+    #: declarations are checked
     is_banker: bool = True
     #: the state of the pool after the last event
     bank: LedgerReplay = field(default_factory=LedgerReplay)
     is_safe: bool = True
-    #: the number of judged decisions
+    #: the number of checked decisions
     decisions: int = 0
 
     def take(self, entry: LedgerEntry) -> None:
-        """Follow the event and judge it. Raises Breach."""
+        """Apply the event to the replayed state, and check its decision. Raises Breach if the event
+        is impossible or its decision was wrong.
+        """
         bank, capacity = self.bank, self.bank.capacity
         claims = dict(bank.claims) if entry.kind == "claim_changed" else {}
         bank.follow(entry)
@@ -143,7 +145,7 @@ class Proof:
     def _walked(
         self, entry: LedgerEntry, rows: list[int], work: Vector, held: Vector
     ) -> tuple[Vector, set[int]]:
-        """The Work at the end of an event's sequence, and the processes in it.
+        """The Work after the processes of an event's sequence have finished, and these processes.
 
         Raises Breach if one of them could not finish. held: the units of the requester.
         """

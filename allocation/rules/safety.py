@@ -45,7 +45,7 @@ class Columns:
     allocation: Array
 
     def granted(self, process: int, request: Vector) -> Columns:
-        """The matrices after `process` gets `request`."""
+        """The arrays after `process` has got `request`."""
         need, allocation = self.need.copy(), self.allocation.copy()
         need[process] -= request
         allocation[process] += request
@@ -86,7 +86,9 @@ def by_passes(work: Vector, need: Rows, allocation: Rows, until: int | None = No
 def by_rounds(
     available: Vector, matrices: Columns, until: int | None = None, rounds: int = ROUNDS
 ) -> list[int]:
-    """Take all processes that fit at once, up to `rounds` times; pointers handle the rest."""
+    """Take all processes that fit at once, up to `rounds` times. If processes are left then,
+    pointers are used.
+    """
     work, left = np.array(available, dtype=np.int64), np.arange(len(matrices.need))
     need, order = matrices.need, list[int]()
     for _ in range(rounds):
@@ -141,7 +143,7 @@ def fits(a: Vector, b: Vector) -> bool:
 
     (Comparing tuples with <= would be lexicographic, and wrong.)
     """
-    if len(a) != len(b):  # without a call, since this runs thousands of times for a page
+    if len(a) != len(b):  # no call, since this runs thousands of times for a page
         check_lengths(a, b)
     return all(map(le, a, b))
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from allocation.rules.banker import Vector, fits, minus, plus
 
-#: stands for no limit; no pool has so many units
+#: means no limit; no pool has so many units
 NO_LIMIT = 2**31 - 1
 
 
@@ -63,13 +63,13 @@ class ShareUse:
         return tuple(NO_LIMIT if limit == NO_LIMIT else limit - used for limit, used in entries)
 
     def unused(self, share: int) -> Vector:
-        """The part of its reserve whose units the share does not hold."""
+        """The part of the share's reserve that its processes do not hold."""
         entries = zip(self.terms[share].reserved, self.held(share), strict=True)
         return tuple(max(0, reserved - held) for reserved, held in entries)
 
     def set_aside(self, own: int | None) -> Vector:
-        """The parts of their reserves whose units the other shares do not hold. Empty if there are
-        no shares.
+        """The parts of the other shares' reserves that these shares do not hold. Empty without
+        shares.
         """
         others = [self.unused(share) for share in self.terms if share != own]
         return reduce(plus, others) if others else ()

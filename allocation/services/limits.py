@@ -37,7 +37,7 @@ MOST_BYPASSES = 10_000
 @dataclass(frozen=True)
 class ChangedLimits:
     """The pool after a change of limits, and the processes that could not be sure to finish under
-    the new limits. There are none unless the change was overridden.
+    the new limits. Without an override there are none.
     """
 
     bank: Bank

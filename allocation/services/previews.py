@@ -37,7 +37,7 @@ from allocation.services.transaction import bank_transaction
 from allocation.services.turns import rules_of
 from allocation.values import LimitsPreview, Override, PoolLimits, ProcessLimits, ShareLimits
 
-#: lets a preview continue after the refusal of an unsafe change; it is rolled back anyway
+#: lets a preview continue after the refusal of an unsafe change; all of it is rolled back
 DRY = Override(by="preview", reason="to see who would be stuck")
 
 
@@ -171,8 +171,7 @@ def _describe_change(
     pool = changed.bank.pool
     after = _PoolLimits.of(pool.pk)
     in_use = banker.minus(before.capacity, before.available)
-    # before the change serves any process, since a served process takes units for which others then
-    # wait
+    # before the change serves any process, since others then wait for the units of a served process
     then_available = banker.minus(after.capacity, in_use)
     late = before.at_once(before.available) - after.at_once(then_available)
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")

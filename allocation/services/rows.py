@@ -64,7 +64,7 @@ def lock_pool_of(process: int) -> Pool | None:
 def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
     """Read the rows that belong to a pool.
 
-    To be called after `lock_pool`, so that the statements begin once the lock is held.
+    Called after `lock_pool`, so that the statements begin while the lock is held.
     """
     with planned_cursor() as classes, planned_cursor() as holding, planned_cursor() as others:
         with in_one_go():

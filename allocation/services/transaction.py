@@ -30,9 +30,8 @@ LIMITS = {
 def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
     """Run `work` in its own transaction, up to three times if other transactions conflict with it.
 
-    The transaction is durable, so no caller can hold the pool's lock longer than the work takes, or
-    change the pool's rows together with others in one transaction. Raises BankBusy when the last
-    attempt failed too.
+    The transaction is durable, so no caller can hold the pool's lock longer than the work takes,
+    nor change other rows in the same transaction. Raises BankBusy when the last attempt failed too.
     """
 
     @wraps(work)
@@ -52,12 +51,12 @@ def call_server(call: str, *arguments: Any) -> Sequence[Any]:
     Return its row.
 
     call: the text after `SELECT * FROM`. The function's first argument, the longest wait for a
-    lock, is added here. It waits for nothing else, so the other limits are not needed.
+    lock, is added here. The function waits for nothing else, so the other limits are not needed.
     """
 
     def attempt() -> Sequence[Any]:
-        # a single statement is a transaction. A caller's own transaction would hold the lock, so it
-        # is refused as in `bank_transaction`
+        # a single statement is a transaction by itself. Within a transaction of the caller the lock
+        # would be held longer, so that is refused as in `bank_transaction`
         with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
             return call_within(call, LIMITS["lock_timeout"], *arguments)
 
@@ -89,8 +88,9 @@ def planned_cursor() -> CursorWrapper:
 def in_one_go() -> Iterator[None]:
     """Send the statements of the block together. Their results can be fetched after the block.
 
-    As always, each statement waits for the previous one, and sees everything that was committed
-    when it begins. An idle machine takes longer to wake up than to run any of them.
+    As always, each statement begins after the previous one, and sees everything that was committed
+    by then. They are sent together because an idle machine takes longer to wake up than to run one
+    of them.
     """
     server = connections[DEFAULT_DB_ALIAS]
     server.ensure_connection()

@@ -27,13 +27,13 @@ class Measured(Protocol):
 
 @register.filter
 def grouped(number: int | None) -> str:
-    """`61,440`; None means that no limit is set."""
+    """`61,440`; "no limit" in words for None."""
     return "no limit" if number is None else f"{number:,}"
 
 
 @register.filter
 def units_of(number: int | None, measure: UnitWords) -> str:
-    """`60 MB/s`, `8`; None means that no limit is set."""
+    """`60 MB/s`, `8`; "no limit" in words for None."""
     return "no limit" if number is None else measure.number(number)
 
 
@@ -137,8 +137,8 @@ def _data_cell(number: int | None) -> str:
 
 
 def _span(seconds: float) -> str:
-    """A span of time, deliberately coarse, so that a page that refreshes itself changes only when
-    something has changed.
+    """A span of time in coarse steps, so that a page that is refreshed changes only when something
+    has happened.
     """
     if seconds < 60:
         return "under 1 min"

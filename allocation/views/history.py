@@ -1,6 +1,5 @@
-"""A pool's past: one event at a time, with the matrices at that time.
-
-All choices are in the address.
+"""A pool's past: one event at a time, with the matrices at that time. All choices are in the page's
+address.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ DEFAULT_SPAN = "all"
 
 @dataclass(frozen=True)
 class EventLink:
-    """A link to another event. Without a target it is shown, but leads nowhere."""
+    """A link to another event. Without a target it is shown and disabled."""
 
     text: str
     href: str = ""
@@ -44,7 +43,7 @@ class EventLink:
 @authenticated(needs="allocation.view_pool")
 def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     """Show the pool as of an event (`event`), links to other events of a `process` and `kind`, and
-    the fullness of the pool over time (`span`).
+    the held share of the pool's units over time (`span`).
     """
     filters = EventFilter(
         whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind"))

@@ -1,5 +1,5 @@
-"""The what-if page: invent a state or copy a live one, check it, make requests, and let it change
-(SEEDS P1). Nothing is stored.
+"""The what-if page, on which users invent a state or copy a live one, check it, make requests, and
+change it (SEEDS P1). Nothing is stored.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BLANK = Draft().add_classes(3).add_processes(2)
 @dataclass(frozen=True)
 class WhatIfView:
     draft: Draft
-    #: None while the draft is not a valid state
+    #: the state; None while the draft is no valid state
     sandbox: Sandbox | None = None
     faults: tuple[FieldFault, ...] = ()
     #: whether the draft's request is to be answered
@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def of(self) -> str:
-        """The words by which the labels of further fields refer to this thing."""
+        """The words by which the labels of other fields refer to this field."""
         return f"of {self.text}"
 
 

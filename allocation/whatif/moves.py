@@ -1,4 +1,4 @@
-"""The moves of the page's buttons. Each leads from one typed state to the next. Pure."""
+"""The actions of the page's buttons. Each leads from one typed state to the next. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WhatIfMove:
     request: Vector | None = None
     #: whether the request is to be answered
     asks: bool = False
-    #: the move in words
+    #: the action in words
     told: str = ""
     #: the id of the element to show
     at: str = ""
@@ -31,7 +31,7 @@ class WhatIfMove:
 def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     """Do the action of the button `verb`.
 
-    Raises BadDraft if the input does not allow it; no input is lost.
+    Raises BadDraft if the input does not allow the action; the input is kept.
     """
     if verb in ("add-class", "add-process", "remove-class", "remove-process"):
         return _reshape(draft, verb, place, count)
@@ -109,7 +109,7 @@ def _units(sandbox: Sandbox, amounts: Vector) -> str:
 def _unchanged_move(draft: Draft, *, at: str) -> WhatIfMove:
     """The state, and the request as typed, if there is one.
 
-    BadDraft contains the draft, since it may have changed.
+    If it raises BadDraft, the error contains the draft, which may have changed.
     """
     try:
         sandbox = read_draft(draft)

@@ -177,7 +177,7 @@ class MatrixLine:
 
 
 def matrix_lines(sandbox: Sandbox) -> list[MatrixLine]:
-    """The first MOST_LINES processes, since a browser would be slow to show more."""
+    """The lines of the first MOST_LINES processes; a browser would be slow to show more."""
     state = sandbox.state
     rows: Sequence[tuple[str, Vector, Vector, Vector]] = list(
         zip(sandbox.processes, state.allocation, state.maximum, state.need, strict=True)

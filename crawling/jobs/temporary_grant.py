@@ -55,7 +55,7 @@ def temporary_grant(
 
     Yields the units by class, and an event. The event is set if the units are taken back; the
     caller must then stop. Raises NoUnits if they are not granted in time, AllocationError if the
-    pool is busy.
+    pool is busy, NoPool if there is no pool.
     """
     pool = default_pool()
     capacity = capacity_of(pool)

@@ -38,24 +38,24 @@ from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution_of
 from dnscache.resolver import Resolver
 
-#: the time that the tries of each lane wait; a name without an answer in the main lane goes on in
-#: the slow one
+#: the seconds that the tries of each lane wait; a name without an answer in the main lane continues
+#: in the slow lane
 MAIN_TRIES, SLOW_TRIES = (1.0,), (2.0, 5.0)
-#: the time for which a new pre-resolver stays below the servers' limits
+#: the time for which a new pre-resolver stays below the limits of the servers
 RAMP_SECONDS = 10.0
-#: the time that a lane's threads may take to end; a thread that waits for a silent server is left
-#: behind, since it uses nothing but a socket
+#: the time that a lane's threads have to end; a thread that waits for a silent server is left
+#: running, since it uses only a socket
 CLOSING_SECONDS = 1.0
 
 #: the hosts that come due before the given moment, with their times: `candidates(until)`
 Candidates = Callable[[float], Iterable[tuple[str, float]]]
 #: the order in which names are looked up, the lowest first: `rank(name, due)`
 Rank = Callable[[str, float], float]
-#: takes the answers of hosts, in batches, under the spellings that `candidates` gave; it is called
-#: in the thread that runs the turns
+#: takes the answers of hosts, in batches, by the spellings that `candidates` gave; called in the
+#: thread that runs the turns
 Deliver = Callable[[dict[str, Resolution]], None]
 HEARTBEAT_SECONDS = 1.0
-#: a machine without a heartbeat for this long is deleted
+#: the time without a heartbeat after which a machine is deleted
 HEARTBEAT_KEPT = timedelta(days=1)
 
 
@@ -95,12 +95,12 @@ class PreResolver:
         self._replies: SimpleQueue[tuple[LookupJob, Reply | None, bool]] = SimpleQueue()
         self._agenda = Agenda()
         self._queued: set[str] = set()  # names in a lane, waiting or under way
-        self._led: set[str] = set()  # those of these names whose flights this object leads
+        self._led: set[str] = set()  # the look-ups of these names that this object must end
         self._crowds = MadeUpNameDetector(now)
         self.counts: Counter[str] = Counter()
 
     def turn(self, *, wait: float) -> None:
-        """Read the due names, start lookups, and deliver known answers and new ones; if there is
+        """Read the due names, start look-ups, and deliver known and new answers. If there is
         nothing to do, wait for `wait` seconds.
         """
         now = self._resolver.clock()
@@ -147,8 +147,7 @@ class PreResolver:
     def _start(self, name: str, due: float, *, is_new: bool) -> None:
         """Queue a name.
 
-        A caller that needs the name before its turn looks it up itself, and does not wait for the
-        lane.
+        A caller that needs the name sooner looks it up itself, and does not wait for the lane.
         """
         if name in self._queued:
             return
@@ -189,7 +188,9 @@ class PreResolver:
         return configured_servers() if self._resolver.servers is None else self._resolver.servers
 
     def _takes_off(self, job: LookupJob) -> bool:
-        """Lead the look-up, unless another thread has the answer by now, or leads it."""
+        """Begin the look-up. Return False if another thread has the answer by now, or is looking
+        the name up.
+        """
         now = self._resolver.clock()
         if (
             not must_ask(self._memory.find(job.name, now), due=job.due, now=now)
@@ -200,7 +201,9 @@ class PreResolver:
         return True
 
     def _take_in(self, wait: float) -> dict[str, Resolution]:
-        """Wait for a reply, take all that have come, and return their answers for the due hosts."""
+        """Wait for a reply, store all replies that have come, and return their answers for the due
+        hosts.
+        """
         entries: list[CachedAnswer] = []
         try:
             reply = self._replies.get(timeout=wait)
@@ -253,7 +256,7 @@ def send_heartbeat(
 
     Returns the machine's index among those alive, from 0, and their number.
 
-    Machines use these to share the names out; while a machine joins or leaves, two may look up the
+    Machines divide the names by these numbers. While a machine joins or leaves, two may look up the
     same name, which does no harm.
     """
     depths = {

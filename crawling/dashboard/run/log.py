@@ -169,8 +169,8 @@ class LogWindow:
 class LogTail:
     """Lines of the log, the oldest first.
 
-    A reader reads all pages of one look, then looks again from `following` of the first page, since
-    lines may have appeared among those that were not settled.
+    A reader reads all pages of one look, then looks again from the id that the first page gives for
+    that, since lines may have appeared among those that were not settled.
     """
 
     lines: Sequence[LogLine]

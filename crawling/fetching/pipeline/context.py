@@ -210,7 +210,7 @@ class LinkJudge:
     filters: UrlFilters
     #: the settings for reading documents
     reading: ReadingRules = field(default_factory=ReadingRules)
-    #: the frontier gets every link, even to known URLs
+    #: whether the frontier gets every link, including links to known URLs
     counts_links: bool = False
     #: whether the directories above a URL are visited, too
     ascends: bool = False

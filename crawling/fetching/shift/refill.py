@@ -46,7 +46,9 @@ class HostRefill:
             visits[queue].urls.extend(urls)
 
     def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
-        """Count URLs as seeds to which a seed has redirected since the shift began."""
+        """Treat claimed URLs of depth 0 as seeds: a seed may have redirected to them since the
+        shift began.
+        """
         if first := [url for url in claimed if url.depth == 0]:
             self._context.links.add_seeds(
                 [canonical_address(url.url) for url in first if not url.redirects],

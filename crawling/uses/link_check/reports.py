@@ -152,7 +152,8 @@ def list_links(
     """Links in the order of finding or sorted by a column, and the key after which more follow.
 
     page: only the links of this page. target: only its back links. host: only links to it. kind:
-    only links of this type in LINK_TYPES. Raises BadOrder for an invalid address or key.
+    only links of this type in LINK_TYPES. Raises BadOrder for an invalid address or key, and
+    LinkSearchTookTooLong.
     """
     conditions, values = _wanted_links(page, target, host, kind)
     order = ListOrder.of(sort, LINK_COLUMNS, "page_id", "position") if sort else None
@@ -234,7 +235,7 @@ def list_media(
     most: int,
 ) -> tuple[list[MediaFile], str | None]:
     """Images, sound, film and other media on pages, sorted by address or another column. kind: only
-    one of MEDIA_TYPES. Raises TooManyMedia, and BadOrder for an invalid key.
+    one of MEDIA_TYPES. Raises TooManyMedia, LinkSearchTookTooLong, and BadOrder for an invalid key.
     """
     shown = _of_elements(_media_elements(kind))
     order = ListOrder.of(sort, MEDIA_COLUMNS, "target")
@@ -303,8 +304,8 @@ def _media_file(row: tuple[str, str, int, int, str, int], url: Url | None) -> Me
 def list_hosts(
     run: Run, *, sort: HostSort = HostSort.HOST, after: str = "", most: int
 ) -> tuple[list[LinkedHost], str | None]:
-    """Hosts to which links lead, sorted by name or by number of links. Raises BadOrder for an
-    invalid key.
+    """Hosts to which links lead, sorted by name or by number of links. Raises
+    LinkSearchTookTooLong, and BadOrder for an invalid key.
     """
     order = ListOrder.of(sort, HOST_COLUMNS, "target_host")
     query = HOSTS.format(behind=_condition_of_rows_after(order, after), order=order.terms)

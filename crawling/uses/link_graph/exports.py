@@ -40,7 +40,7 @@ def graph_file(
     graphml.
 
     The filter `wanted` applies to csv and jsonl; parquet and graphml have everything. Raises
-    ArchiveTrouble or BadListRequest.
+    ArchiveTrouble, BadListRequest or LinkSearchTookTooLong.
     """
     stem = f"{stem}-{shown}"
     if kind != "graphml":

@@ -93,7 +93,7 @@ def list_structured(
     run: Run, wanted: DataFilter, *, after: str = "", most: int
 ) -> tuple[list[StructuredRow], str | None]:
     """Rows in the order in which they were found, and the key after which more follow. Raises
-    BadOrder.
+    BadOrder or LinkSearchTookTooLong.
     """
     page_id, position = key_of(after)
     conditions, values = wanted.conditions()

@@ -99,7 +99,7 @@ class Stall:
         return self.cause in (StallCause.STUCK, StallCause.NO_WORKER, StallCause.NO_SCHEDULER)
 
 
-def verdict(facts: RunFacts) -> Stall:
+def diagnose(facts: RunFacts) -> Stall:
     """The diagnosis of a run: the first rule that fits decides."""
     if facts.state in ("pausing", "stopping"):
         return _ending(facts)

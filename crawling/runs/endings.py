@@ -23,7 +23,7 @@ ALL_DONE = "Every URL in scope is done."
 OPENING = frozenset({"A", "An", "More", "No", "Reading", "The", "Unpacking"})
 
 
-def in_vain(run: Run) -> str:
+def failure_sentence(run: Run) -> str:
     """The sentence for a run without any result; empty for other runs."""
     total = RunTotal.objects.filter(run=run).first()
     if total is None or total.succeeded:
@@ -49,7 +49,7 @@ def _commonest(causes: list[FailureCause]) -> str:
     return f"{told} ({first.urls:,} of {sum(cause.urls for cause in causes):,} URLs)."
 
 
-def ending_of(run: Run) -> str:
+def ending_sentence(run: Run) -> str:
     """The sentence about the end of a run with nothing left to fetch. It names the limits that
     excluded URLs.
     """
@@ -83,7 +83,7 @@ def ending_of(run: Run) -> str:
     )
     if held:
         return f"Every URL in scope is done, but for {held:,} held back as traps."
-    told = map(one_text_told, sites_of_one_text(run)[:MOST_TOLD])
+    told = map(repeated_text_sentence, sites_of_one_text(run)[:MOST_TOLD])
     return " ".join([ALL_DONE, *told])
 
 
@@ -100,6 +100,6 @@ def sites_of_one_text(run: Run) -> list[TrapPattern]:
     )
 
 
-def one_text_told(site: TrapPattern) -> str:
+def repeated_text_sentence(site: TrapPattern) -> str:
     place = site.pattern.removesuffix("/…")
     return f"{site.alike:,} of {site.fetched:,} pages of {place} have the same text as others."

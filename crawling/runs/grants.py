@@ -126,13 +126,13 @@ def _label(process: RunProcess) -> str:
     return name if is_only else f"{name} #{process.number}"
 
 
-def ask_for_shifts(run: Run) -> None:
+def request_shifts(run: Run) -> None:
     """Request a shift for each process that has URLs due and no shift."""
     for process in run.processes.exclude(bank_process=None):
-        ask_for_shift(process)
+        request_shift(process)
 
 
-def ask_for_shift(process: RunProcess) -> None:
+def request_shift(process: RunProcess) -> None:
     """Ask the pool for the start of a shift, if the process has a URL due.
 
     A second request has no effect. No start is requested for an extra process after its first
@@ -155,7 +155,7 @@ def request_start(process: RunProcess) -> None:
         or due_in > SOON_SECONDS
     ):
         return
-    if _goes_on_with_what_it_kept(process.bank_process_id):
+    if _begin_with_reserved_units(process.bank_process_id):
         return
     try:
         outcome = request_resources(
@@ -176,7 +176,7 @@ def request_start(process: RunProcess) -> None:
         cancel_waiting(run)  # the run was paused or stopped between the look and the request
 
 
-def _goes_on_with_what_it_kept(bank_process: int) -> bool:
+def _begin_with_reserved_units(bank_process: int) -> bool:
     """Begin a shift with reserved units. Return whether there were any.
 
     A reservation that prevents its own process from starting is released.
@@ -200,7 +200,7 @@ def _goes_on_with_what_it_kept(bank_process: int) -> bool:
     return True
 
 
-def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
+def release_shift(process: RunProcess, bank_process: int, epoch: int) -> None:
     """End a shift in the pool. Everything is released, unless an operator paused the run with
     *keep* and that is safe.
     """
@@ -230,7 +230,7 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
 
 
 #: the beginning of each reason of a pause by hand
-PAUSED_BY_SOMEBODY = "Paused by an operator; "
+PAUSED_BY_HAND = "Paused by an operator; "
 
 
 def paused_sentence(run: Run) -> str:
@@ -242,18 +242,18 @@ def paused_sentence(run: Run) -> str:
     if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))[
         "latest"
     ]:
-        return f"{PAUSED_BY_SOMEBODY}what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
+        return f"{PAUSED_BY_HAND}what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
     if Process.objects.filter(run_process__run=run, holding=True).exists():
         return (
-            f"{PAUSED_BY_SOMEBODY}what it holds is "
+            f"{PAUSED_BY_HAND}what it holds is "
             f"{'being released' if run.keep_seconds is None else 'about to be reserved'}."
         )
     if run.keep_seconds is not None:
         return (
-            f"{PAUSED_BY_SOMEBODY}nothing is reserved: it held nothing, its work session was lost, "
+            f"{PAUSED_BY_HAND}nothing is reserved: it held nothing, its work session was lost, "
             "or keeping was not safe (see its log)."
         )
-    return f"{PAUSED_BY_SOMEBODY}all its units are released."
+    return f"{PAUSED_BY_HAND}all its units are released."
 
 
 def cancel_waiting(run: Run) -> None:
@@ -262,7 +262,7 @@ def cancel_waiting(run: Run) -> None:
         cancel_request(request_id=request_id)
 
 
-def leave_bank(run: Run) -> None:
+def leave_pool(run: Run) -> None:
     """End the run's processes in the pool. All units that they still hold are given back."""
     for process_id in run.processes.exclude(bank_process=None).values_list(
         "bank_process", flat=True

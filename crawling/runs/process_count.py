@@ -18,7 +18,7 @@ from crawling.installation.run_log import write
 from crawling.models import HostQueue, Run, RunProcess, Shift
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
 from crawling.orders.order import MOST_PROCESSES
-from crawling.runs.grants import ask_for_shift, register_processes, request_start
+from crawling.runs.grants import register_processes, request_shift, request_start
 from crawling.runs.idle_capacity import REFUSED_SECONDS, lack_of_idle_capacity
 
 #: the number of due hosts that justifies one more process
@@ -63,7 +63,7 @@ class ExtraProcesses:
             return
         if limit is not None:
             for number in set(range(limit)) - _numbers_in_use(run):
-                ask_for_shift(_add_process(run, number, is_extra=False))
+                request_shift(_add_process(run, number, is_extra=False))
         while limit is None and run.pk not in self._paused and _has_room(run):
             process = _add_process(
                 run, min(set(range(MOST_PROCESSES)) - _numbers_in_use(run)), is_extra=True

@@ -37,7 +37,7 @@ NO_CONTACT = (
 #: the most names of seeds whose addresses are shown before a crawl is created
 MOST_NAMES = 100
 #: the age in seconds up to which a name server's answer is good enough for a warning
-KNOWN_FOR = 3600.0
+KNOWN_SECONDS = 3600.0
 #: the note of an access rule that was added on the form with the seeds
 ALLOWED_HERE = "allowed on the form of a new crawl"
 
@@ -157,7 +157,7 @@ def _host_of(address: Address) -> HostName | None:
 
 def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """The known addresses of names. A name may have none."""
-    since = time.time() - KNOWN_FOR
+    since = time.time() - KNOWN_SECONDS
     known = store.read(names)
     return {
         name: answer.reply.addresses for name, answer in known.items() if answer.resolved_at > since

@@ -27,8 +27,8 @@ from crawling.installation.run_log import write
 from crawling.machine.shift_locks import abandoned_shifts
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.runs.endings import ending_of, in_vain
-from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
+from crawling.runs.endings import ending_sentence, failure_sentence
+from crawling.runs.grants import leave_pool, paused_sentence, release_shift, request_shift
 from crawling.runs.takeover import rejoin
 from crawling.runs.transitions import FETCHING, WOUND_DOWN
 
@@ -164,7 +164,7 @@ def settle_run(run_id: int) -> Run:
         if not Shift.objects.filter(process__run=run, ended_at=None).exists():
             _settle(run)
     if run.state in ENDED_STATES:
-        leave_bank(run)
+        leave_pool(run)
         seal_all(run.pk)
         write_links_of_ended(run)
     return run
@@ -212,9 +212,9 @@ def _end_of_run(run: Run, limit: str) -> tuple[RunState, str]:
 
     limit: the sentence of the limit that ended the run, or empty.
     """
-    if vain := in_vain(run):
+    if vain := failure_sentence(run):
         return RunState.FAILED, f"{limit} {vain}".lstrip()
-    return RunState.FINISHED, limit or ending_of(run)
+    return RunState.FINISHED, limit or ending_sentence(run)
 
 
 def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
@@ -229,7 +229,7 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
     bank_process = process.bank_process_id
     assert bank_process is not None
     if is_holder(process=bank_process, epoch=epoch, worker=worker):
-        hand_in(process, bank_process, epoch)
+        release_shift(process, bank_process, epoch)
     _go_on(Run.objects.get(pk=run.pk), process)
 
 
@@ -245,10 +245,10 @@ def _go_on(run: Run, process: RunProcess) -> None:
         # The run may have been settled before its units were given back.
         Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
     if run.state in WORKING_STATES:
-        ask_for_shift(process)
+        request_shift(process)
 
 
-def lost_a_server(error: BaseException | None) -> bool:
+def is_server_loss(error: BaseException | None) -> bool:
     """Whether the shift ended with this error because PostgreSQL or Redis did not answer, or
     because other transactions held locks. No page can cause these.
     """

@@ -17,7 +17,7 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.runs.extensions import missing_parts
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
 from crawling.web.addresses import canonical_address
 
@@ -30,13 +30,13 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """
     if lacks_contact(without_mistakes(crawl.seeds)):
         raise WrongState(f"A contact {NO_CONTACT}")
-    run = new_run(crawl, by=by)
+    run = create_run(crawl, by=by)
     register_processes(run)
-    ask_for_shifts(run)
+    request_shifts(run)
     return run
 
 
-def check_room() -> None:
+def check_start_limit() -> None:
     """Raise TooManyWait if no further run may be started.
 
     Simultaneous starts may exceed the limit a little, since it only protects the database from
@@ -54,13 +54,13 @@ def check_room() -> None:
 
 
 @transaction.atomic
-def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
+def create_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
     """Create a run with its processes and seeds. The caller registers the processes in the pool
     once this is committed.
 
     by_schedule: a schedule, which `by` set, starts the run. Raises WrongState, TooManyWait.
     """
-    check_room()
+    check_start_limit()
     if missing := missing_parts(crawl.visit_order, crawl.seeds):
         raise WrongState(f"{crawl.name} cannot start. {missing}")
     spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers

@@ -24,9 +24,15 @@ from crawling.models import CrawlJob, Level, Run, RunCount, Shift
 from crawling.models.archive import archive_disk
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.sections.thresholds import ThresholdsPart, too_little_room, too_many_errors
-from crawling.runs.grants import ask_for_shifts, cancel_waiting, register_processes
+from crawling.runs.grants import cancel_waiting, register_processes, request_shifts
 from crawling.runs.shift_lifecycle import settle_run
-from crawling.runs.transitions import ACTIONS, FETCHING, RunAction, told_before, told_before_start
+from crawling.runs.transitions import (
+    ACTIONS,
+    FETCHING,
+    RunAction,
+    loss_sentence,
+    start_loss_sentence,
+)
 
 #: the columns of a run that an action may change
 MOVED = (
@@ -84,7 +90,7 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """
     run = _change_state(crawl, "resume", "Waiting for a worker.", by)
     register_processes(run)
-    ask_for_shifts(run)
+    request_shifts(run)
     return run
 
 
@@ -97,7 +103,7 @@ def reopen(run: Run, reason: str) -> None:
     run.save(update_fields=MOVED)
 
 
-def consequence(crawl: CrawlJob, word: str) -> str:
+def confirmation_question(crawl: CrawlJob, word: str) -> str:
     """The question by which a user confirms one of the actions in CONFIRMED, and what is kept and
     lost; empty if nothing needs a confirmation. Raises WrongState.
     """
@@ -109,9 +115,9 @@ def consequence(crawl: CrawlJob, word: str) -> str:
     counts = counts_of([run.pk])[run.pk]
     if word == "start":
         is_cut = run.state == RunState.STOPPED and counts.queued
-        return told_before_start(number=run.number, queued=counts.queued) if is_cut else ""
+        return start_loss_sentence(number=run.number, queued=counts.queued) if is_cut else ""
     _check_action(crawl, run, ACTIONS[word])
-    return told_before(word, queued=counts.queued, in_hand=counts.in_process)
+    return loss_sentence(word, queued=counts.queued, in_hand=counts.in_process)
 
 
 def _wind_down(
@@ -170,17 +176,17 @@ def _check_rest(run: Run) -> None:
         raise WrongState(f"{sentence} Raise that limit, then resume the run.")
 
 
-def pause_by_itself(run_id: int, trouble: str) -> None:
+def pause_for_trouble(run_id: int, trouble: str) -> None:
     """Pause a run that cannot continue, and show the reason until it is resumed. Safe to repeat."""
-    _wind_down_by_itself(run_id, RunState.PAUSING, trouble)
+    _wind_down_for_trouble(run_id, RunState.PAUSING, trouble)
 
 
-def stop_by_itself(run_id: int, trouble: str) -> None:
+def stop_for_trouble(run_id: int, trouble: str) -> None:
     """End a run that must not continue, and show the reason. Safe to repeat."""
-    _wind_down_by_itself(run_id, RunState.STOPPING, trouble)
+    _wind_down_for_trouble(run_id, RunState.STOPPING, trouble)
 
 
-def _wind_down_by_itself(run_id: int, to: RunState, trouble: str) -> None:
+def _wind_down_for_trouble(run_id: int, to: RunState, trouble: str) -> None:
     with locked_run(run_id) as run:
         if run.state in WORKING_STATES:
             write(run_id, trouble, level=Level.ERROR)
@@ -198,7 +204,7 @@ def enforce_thresholds(run: Run, now: datetime) -> str:
     part = run.crawl.order.thresholds
     sentence = _error_threshold_reached(run, part, now) or _disk_trouble(part)
     if sentence:
-        wind_down = stop_by_itself if part.at_threshold == "stop" else pause_by_itself
+        wind_down = stop_for_trouble if part.at_threshold == "stop" else pause_for_trouble
         wind_down(run.pk, sentence)
     return sentence
 

@@ -55,7 +55,7 @@ def state_after(word: str, state: RunState) -> RunState | None:
     return WOUND_DOWN.get(action.to, action.to) if state in action.allowed_from else None
 
 
-def told_before(word: str, *, queued: int, in_hand: int) -> str:
+def loss_sentence(word: str, *, queued: int, in_hand: int) -> str:
     """The sentence about what a stop or an abort loses, for its confirmation."""
     if not queued and not in_hand:
         return "All pages are kept, and the queue is empty, so the run cannot be resumed."
@@ -68,7 +68,7 @@ def told_before(word: str, *, queued: int, in_hand: int) -> str:
     )
 
 
-def told_before_start(*, number: int, queued: int) -> str:
+def start_loss_sentence(*, number: int, queued: int) -> str:
     """The sentence about what a new run loses of a stopped run, for its confirmation."""
     return (
         f"A new run begins with the start URLs. All pages of run {number} are kept, but it "

@@ -21,7 +21,7 @@ from crawling.frontier.change.manual_order import UrlAction, apply_action, reque
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.steering import reopen
 from crawling.web.statuses import explain
@@ -163,7 +163,7 @@ def waiting_count(run: Run) -> int:
     return counts_of([run.pk])[run.pk].queued
 
 
-def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator[str]:
+def url_lines(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator[str]:
     """All found URLs, one a line, however many there are."""
     after: int | None = None
     while True:
@@ -178,7 +178,7 @@ def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator
             return
 
 
-def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
+def change_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
     """Apply an action to the URLs that it fits. Return their number.
 
     A running shift sees the change when it claims its next URLs; for a run without a shift the
@@ -209,7 +209,7 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
     return total
 
 
-def handle_all(
+def change_found_urls(
     run: Run, deed: UrlAction, wanted: FrontierFilter, *, by: User | None = None
 ) -> tuple[int, bool]:
     """Apply an action to all found URLs, up to MOST. Return their number, and whether there are
@@ -218,11 +218,12 @@ def handle_all(
     Raises SearchTookTooLong, too.
     """
     ids = found_ids(run, replace(wanted, after=None), most=MOST + 1)
-    return handle_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
+    return change_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
 
 
-def how_many(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
-    """The number of URLs that `handle_all` would change, at most MOST, and whether there are more.
+def changeable_count(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
+    """The number of URLs that `change_found_urls` would change, at most MOST, and whether there are
+    more.
 
     Raises SearchTookTooLong.
     """
@@ -258,7 +259,7 @@ def retry_failed(
             done += requeue_failed(run.pk, status=status) or count
     if run.state in WORKING_STATES:
         register_processes(run)
-        ask_for_shifts(run)
+        request_shifts(run)
     return count
 
 

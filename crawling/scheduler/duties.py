@@ -29,7 +29,7 @@ from crawling.installation.pools import capacity_of, crawl_pools, default_pool
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import ArchiveFile, CrawlJob, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_IN_SQL, ENDED_STATES, WINDING_DOWN_IN_SQL, WORKING_IN_SQL
-from crawling.runs.grants import SOON_SECONDS, ask_for_shift, leave_bank, register_processes
+from crawling.runs.grants import SOON_SECONDS, leave_pool, register_processes, request_shift
 from crawling.runs.idle_capacity import REFUSED_SECONDS, start_while_idle
 from crawling.runs.shift_lifecycle import settle_run
 
@@ -128,7 +128,7 @@ def start_due_crawls() -> Progress:
     """Ask the pool for the shifts that are due and not requested yet."""
     return for_each(
         _processes_of_query(DUE),
-        lambda pk: ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
+        lambda pk: request_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
     )
 
 
@@ -168,7 +168,7 @@ def settle_leftovers() -> Progress:
     steps: tuple[tuple[str, Callable[[int], object]], ...] = (
         (UNREGISTERED, lambda run_id: register_processes(Run.objects.get(pk=run_id))),
         (UNSETTLED, settle_run),
-        (STAYING, lambda run_id: leave_bank(Run.objects.get(pk=run_id))),
+        (STAYING, lambda run_id: leave_pool(Run.objects.get(pk=run_id))),
     )
     for query, settle in steps:
         if for_each(_processes_of_query(query), settle) is Progress.UNFINISHED:

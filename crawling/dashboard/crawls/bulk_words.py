@@ -17,9 +17,9 @@ from crawling.dashboard.base.panels import bulk_pages
 from crawling.dashboard.crawls.bulk import AT_REST_ONLY, needed_permission
 from crawling.installation.permissions import STEER, acted_on
 from crawling.models import CrawlJob, Run, RunState
-from crawling.runs.housekeeping.retention_view import loss_of
+from crawling.runs.housekeeping.retention_view import deletion_loss
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
-from crawling.runs.transitions import AT_REST, ENDING, possible_actions, told_before
+from crawling.runs.transitions import AT_REST, ENDING, loss_sentence, possible_actions
 from crawling.runs.verbs import AGAIN, VERBS
 
 OTHERS = "only their owners, their teams and administrators act on them"
@@ -167,7 +167,7 @@ def _effect_in_words(action: str, able: Sequence[tuple[CrawlJob, CrawlView]]) ->
     queued = sum(view.counts.queued for _, view in able)
     if action in ENDING:
         in_hand = sum(view.counts.in_process for _, view in able)
-        return told_before(action, queued=queued, in_hand=in_hand)
+        return loss_sentence(action, queued=queued, in_hand=in_hand)
     if action == "start":
         cut = sum(view.counts.queued for _, view in able if view.state == RunState.STOPPED)
         lost = (
@@ -190,7 +190,7 @@ EFFECTS = {
 
 
 def _loss_words(crawls: Sequence[int]) -> str:
-    loss = loss_of(list(Run.objects.filter(crawl__in=crawls).values_list("pk", flat=True)))
+    loss = deletion_loss(list(Run.objects.filter(crawl__in=crawls).values_list("pk", flat=True)))
     size = filesizeformat(loss.file_bytes).replace("\xa0", " ")
     return (
         "For 24 hours they can be restored. After that they are gone with "

@@ -21,7 +21,7 @@ from crawling.runs.crawls.creation import clone_crawl
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.crawls.teams import hand_over
 from crawling.runs.housekeeping.deletion import delete_crawl
-from crawling.runs.steering import consequence
+from crawling.runs.steering import confirmation_question
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS
 from crawling.runs.waiting_urls import retry_failed
@@ -35,7 +35,7 @@ def _apply_verb(crawl: CrawlJob, options: Options) -> None:
     if word == "start":
         require_worker()
     if word in CONFIRMED:
-        confirm(consequence(crawl, word), f"{word.capitalize()} {crawl.name}?", options)
+        confirm(confirmation_question(crawl, word), f"{word.capitalize()} {crawl.name}?", options)
     verb.do(crawl, **({} if minutes is None else {"keep_seconds": 60 * minutes}))
 
 

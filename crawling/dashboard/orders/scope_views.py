@@ -27,8 +27,8 @@ from crawling.runs.crawls.robots_exceptions import end_exception, except_host
 from crawling.runs.crawls.scope_tests import (
     MOST_TESTED,
     RuleCheck,
+    changed_order,
     preview_changes,
-    read_changed,
     try_changes,
     try_order,
 )
@@ -95,7 +95,7 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = EditForm(request.POST)
     form.is_valid()
-    order, mistakes = read_changed(crawl, form.as_changes())
+    order, mistakes = changed_order(crawl, form.as_changes())
     form.blame(mistakes)
     return check_answer(form, figures(order) if order else [])
 

@@ -19,8 +19,8 @@ from crawling.dashboard.run.numbers import RunRows, rows_of
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import CrawlJob, Run, RunCount, RunProcess, RunState, Url, UrlState
 from crawling.models.jobs import ENDED_STATES
-from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
-from crawling.runs.grants import PAUSED_BY_SOMEBODY
+from crawling.runs.diagnosis import NextHost, RunFacts, Stall, diagnose
+from crawling.runs.grants import PAUSED_BY_HAND
 from crawling.runs.wait_reason import NextHostQueue
 from crawling.scheduler.leader import is_somebody_leading
 
@@ -33,7 +33,7 @@ def stall_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Sta
 
     rows: the rows of its processes, if the caller has already read them.
     """
-    return None if run.state in ENDED_STATES else verdict(facts_of(run, wait, rows))
+    return None if run.state in ENDED_STATES else diagnose(facts_of(run, wait, rows))
 
 
 def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> RunFacts:
@@ -124,7 +124,7 @@ def _pause_in_words(run: Run) -> str:
     if last is None:
         return run.reason
     by = f"Paused by {last.user} on {last.action_time:%Y-%m-%d at %H:%M} UTC"
-    return f"{by}; {run.reason.removeprefix(PAUSED_BY_SOMEBODY)}"
+    return f"{by}; {run.reason.removeprefix(PAUSED_BY_HAND)}"
 
 
 def _workers() -> int | None:

@@ -25,7 +25,7 @@ from crawling.dashboard.run.processes import ProcessHoldings, holdings_and_waits
 from crawling.installation.pools import pool_of
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.runs.crawls.creation import order_of
-from crawling.runs.diagnosis import verdict
+from crawling.runs.diagnosis import diagnose
 from serving.row_lines import csv_lines
 
 LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360
@@ -66,7 +66,7 @@ def _file_texts(run: Run) -> dict[str, str]:
     until = run.finished_at or timezone.now()
     by_minute, _ = run_minutes(run, after=int(until.timestamp()) - 60 * MINUTES, limit=MINUTES)
     return {
-        "verdict.json": _json({"verdict": verdict(facts), "facts": facts}),
+        "verdict.json": _json({"verdict": diagnose(facts), "facts": facts}),
         "crawl.json": _json({**view.as_dict(), "order": order_of(run.crawl)}),
         "resources.json": _json(_resources(run, dealings)),
         "hosts.csv": _csv(hosts),

@@ -50,7 +50,7 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.runs.crawls.fetching_section import fetching_of, origins_of_secrets
 from crawling.runs.extensions import missing_parts
-from crawling.runs.steering import pause_by_itself
+from crawling.runs.steering import pause_for_trouble
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
 from crawling.web.secret_headers import Recipients
@@ -103,7 +103,7 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
 
 def _require_packages(run: Run, stop: Stop) -> None:
     if missing := missing_parts(run.crawl.visit_order, run.crawl.seeds):
-        pause_by_itself(run.pk, f"Paused on {socket.gethostname()}. {missing}")
+        pause_for_trouble(run.pk, f"Paused on {socket.gethostname()}. {missing}")
         stop("a package that it needs is not available")
 
 
@@ -111,7 +111,7 @@ def _fetching(run: Run, stop: Stop) -> FetchingPart:
     try:
         return fetching_of(run.crawl)
     except SealBroken as trouble:
-        pause_by_itself(run.pk, f"Paused because the crawl's secrets cannot be read. {trouble}")
+        pause_for_trouble(run.pk, f"Paused because the crawl's secrets cannot be read. {trouble}")
         stop("its secrets cannot be read")
         return FetchingPart()
 

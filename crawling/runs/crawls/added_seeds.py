@@ -26,9 +26,9 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.order import MAX_SEEDS
 from crawling.orders.scope.filters import UrlFilters
 from crawling.orders.seeds import read_seeds
-from crawling.runs.crawls.fetching_section import origins_without
+from crawling.runs.crawls.fetching_section import origins_without_secrets
 from crawling.runs.crawls.revisions import ADDED_SEEDS
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.runs.steering import reopen
 from crawling.web.addresses import Address
@@ -94,7 +94,7 @@ def add_to_seeds(
     if locked.state in WORKING_STATES:
         if has_ended:
             register_processes(locked)
-        ask_for_shifts(locked)
+        request_shifts(locked)
     return added
 
 
@@ -148,7 +148,7 @@ def _store_seeds(
     added = [address.url for address in new]
     if not added:
         return AddedSeedsResult(added, queued, known, crawl.revision)
-    without = origins_without(crawl, new)
+    without = origins_without_secrets(crawl, new)
     key, is_wider = (
         rules_key(crawl),
         not all(filters_of(crawl, run).scope.is_on_site(address) for address in new),

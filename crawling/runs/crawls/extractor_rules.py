@@ -64,7 +64,7 @@ def named_rules(reference: str) -> ExtractorRules | None:
     return found.find(*read_reference(reference)) if found and reference else None
 
 
-def keep_named(name: str, rules: Mapping[str, str], *, by: User | None) -> ExtractorRules:
+def save_named_rules(name: str, rules: Mapping[str, str], *, by: User | None) -> ExtractorRules:
     """Save rules as a new extractor. Raises BadOrder."""
     found = _source()
     if found is None:

@@ -23,7 +23,7 @@ Granted = Mapping[Secret, frozenset[str]]
 LOGIN = "login_fields"
 
 
-def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
+def fetching_column(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
     fields = FetchingPart.model_validate(part.model_dump(include=set(FetchingPart.model_fields)))
     secrets = {name: value for name in SECRET_FIELDS if (value := getattr(fields, name))}
     stored = fields.masked()
@@ -130,7 +130,7 @@ def unchanged_secrets(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]
     return found
 
 
-def change_asking(
+def change_fetching_fields(
     crawl: CrawlJob, values: Mapping[str, Any], kept_as_shown: Set[Secret] = frozenset()
 ) -> dict[str, tuple[Any, Any]]:
     """Change checked fields of the crawl, without saving it. Return the changed fields with their
@@ -150,7 +150,7 @@ def change_asking(
     changed = {name for name, value in values.items() if getattr(before, name) != value}
     changed |= {secret[0] for secret in has if has[secret] != had.get(secret, frozenset())}
     if changed:
-        crawl.fetching = column_of(part, has)
+        crawl.fetching = fetching_column(part, has)
     return {name: (seen[name], crawl.fetching[name]) for name in changed}
 
 
@@ -172,7 +172,7 @@ def _origins_text(origins: frozenset[str] | None) -> str | None:
     return some(sorted(origins)) or "no site"
 
 
-def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
+def origins_without_secrets(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
     """Origins of these seeds to which a secret of the crawl is not sent, because the secret was
     given for other origins.
     """
@@ -183,7 +183,9 @@ def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
     return [] if known is None else sorted({seed.origin for seed in seeds} - known)
 
 
-def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) -> dict[str, str]:
+def resent_secret_errors(
+    crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]
+) -> dict[str, str]:
     """The mistakes of secrets that an edit would send elsewhere and that must therefore be given
     again. If the login moves to another site, these are its secrets; if the proxy changes, all
     secrets, since a proxy reads everything that is not encrypted.

@@ -17,7 +17,7 @@ from crawling.orders.claims import GROWING, complete_claim
 from crawling.runs.grants import share_limits
 
 #: fields of an order that the pool stores for a run's processes
-AT_THE_BANK = ("claim", "priority")
+POOL_FIELDS = ("claim", "priority")
 
 
 def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
@@ -51,7 +51,7 @@ def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
     return full
 
 
-def tell_bank(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+def apply_to_pool(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """Change Max and priority of the run's processes in the pool, if these fields of the order
     differ from the old ones. Either all processes are changed or none.
 

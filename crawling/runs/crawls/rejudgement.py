@@ -24,7 +24,7 @@ from crawling.runs.shift_lifecycle import settle_run
 BUDGET_SECONDS = 0.5
 #: the seconds after which a turn reads the runs themselves. All other turns only count edits, and
 #: may miss an edit that was made while its rules were being read
-ANYHOW_SECONDS = 30.0
+FULL_CHECK_SECONDS = 30.0
 
 EDITS = """
 SELECT (SELECT max(id) FROM crawling_orderrevision), count(*), count(removed_at)
@@ -56,7 +56,7 @@ class Rejudger:
         all are done.
         """
         now, edits = time.monotonic(), _rows_of_query(EDITS)
-        if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
+        if edits == self._seen and now - self._looked_at < FULL_CHECK_SECONDS:
             return True
         are_done = rejudge_live_runs(self._blocklist)
         if are_done:

@@ -24,23 +24,23 @@ from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.runs.crawls.creation import (
     example_errors,
-    is_taken,
+    is_name_taken,
     login_errors,
-    name_is_taken,
     order_of,
+    taken_name_error,
     team_errors,
 )
 from crawling.runs.crawls.extractor_rules import edited_rules, with_named_rules
 from crawling.runs.crawls.fetching_section import (
-    change_asking,
+    change_fetching_fields,
     fetching_of,
     fields_with_secrets,
-    kept_errors,
     origins_of_secrets,
     recipient_changes,
+    resent_secret_errors,
     unchanged_secrets,
 )
-from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
+from crawling.runs.crawls.maximum import POOL_FIELDS, apply_to_pool, check_max
 from crawling.runs.grants import cancel_waiting
 from crawling.web.secret_headers import Secret
 
@@ -72,8 +72,12 @@ EDITED_PARTS = {
     for column, part in PARTS.items()
 }
 #: fields about requests, except `posts`: posts go only to seeds, which are already queued
-ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
-EDITABLE = (*OF_THE_CRAWL, *(name for names in EDITED_PARTS.values() for name in names), *ASKING)
+FETCHING_FIELDS = tuple(name for name in FetchingPart.model_fields if name != "posts")
+EDITABLE = (
+    *OF_THE_CRAWL,
+    *(name for names in EDITED_PARTS.values() for name in names),
+    *FETCHING_FIELDS,
+)
 #: the fields whose edit makes it necessary to judge the waiting URLs again
 RULING = frozenset(
     {
@@ -139,17 +143,17 @@ def _edit_by_bank_and_order(
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
     if "claim" in values:
         values["claim"] = check_max(crawl, order.claim)
-    tell_bank(crawl, {name: getattr(crawl, name) for name in AT_THE_BANK}, values)
+    apply_to_pool(crawl, {name: getattr(crawl, name) for name in POOL_FIELDS}, values)
     try:
         edited = _edit(crawl.pk, values, by, revision, unchanged_secrets(crawl, fields))
     except (IntegrityError, WrongState) as error:
         stands = CrawlJob.objects.get(pk=crawl.pk)
-        tell_bank(
-            crawl, values, {name: getattr(stands, name) for name in AT_THE_BANK if name in values}
+        apply_to_pool(
+            crawl, values, {name: getattr(stands, name) for name in POOL_FIELDS if name in values}
         )
         if isinstance(error, WrongState):
             raise
-        raise BadOrder(name_is_taken(order.name)) from error
+        raise BadOrder(taken_name_error(order.name)) from error
     if edited.idle_only and not crawl.idle_only:
         for run in edited.runs.filter(state__in=WORKING_STATES):
             cancel_waiting(run)  # the run no longer waits in the pool's queue
@@ -170,17 +174,17 @@ def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -
         _edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields})
     )
     errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
-    if order and not fields.keys().isdisjoint(ASKING):
-        errors = kept_errors(crawl, order, fields) | errors
+    if order and not fields.keys().isdisjoint(FETCHING_FIELDS):
+        errors = resent_secret_errors(crawl, order, fields) | errors
     if order and "topic" in fields:
         errors |= example_errors(order, crawl.pk)
     if (
         "name" in fields
         and "name" not in errors
         and (name := str(fields["name"])).strip() != crawl.name
-        and is_taken(name)
+        and is_name_taken(name)
     ):
-        errors |= name_is_taken(name)
+        errors |= taken_name_error(name)
     if order and order.team != crawl.team:
         errors |= team_errors(order.team, by)
     if order and "extractor" in fields:
@@ -233,7 +237,7 @@ def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in order_of(crawl).items()
         if name not in FetchingPart.model_fields
     }
-    if fields.keys().isdisjoint(ASKING):
+    if fields.keys().isdisjoint(FETCHING_FIELDS):
         return {**order, "seeds": crawl.seeds[:1], **fields}
     return {**order, **fetching_of(crawl).model_dump(), **fields_with_secrets(crawl, fields)}
 
@@ -273,11 +277,11 @@ def _edit(
     changes = {
         name: (before[name], value)
         for name, value in values.items()
-        if name not in ASKING and before[name] != value
+        if name not in FETCHING_FIELDS and before[name] != value
     }
-    asking = {name: values[name] for name in ASKING if name in values}
+    asking = {name: values[name] for name in FETCHING_FIELDS if name in values}
     recipients = origins_of_secrets(crawl)
-    changes |= change_asking(crawl, asking, kept_secrets) if asking else {}
+    changes |= change_fetching_fields(crawl, asking, kept_secrets) if asking else {}
     if not changes:
         return crawl
     key = rules_key(crawl)

@@ -39,8 +39,8 @@ from crawling.orders.schedules import (
     spread,
 )
 from crawling.runs.crawls.deleted_items import keep_deleted
-from crawling.runs.grants import ask_for_shifts, register_processes
-from crawling.runs.start import new_run
+from crawling.runs.grants import register_processes, request_shifts
+from crawling.runs.start import create_run
 
 logger = logging.getLogger(__name__)
 
@@ -154,7 +154,7 @@ def start_scheduled() -> None:
         run = start_due(schedule_id, now)
         if run:
             register_processes(run)
-            ask_for_shifts(run)
+            request_shifts(run)
 
 
 @transaction.atomic
@@ -273,7 +273,7 @@ def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | No
         )
     try:
         with transaction.atomic():
-            run = new_run(schedule.crawl, by=schedule.set_by, by_schedule=True)
+            run = create_run(schedule.crawl, by=schedule.set_by, by_schedule=True)
     except WrongState:
         latest = schedule.crawl.runs.exclude(state__in=ENDED_STATES).get()
         write(

@@ -72,7 +72,7 @@ def changed_filters(
     """The rules that would apply to a crawl and its run if these fields were saved. If the fields
     have mistakes, None and the mistakes by field.
     """
-    order, mistakes = read_changed(crawl, fields)
+    order, mistakes = changed_order(crawl, fields)
     if order is None:
         return None, mistakes
     run, filters = crawl.runs.first(), filters_of_order(order)
@@ -82,7 +82,7 @@ def changed_filters(
     return filters, {}
 
 
-def read_changed(
+def changed_order(
     crawl: CrawlJob, fields: Mapping[str, Any]
 ) -> tuple[CrawlOrder | None, dict[str, str]]:
     """The crawl's order as if these fields were saved, without the section on requests, which may

@@ -17,7 +17,7 @@ from crawling.models import CrawlJob, DeletedItem, DeletedKind, OrderTemplate
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import SECRET_FIELDS
 from crawling.orders.sections.reading import Name
-from crawling.runs.crawls.creation import create_crawl, order_of, row_of
+from crawling.runs.crawls.creation import create_crawl, order_of, unsaved_crawl
 from crawling.runs.crawls.deleted_items import keep_deleted
 
 #: a login is useless without its fields, which are secret
@@ -98,6 +98,6 @@ def as_crawl(template: OrderTemplate) -> CrawlJob:
     order, errors = read_order({**template.order, "name": "template"})
     if order is None:
         raise BadOrder(errors)
-    crawl = row_of(order, dict(order.claim))
+    crawl = unsaved_crawl(order, dict(order.claim))
     crawl.name, crawl.tags = template.name, template.tags
     return crawl

@@ -14,7 +14,7 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, TrapPattern
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.scope.trap_gate import TrapState
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 
 
 def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
@@ -65,5 +65,5 @@ def _decide(
             run.save(update_fields=["state", "reason", "finished_at", "aborted_at"])
     if run.state in WORKING_STATES:
         register_processes(run)
-        ask_for_shifts(run)
+        request_shifts(run)
     return count

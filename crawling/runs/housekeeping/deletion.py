@@ -17,7 +17,7 @@ from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.schedules import read_timing
-from crawling.runs.grants import leave_bank
+from crawling.runs.grants import leave_pool
 from crawling.runs.housekeeping.retention_view import needed_by_others, runs_needed_by_others
 from crawling.runs.housekeeping.run_removal import remove_rows
 
@@ -42,7 +42,7 @@ def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False
     for run in crawl.runs.filter(state__in=ENDED_STATES):
         # the run's processes leave the pool: a crash may have prevented this at its end, and later
         # they could not be found
-        leave_bank(run)
+        leave_pool(run)
     with transaction.atomic():
         # starting a run takes the same lock, so no run begins while its crawl is deleted
         locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()

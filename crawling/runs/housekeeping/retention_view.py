@@ -56,7 +56,7 @@ class RunWithFate:
     fate: RunFate
 
 
-def loss_of(runs: Collection[int]) -> DeletionLoss:
+def deletion_loss(runs: Collection[int]) -> DeletionLoss:
     counts = RunTotal.objects.filter(run__in=runs).aggregate(
         urls=Sum("discovered"), pages=Sum("fetched")
     )
@@ -106,7 +106,7 @@ def needed_by_others(runs: Collection[int]) -> str:
     )
 
 
-def rules_of(crawl: CrawlJob) -> Retention:
+def retention_of(crawl: CrawlJob) -> Retention:
     rules, _ = read_retention(crawl.retention)
     return rules or Retention()
 
@@ -114,7 +114,7 @@ def rules_of(crawl: CrawlJob) -> Retention:
 def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
     """The fates of the crawl's runs by its own rules, or by `rules`. The latest run comes first."""
     return _fates_of_runs(
-        crawl, now, rules or rules_of(crawl), _runs_with_own_archives(_sizes(crawl))
+        crawl, now, rules or retention_of(crawl), _runs_with_own_archives(_sizes(crawl))
     )
 
 
@@ -154,7 +154,7 @@ def retention_stamp(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ..
     need other runs.
     """
     kept = _runs_with_own_archives(_sizes(crawl))
-    told = fates(rules_of(crawl), kept, now)
+    told = fates(retention_of(crawl), kept, now)
     return [
         (run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)
     ]
@@ -165,7 +165,7 @@ def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFa
     runs = _sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
     told = _fates_of_runs(
-        crawl, timezone.now(), rules or rules_of(crawl), _runs_with_own_archives(runs)
+        crawl, timezone.now(), rules or retention_of(crawl), _runs_with_own_archives(runs)
     )
     return [
         RunWithFate(run, pages.get(run.pk, 0), size, fate)

@@ -24,9 +24,9 @@ from crawling.jobs.removal import forget_jobs, remove_forgotten
 from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
-from crawling.runs.grants import leave_bank
+from crawling.runs.grants import leave_pool
 from crawling.runs.housekeeping.retention_view import (
-    loss_of,
+    deletion_loss,
     needed_by_others,
     runs_needed_by_others,
 )
@@ -79,7 +79,7 @@ DROP_SHIFTS = (
 )
 
 
-def why_not(run: Run, *, restorable: bool = False) -> str:
+def removal_obstacle(run: Run, *, restorable: bool = False) -> str:
     """The reason why a run may not be deleted, and the remedy; empty if it may be.
 
     restorable: whether deleted runs that may be restored count, too.
@@ -123,7 +123,7 @@ def request_removal(
     if run.state in ENDED_STATES:
         # the run's processes leave the pool: a crash may have prevented this at its end, and later
         # they could not be found
-        leave_bank(run)
+        leave_pool(run)
     with transaction.atomic():
         # starting a run takes the same lock, so no run that needs this one begins while this one is
         # deleted
@@ -136,9 +136,9 @@ def request_removal(
         )
         if locked is None:
             return
-        if trouble := why_not(locked, restorable=for_good):
+        if trouble := removal_obstacle(locked, restorable=for_good):
             raise WrongState(trouble)
-        loss = loss_of([run.pk])
+        loss = deletion_loss([run.pk])
         gone = {
             "run": (run.number, None),
             "pages": (loss.pages, None),

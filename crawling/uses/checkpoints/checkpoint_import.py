@@ -30,7 +30,7 @@ from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
 from crawling.orders.sections.fetching import masked_in, with_secrets
 from crawling.runs.crawls.creation import create_crawl, free_name
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 
 #: parts that older checkpoints lack
 LATER_PARTS = ("further", "targets")
@@ -71,7 +71,7 @@ def import_checkpoint(
         ) from error
     if run.state not in ENDED_STATES:
         register_processes(run)
-        ask_for_shifts(run)
+        request_shifts(run)
     return run
 
 

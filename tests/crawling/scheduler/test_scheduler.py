@@ -241,12 +241,12 @@ def test_the_duties_bear_the_largest_limits_that_an_order_may_have(order, queue,
     assert (progress, run.state) == ([Progress.DONE] * 3, "running")
 
 
-@pytest.mark.parametrize("step", ["register_processes", "ask_for_shifts"])
+@pytest.mark.parametrize("step", ["register_processes", "request_shifts"])
 def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, monkeypatch, step):
     crawl = create_crawl(order(SEED))
     with monkeypatch.context() as patch:
         patch.setattr(start, step, lambda run: None)
-        patch.setattr(start, "ask_for_shifts", lambda run: None)
+        patch.setattr(start, "request_shifts", lambda run: None)
         run = start_run(crawl)
     assert not Process.objects.filter(holding=True).exists()
 
@@ -256,7 +256,7 @@ def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, mo
     assert holder(run).holding
 
 
-@pytest.mark.parametrize("step", ["register_processes", "ask_for_shifts"])
+@pytest.mark.parametrize("step", ["register_processes", "request_shifts"])
 def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_scheduler(
     order, queue, monkeypatch, rival, step
 ):

@@ -26,9 +26,9 @@ from crawling.orders.claims import preset_claims
 from crawling.orders.fields import MIB
 from crawling.orders.order import FIELDS, MAX_SEEDS
 from crawling.orders.seeds import BadTags, read_seeds, read_tags
-from crawling.runs.crawls.creation import free_name, name_for, order_of
+from crawling.runs.crawls.creation import free_name, name_from_seeds, order_of
 from crawling.runs.crawls.extractor_rules import own_rules
-from crawling.runs.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
+from crawling.runs.crawls.revisions import EDITED_PARTS, FETCHING_FIELDS, OF_THE_CRAWL
 
 #: enough for MAX_SEEDS addresses of usual length
 MAX_FILE_BYTES = MIB
@@ -41,7 +41,7 @@ EDITED = ("filters", "budget", "thresholds", "politeness", "reuse")
 ASKED = tuple(
     one
     for one in ASKED_OF_NEW
-    if one.name in {*OF_THE_CRAWL, *ASKING} - {"team"}
+    if one.name in {*OF_THE_CRAWL, *FETCHING_FIELDS} - {"team"}
     or any(one.name in EDITED_PARTS[part] for part in EDITED)
 )
 
@@ -139,7 +139,7 @@ class CrawlForm(OrderForm):
         seeds = self.all_seeds()
         # unticked boxes are explicit answers; a purpose sets only missing fields
         fields = {**USUAL, **self.order_answers()}
-        fields |= {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
+        fields |= {"seeds": seeds, "name": answers.get("name") or name_from_seeds(seeds)}
         own = {
             key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")
         }

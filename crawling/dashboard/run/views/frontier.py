@@ -23,11 +23,11 @@ from crawling.runs.waiting_urls import (
     TAKEN_OUT,
     WAITING,
     FrontierFilter,
-    as_text,
+    change_found_urls,
+    change_urls,
+    changeable_count,
     frontier_of,
-    handle_all,
-    handle_urls,
-    how_many,
+    url_lines,
     waiting_count,
 )
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -76,7 +76,7 @@ def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 @of_run("it has no queue yet")
 def text(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
     """Send all URLs that the page would list, one a line."""
-    lines = as_text(run, FrontierFilter.read(request.GET))
+    lines = url_lines(run, FrontierFilter.read(request.GET))
     return send(text_file(f"frontier-{run.crawl_id}-run-{run.number}", lines))
 
 
@@ -92,7 +92,7 @@ def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     is_all = request.POST.get("which") == "all"
     with errors_told(request, CrawlError):
         if is_all and "confirmed" not in request.POST:
-            count, is_more = how_many(run, wanted)
+            count, is_more = changeable_count(run, wanted)
             here = {
                 "crawl": run.crawl,
                 "run": run,
@@ -108,10 +108,10 @@ def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
             }
             return render(request, "crawling/frontier_all.html", here)
         if is_all:
-            count, is_more = handle_all(run, deed, wanted, by=request.user)
+            count, is_more = change_found_urls(run, deed, wanted, by=request.user)
         else:
             ids = asked_ids(request, "url")
-            count, is_more = handle_urls(run, deed, ids, by=request.user), False
+            count, is_more = change_urls(run, deed, ids, by=request.user), False
         _message_result(request, deed, count, is_more=is_more)
     return redirect(address)
 

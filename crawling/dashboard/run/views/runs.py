@@ -21,8 +21,8 @@ from crawling.models import CrawlJob, DeletedKind, Run
 from crawling.orders.retention import Retention, read_retention
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.retention import set_retention
-from crawling.runs.housekeeping.retention_view import kept_runs, loss_of, rules_of
-from crawling.runs.housekeeping.run_removal import remove_run, why_not
+from crawling.runs.housekeeping.retention_view import deletion_loss, kept_runs, retention_of
+from crawling.runs.housekeeping.run_removal import removal_obstacle, remove_run
 from crawling.runs.transitions import AT_REST
 from serving.access import AuthenticatedRequest, authenticated, needs
 
@@ -77,7 +77,7 @@ def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "is_preview": would is not None,
     }
     return render(
-        request, "crawling/runs.html", {**here, "rules": rules_of(crawl), "now": timezone.now()}
+        request, "crawling/runs.html", {**here, "rules": retention_of(crawl), "now": timezone.now()}
     )
 
 
@@ -126,7 +126,7 @@ def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
     view = crawl_view(job)
     facts = {
         "crawl": view,
-        "loss": loss_of(list(job.runs.values_list("pk", flat=True))),
+        "loss": deletion_loss(list(job.runs.values_list("pk", flat=True))),
         "is_over": view.state in AT_REST,
         "error": error,
     }
@@ -142,5 +142,10 @@ def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpRespo
             address = reverse("crawling:restore-deleted", args=[DeletedKind.RUN, run.pk])
             show_message(request, f"Run {number} of {run.crawl.name} {DELETED}", address=address)
         return redirect("crawling:runs", pk)
-    facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
+    facts = {
+        "crawl": run.crawl,
+        "run": run,
+        "loss": deletion_loss([run.pk]),
+        "why_not": removal_obstacle(run),
+    }
     return render(request, "crawling/delete_run.html", facts)

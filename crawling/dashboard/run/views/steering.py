@@ -17,7 +17,7 @@ from crawling.dashboard.base.undo import show_message
 from crawling.models import CrawlJob, Team
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.teams import hand_over, may_hand_over
-from crawling.runs.steering import consequence
+from crawling.runs.steering import confirmation_question
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS, Verb, offered_verbs
 from serving.access import AuthenticatedRequest, authenticated
@@ -42,7 +42,7 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
     with errors_told(request, CrawlError, BadKeepTime):
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
-        if is_asked and (sentence := consequence(job, verb)):
+        if is_asked and (sentence := confirmation_question(job, verb)):
             return _ask_to_confirm(request, job, verb, sentence)
         act.do(job, by=request.user, **_keep_seconds(act, request.POST.get("keep_minutes", "")))
         # the message has no state, since the state may have changed again before the page is read

@@ -30,7 +30,7 @@ from crawling.models import (
     WithdrawalFile,
     WithdrawnPage,
 )
-from crawling.runs.housekeeping.run_removal import remove_rows, remove_run, why_not
+from crawling.runs.housekeeping.run_removal import removal_obstacle, remove_rows, remove_run
 from crawling.runs.start import start_run
 from crawling.uses.checkpoints.checkpoint_export import take_checkpoint
 from crawling.uses.withdrawals import file_removal
@@ -175,7 +175,7 @@ def test_other_pages_keep_a_payload_that_a_withdrawn_one_had(site, crawl_to_the_
 
     withdrawal.refresh_from_db()
     assert withdrawal.state == "removed", withdrawal.trouble
-    assert not why_not(run)
+    assert not removal_obstacle(run)
     assert Counter(others.values_list("run", "is_revisit")) == {
         (run.pk, False): 1,
         (run.pk, True): 1,

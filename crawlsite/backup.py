@@ -23,7 +23,7 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
-from crawling.archive.adoption import checked_name, copy_file, own_restored
+from crawling.archive.adoption import adopt_restored, checked_name, copy_file
 from crawling.archive.checkpoint_directory import (
     MANIFEST,
     SNAPSHOT,
@@ -37,7 +37,7 @@ from crawling.base.audit import record_action
 from crawling.base.encrypted_text import SealBroken, seal, unseal
 from crawling.base.errors import CheckpointTrouble
 from crawling.base.storage import storage
-from crawling.datasets.parts import parts_restored
+from crawling.datasets.parts import drop_all_parts
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import forget_jobs
 from crawling.models import ArchiveFile, CrawlJob
@@ -218,8 +218,8 @@ def restore(folder: Path) -> BackupManifest:
             copied.append(copy_file(folder / "archive" / name, checked_name(name)))
         with transaction.atomic(durable=True):
             _load_tables(folder, manifest)
-            own_restored(manifest.files)
-            parts_restored()
+            adopt_restored(manifest.files)
+            drop_all_parts()
             forget_jobs(JobEvent.RESTORED)
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:

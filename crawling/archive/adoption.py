@@ -122,7 +122,7 @@ def copy_file(source: Path, name: str) -> str:
     return stored_name
 
 
-def own_restored(names: Collection[str]) -> None:
+def adopt_restored(names: Collection[str]) -> None:
     """Make the files of a restored installation those of this machine, complete up to their
     committed lengths.
     """

@@ -132,7 +132,7 @@ class OpenFile:
         self._file.close()
 
 
-def open_last(slot: Slot) -> OpenFile:
+def open_last_file(slot: Slot) -> OpenFile:
     """Continue the slot's last file that is not full, cut to its committed length, or begin a file.
 
     The run's lock is awaited, since the server may still be committing the last batch of a killed
@@ -146,10 +146,10 @@ def open_last(slot: Slot) -> OpenFile:
         )
     for row in rows[:-1]:
         seal(row)
-    return OpenFile(rows[-1]) if rows else open_next(slot)
+    return OpenFile(rows[-1]) if rows else open_next_file(slot)
 
 
-def open_next(slot: Slot) -> OpenFile:
+def open_next_file(slot: Slot) -> OpenFile:
     number = ArchiveFile.objects.filter(
         run=slot.run_id, machine=slot.machine, slot=slot.number
     ).count()

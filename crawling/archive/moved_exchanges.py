@@ -17,8 +17,8 @@ from crawling.archive.reader import open_record_of
 from crawling.archive.records import (
     Original,
     WarcRecord,
+    gzip_member,
     measure_payload,
-    packed,
     record_id,
     revisit_fields,
 )
@@ -89,10 +89,10 @@ class MovedExchanges:
         if record.rec_type != "revisit":
             identity = record_id(self.row.namespace, offset)
             given = {"WARC-Record-ID": identity, "WARC-Concurrent-To": answer}
-            yield from packed(WarcRecord(_header(said, given), block))
+            yield from gzip_member(WarcRecord(_header(said, given), block))
         elif holder := self._holders.get(one.digest):
             given = {"WARC-Record-ID": answer, **dict(revisit_fields(holder))}
-            yield from packed(WarcRecord(_header(said, given), block))
+            yield from gzip_member(WarcRecord(_header(said, given), block))
         else:
             facts = dict(said)
             at = datetime.fromisoformat(facts["WARC-Date"]).astimezone(UTC)
@@ -115,7 +115,7 @@ def _with_payload(one: MovedPage, said: Fields, head: bytes, answer: str) -> Ite
             "Content-Length": str(len(head) + payload.size),
         }
         kept = [(name, value) for name, value in said if name not in REFERENCE]
-        yield from packed(WarcRecord(_header(kept, given), head, payload.content))
+        yield from gzip_member(WarcRecord(_header(kept, given), head, payload.content))
 
 
 def _header(said: Fields, given: Mapping[str, str]) -> bytes:

@@ -219,7 +219,7 @@ def _line(record: Any, place: dict[str, str], method: str, body: str) -> str:
         else ((answer or said).get_header("Content-Type") or "unk").partition(";")[0].strip(),
         "status": answer.get_statuscode() if answer else None,
         "digest": said.get_header("WARC-Payload-Digest"),
-        **asked_facts(method, body),
+        **request_facts(method, body),
         **place,
     }
     key = _search_key(url) + method_query(url, method, body).lower()
@@ -314,5 +314,5 @@ def method_query(url: str, method: str, body: str) -> str:
     return f"{mark}__wb_method={method}{f'&{body}' if body else ''}".translate(PLAIN)
 
 
-def asked_facts(method: str, body: str) -> dict[str, str]:
+def request_facts(method: str, body: str) -> dict[str, str]:
     return {"method": method, "requestBody": body} if method else {}

@@ -130,7 +130,7 @@ def start_of_fetch(fetched_at: datetime, seconds: float) -> datetime:
     return fetched_at - timedelta(seconds=seconds)
 
 
-def warcinfo(
+def warcinfo_record(
     identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]
 ) -> WarcRecord:
     lines = f"WARC-Date: {_date(at)}\r\nWARC-Filename: {file_name}\r\n"
@@ -153,7 +153,9 @@ def response_record(
     return WarcRecord(header, head, payload.content)
 
 
-def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> WarcRecord:
+def resource_record(
+    identity: str, capture: Capture, content_type: str, payload: Payload
+) -> WarcRecord:
     """The record of a document that came by a protocol other than HTTP: only the document."""
     header = _header(
         "resource",
@@ -198,7 +200,7 @@ def revisit_fields(original: Original) -> Fields:
     )
 
 
-def said_reference(record_id: str, url: str, at: datetime | None) -> Fields:
+def known_reference(record_id: str, url: str, at: datetime | None) -> Fields:
     """The fields of `revisit_fields`, as far as their values are known."""
     fields: Fields = (("WARC-Refers-To", record_id),) if record_id else ()
     fields += (("WARC-Refers-To-Target-URI", url),) if url else ()
@@ -224,7 +226,7 @@ def metadata_record(
     return _plain_record("metadata", identity, lines, "application/warc-fields", block.encode())
 
 
-def packed(record: WarcRecord) -> Iterator[bytes]:
+def gzip_member(record: WarcRecord) -> Iterator[bytes]:
     """The record as a separate gzip member, so that it can be read from its offset."""
     tail = record.tail or NO_DOCUMENT
     if len(tail) < PIECE_BYTES:  # nearly always so; one call costs less than three

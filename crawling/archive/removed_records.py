@@ -32,7 +32,7 @@ class TooNarrow(ValueError):
     """The removed records are shorter than the shortest record that can take their place."""
 
 
-def filler(length: int, identity: str, at: datetime) -> Iterator[bytes]:
+def filler_member(length: int, identity: str, at: datetime) -> Iterator[bytes]:
     """A record of zeros whose gzip member has exactly `length` bytes. Raises TooNarrow."""
     blocks, left = 1, length - len(GZIP_HEADER) - GZIP_TRAILER.size - BLOCK.size
     while left > blocks * MOST_IN_BLOCK:

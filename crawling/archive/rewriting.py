@@ -21,7 +21,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from crawling.archive.files import deletions_held, this_machine
 from crawling.archive.moved_exchanges import MovedExchanges
 from crawling.archive.reader import CommittedBytes, open_file_from, pieces
-from crawling.archive.removed_records import TooNarrow, filler
+from crawling.archive.removed_records import TooNarrow, filler_member
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.models import ArchiveFile
@@ -112,6 +112,6 @@ def _pieces(row: ArchiveFile, removed: Ranges, moved: MovedExchanges | None) -> 
 
 def _filler(row: ArchiveFile, length: int) -> Iterator[bytes]:
     try:
-        return filler(length, f"<urn:uuid:{uuid4()}>", datetime.now(UTC))
+        return filler_member(length, f"<urn:uuid:{uuid4()}>", datetime.now(UTC))
     except TooNarrow as error:
         raise ArchiveTrouble(f"{row.name}: {error}.") from error

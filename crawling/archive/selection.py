@@ -20,7 +20,7 @@ from crawling.archive.reader import (
     packed_record,
     pieces,
 )
-from crawling.archive.records import WarcRecord, packed, warcinfo
+from crawling.archive.records import WarcRecord, gzip_member, warcinfo_record
 from crawling.base.errors import ArchiveTrouble
 from crawling.machine.eviction import forget_oldest
 from crawling.models import ArchiveFile, Page, Run
@@ -79,7 +79,7 @@ def warc_of_run(
     is_first = True
     for page in foreign:
         if is_first:
-            yield from packed(_info_record(name, {**facts, "description": FOREIGN}))
+            yield from gzip_member(_info_record(name, {**facts, "description": FOREIGN}))
             is_first = False
         yield from packed_record(page)
     for file in files:
@@ -87,7 +87,9 @@ def warc_of_run(
 
 
 def _info_record(name: str, facts: Mapping[str, str]) -> WarcRecord:
-    return warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts)
+    return warcinfo_record(
+        f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts
+    )
 
 
 def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> Iterator[bytes]:
@@ -97,7 +99,7 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
     complete by itself. Raises ArchiveTrouble midway if a file cannot be read, so that the download
     breaks off and does not seem complete.
     """
-    yield from packed(_info_record(name, facts))
+    yield from gzip_member(_info_record(name, facts))
     lately: dict[tuple[int | None, int | None], None] = {}
     for page in _with_further(pages):
         if page.archive_file is None:

@@ -37,7 +37,7 @@ def edit_sheet(css: str, loads: StyleContent) -> str:
     The result can be put into an element. It has no markup, because a browser reads a style sheet
     as markup inside of a drawing or a list of choices.
     """
-    if not names_something(css):
+    if not has_addresses(css):
         return _without_markup(css)
     try:
         nodes = tinycss2.parse_component_value_list(css)
@@ -52,7 +52,7 @@ def _without_markup(css: str) -> str:
     return MARKUP.sub(r"\\3c ", HIDING.sub("", css))
 
 
-def names_something(css: str) -> bool:
+def has_addresses(css: str) -> bool:
     lower = css.lower()
     return any(mark in lower for mark in MARKS)
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import turbohtml
 from turbohtml.rewrite import Element, rewrite
 
-from crawling.archive.snapshot_styles import StyleContent, edit_sheet, names_something
+from crawling.archive.snapshot_styles import StyleContent, edit_sheet, has_addresses
 from crawling.web.addresses import BadUrl, read_address
 
 #: elements that only load or run something, or that change how other elements are read or where
@@ -138,7 +138,7 @@ class _SnapshotEdit:
                 self._set_or_drop(element, name, self._image(value or ""))
             elif name == "href":
                 self._edit_link(element, value or "")
-            elif name in STYLES and names_something(value or ""):
+            elif name in STYLES and has_addresses(value or ""):
                 element.set_attribute(name, edit_sheet(value or "", self._loads))
             elif name.startswith("on") or name in ADDRESSES:
                 element.remove_attribute(name)

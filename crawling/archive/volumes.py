@@ -10,7 +10,13 @@ from datetime import UTC, datetime
 from django.conf import settings
 
 from crawling.archive import records
-from crawling.archive.files import Slot, open_last, open_next, remove_abandoned, this_machine
+from crawling.archive.files import (
+    Slot,
+    open_last_file,
+    open_next_file,
+    remove_abandoned,
+    this_machine,
+)
 from crawling.archive.originals import Originals, StoredPayload
 from crawling.archive.records import (
     IDENTICAL,
@@ -43,7 +49,7 @@ class WarcVolume:
         remove_abandoned()
         self._slot = Slot(run.pk, this_machine())
         try:
-            self._file = open_last(self._slot)
+            self._file = open_last_file(self._slot)
         except BaseException:
             self._slot.close()
             raise
@@ -115,14 +121,14 @@ class WarcVolume:
     def _append(self, record: WarcRecord) -> int:
         begin = self._file.length
         try:
-            return self._file.append(records.packed(record))
+            return self._file.append(records.gzip_member(record))
         except MemoryError:
             # If a document is being read, it uses the memory at this moment. A record needs most of
             # its memory before its first piece.
             if self._file.length != begin:
                 raise
             await_free_memory()
-            return self._file.append(records.packed(record))
+            return self._file.append(records.gzip_member(record))
 
     def _earlier_payload(
         self, captured: CapturedExchange, answer: ServerAnswer, payload: Payload
@@ -145,11 +151,11 @@ class WarcVolume:
             self._file.sync()
             self._full[self._file.row.pk] = self._file.length
             self._file.close()
-            self._file = open_next(self._slot)
+            self._file = open_next_file(self._slot)
         if not self._file.length or self._must_say:
             self._must_say = False
             row = self._file.row
-            record = records.warcinfo(
+            record = records.warcinfo_record(
                 self._next_id(), at=datetime.now(UTC), file_name=row.name, facts=self._facts
             )
             self._append(record)
@@ -178,7 +184,7 @@ def _answer(
 ) -> WarcRecord:
     head = captured.exchange.head
     if not head:
-        return records.resource(
+        return records.resource_record(
             identity, capture, answer.content_type or "application/octet-stream", payload
         )
     original = stored.original if stored else None

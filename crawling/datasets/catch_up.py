@@ -15,7 +15,13 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.datasets.collected_pages import LinkRow, read_pages, rows_of
 from crawling.datasets.parquet import put_part
-from crawling.datasets.parts import collected_parts, forget_lost, new_part, part_lost, part_written
+from crawling.datasets.parts import (
+    collected_parts,
+    forget_lost,
+    new_part,
+    note_part_lost,
+    note_part_written,
+)
 from crawling.datasets.stored_documents import stored_document, stored_location
 from crawling.frontier import PageLinks
 from crawling.models import LinksPart, Page, Run
@@ -52,7 +58,7 @@ def write_collected(run_id: int, *, note: Callable[[int], None] = lambda pages: 
     """Write the parts that shifts have collected on this machine. note: as for `catch_up`."""
     for part in collected_parts().filter(run=run_id).order_by("pk"):
         if storage().size(part.collected_name) is None:
-            part_lost(part)
+            note_part_lost(part)
         else:
             note(_write_collected(part))
 
@@ -61,7 +67,7 @@ def _write_collected(part: LinksPart) -> int:
     pages = list(read_pages(part.collected_name))
     rows = [row for page_id, page in pages for row in rows_of(page_id, page)]
     size = put_part(part.name, rows) if rows else 0
-    part_written(part, links=len(rows), size=size)
+    note_part_written(part, links=len(rows), size=size)
     return len(pages)
 
 

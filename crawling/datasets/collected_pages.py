@@ -16,7 +16,7 @@ PageOfLinks = tuple[int, PageLinks]
 LinkRow = tuple[int, str, int, str, str, str, str, str, str, str, int]
 
 
-def as_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
+def page_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
     """Each page as a line of JSON and the bytes whose number the line states."""
     for page_id, page in pages:
         facts = [page_id, page.url, page.base, page.charset, len(page.written)]

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from crawling.datasets.parts import collected_parts, lost_parts
 from crawling.datasets.progress import unread_parts, unread_runs
-from crawling.jobs.due_jobs import ask_unless_taken
+from crawling.jobs.due_jobs import request_unless_taken
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, kind_of
@@ -55,7 +55,7 @@ def put_first(run: Run) -> None:
             return
         for kind, parts in ((LINKS, collected_parts()), (SECOND_READING, unread_parts(run))):
             if parts.filter(run=run).exists():
-                ask_unless_taken(kind, DueJob(f"run {run.pk}", run.pk), rest=SOON)
+                request_unless_taken(kind, DueJob(f"run {run.pk}", run.pk), rest=SOON)
         for job in open_jobs().filter(run=run).order_by("-pk"):
             if kind_of(job).queue == IDLE:
                 kind_of(job).job.put_first(job.pk)
@@ -67,7 +67,7 @@ def write_links_of_ended(run: Run) -> None:
     """
     if not collected_parts().filter(run=run).exists():
         return
-    if job := ask_unless_taken(LINKS, DueJob(f"run {run.pk}", run.pk), rest=AT_ONCE):
+    if job := request_unless_taken(LINKS, DueJob(f"run {run.pk}", run.pk), rest=AT_ONCE):
         with suppress(RedisError):  # without Redis the job comes in its usual order
             LINKS.job.put_first(job.pk)
 

@@ -17,9 +17,9 @@ from crawling.datasets.extracted_fields import AGAIN, pages_with_older_fields
 from crawling.datasets.parts import (
     MOST_BEHIND,
     collected_parts,
+    count_pages_behind,
+    count_pages_of_runs_behind,
     lost_parts,
-    pages_behind,
-    pages_of_runs_behind,
 )
 from crawling.datasets.progress import parts_to_read, unindexed_parts
 from crawling.frontier import counts_of
@@ -123,7 +123,7 @@ def are_links_due(run: Run) -> bool:
     """Whether links of the run's pages are missing and will still be added, by a work session or a
     background job on any machine.
     """
-    if not pages_behind(run):
+    if not count_pages_behind(run):
         return False
     jobs = open_jobs().filter(run=run, kind=STEPS["written"])
     return LinksPart.objects.filter(run=run, written_at=None).exists() or jobs.exists()
@@ -137,12 +137,12 @@ def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
     """The lag of data derived from runs, by the runs' ids. Takes two queries if nothing is
     missing.
     """
-    return _lag_of(runs, name, {name.step: pages_of_runs_behind(runs, name.step)})
+    return _lag_of(runs, name, {name.step: count_pages_of_runs_behind(runs, name.step)})
 
 
 def lags_of(run: Run) -> list[Lag]:
     """The lag of all data derived from the run."""
-    behind = {step: pages_behind(run, step) for step in STEPS}
+    behind = {step: count_pages_behind(run, step) for step in STEPS}
     of_parts = [_lag_of([run.pk], name, behind) for name in Derived if name.step in STEPS]
     fields = _lag_of_fields(run)
     return [*of_parts, fields] if run.crawl.extract or not fields.complete else of_parts
@@ -172,7 +172,7 @@ def _lag_of(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     if not missing:
         return Lag(name, 0, pages, True, "complete", "", None, 100)
     steps = list(STEPS)[: list(STEPS).index(name.step) + 1]
-    behind |= {step: pages_of_runs_behind(runs, step) for step in steps if step not in behind}
+    behind |= {step: count_pages_of_runs_behind(runs, step) for step in steps if step not in behind}
     left = _lacking_pages(runs, pages, {step: behind[step] for step in steps})
     # the following steps wait for the first step that lacks pages
     now = next(step for step in steps if left[step])

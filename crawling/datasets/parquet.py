@@ -90,7 +90,9 @@ os.register_at_fork(before=_IDLE.clear)
 
 
 @contextmanager
-def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
+def open_engine(
+    *, reads: Sequence[str] = (), writes: str = ""
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to DuckDB, which may read these files and write into this directory.
 
     The connection belongs to the caller alone. After a query that only reads, its engine stays open
@@ -176,7 +178,7 @@ def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """
     path = str(storage().path(name))
     wanted = ", ".join(columns)
-    with engine(reads=[path]) as connection:
+    with open_engine(reads=[path]) as connection:
         try:
             # the query contains no input of users
             query = f"SELECT {wanted} FROM read_parquet('{path}')"  # noqa: S608
@@ -240,16 +242,17 @@ def write_query(
     """Write the rows of a query over the table `given` to a file on this machine. Return their
     number. given: its columns by name.
     """
-    with engine(reads=reads, writes=str(path.parent)) as connection:
+    with open_engine(reads=reads, writes=str(path.parent)) as connection:
         connection.register("given", dict(given))
         done = connection.execute(
             f"COPY ({query}) TO '{path}' "
-            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}{told_facts(facts)})"
+            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}"
+            f"{metadata_option(facts)})"
         ).fetchone()
         return done[0] if done else 0
 
 
-def told_facts(facts: Mapping[str, object]) -> str:
+def metadata_option(facts: Mapping[str, object]) -> str:
     """The option of COPY that adds key-value metadata to a file. facts: words and numbers of ours,
     no input of users.
     """

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
-from crawling.datasets.collected_pages import PageOfLinks, as_pieces
-from crawling.datasets.parts import new_part, part_collected
+from crawling.datasets.collected_pages import PageOfLinks, page_pieces
+from crawling.datasets.parts import new_part, note_part_collected
 from crawling.frontier import UrlOutcome
 from crawling.models import LinksPart
 
@@ -71,9 +71,9 @@ class PartWriter:
         if part is None:
             return
         try:
-            storage().put(part.collected_name, as_pieces(pages))
+            storage().put(part.collected_name, page_pieces(pages))
         except (OSError, ArchiveTrouble) as error:
             facts = {"file": part.name, "error": str(error)}
             logger.error("links of a run cannot be stored", extra=facts)
         else:
-            part_collected(part)
+            note_part_collected(part)

@@ -39,7 +39,7 @@ def read_later_from_archive(run_id: int) -> None:
     new_part(run_id, None).save()
 
 
-def part_collected(part: LinksPart) -> None:
+def note_part_collected(part: LinksPart) -> None:
     """Note that a shift has stored its collected links, unless the pages are being read again
     already.
     """
@@ -47,7 +47,7 @@ def part_collected(part: LinksPart) -> None:
         storage().delete(part.collected_name)
 
 
-def part_written(part: LinksPart, *, links: int, size: int) -> None:
+def note_part_written(part: LinksPart, *, links: int, size: int) -> None:
     """Note that a collected part is written. Safe to repeat."""
     LinksPart.objects.filter(pk=part.pk, written_at=None).update(
         written_at=Now(), links=links, bytes=size
@@ -55,7 +55,7 @@ def part_written(part: LinksPart, *, links: int, size: int) -> None:
     storage().delete(part.collected_name)
 
 
-def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None:
+def note_part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None:
     """Note that the part is in another file, and let the old file be removed."""
     with transaction.atomic():
         LinksPart.objects.filter(pk=part.pk).update(
@@ -65,12 +65,12 @@ def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None
     remove_abandoned_parts()
 
 
-def part_lost(part: LinksPart) -> None:
+def note_part_lost(part: LinksPart) -> None:
     """Note that the collected links are lost."""
     LinksPart.objects.filter(pk=part.pk, written_at=None).update(collected_at=None)
 
 
-def parts_restored() -> None:
+def drop_all_parts() -> None:
     """Drop all parts, so that all pages are read again from the archive: a back-up does not have
     the files of parts.
     """
@@ -142,7 +142,7 @@ def remove_abandoned_parts() -> None:
             logger.warning("a deleted run's links cannot be removed", extra=facts)
 
 
-def links_written(run: Run) -> int:
+def count_written_links(run: Run) -> int:
     written = LinksPart.objects.filter(run=run, written_at__isnull=False)
     return written.aggregate(links=Sum("links"))["links"] or 0
 
@@ -161,11 +161,11 @@ SELECT count(*) FROM (
 """
 
 
-def pages_behind(run: Run, step: str = "written") -> int:
-    return pages_of_runs_behind([run.pk], step)
+def count_pages_behind(run: Run, step: str = "written") -> int:
+    return count_pages_of_runs_behind([run.pk], step)
 
 
-def pages_of_runs_behind(runs: Sequence[int], step: str) -> int:
+def count_pages_of_runs_behind(runs: Sequence[int], step: str) -> int:
     """The number of pages of these runs that a step still has to process. MOST_BEHIND means that
     many or more.
 

@@ -15,8 +15,8 @@ from django.db.models import QuerySet
 
 from crawling.base.errors import CrawlError
 from crawling.base.storage import storage
-from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, engine
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, open_engine
+from crawling.datasets.parts import count_pages_behind
 from crawling.models import LinksPart, Run, WithdrawnPage
 
 #: the time limit of a query for a page or an endpoint; ten million links take up to two seconds of
@@ -26,7 +26,7 @@ SECONDS = 10.0
 ROWS = 1_000
 
 
-def no_rows(columns: Sequence[str]) -> str:
+def empty_query(columns: Sequence[str]) -> str:
     """A query without rows. It replaces the files of a run that has none."""
     return ", ".join(
         f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}" for column in columns
@@ -34,7 +34,7 @@ def no_rows(columns: Sequence[str]) -> str:
 
 
 #: the queries that replace the parts of a run without any
-NO_LINKS, NO_FINDINGS = no_rows((*COLUMNS, "target_host")), no_rows(FINDINGS)
+NO_LINKS, NO_FINDINGS = empty_query((*COLUMNS, "target_host")), empty_query(FINDINGS)
 
 
 class LinkSearchTookTooLong(CrawlError):
@@ -43,16 +43,16 @@ class LinkSearchTookTooLong(CrawlError):
     """
 
 
-def parts_of(run: Run, part: LinksPart | None = None) -> list[str]:
+def part_paths(run: Run, part: LinksPart | None = None) -> list[str]:
     """The paths of the parts of a run, or of one part, that are on this machine."""
     return _paths_here(_written_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
 
 
 def has_all_links(run: Run) -> bool:
     """Whether the links of all pages of a run are on this machine."""
-    if pages_behind(run):
+    if count_pages_behind(run):
         return False
-    return len(parts_of(run)) == _written_parts(run, None).filter(links__gt=0).count()
+    return len(part_paths(run)) == _written_parts(run, None).filter(links__gt=0).count()
 
 
 def _written_parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
@@ -125,9 +125,9 @@ def _links_connection(
 
     No table has rows of withdrawn pages; links to such pages are included.
     """
-    paths, findings = parts_of(run, part), _findings_of(run, part)
-    earlier = parts_of(before) if before else []
-    with engine(reads=[*paths, *findings, *earlier]) as connection:
+    paths, findings = part_paths(run, part), _findings_of(run, part)
+    earlier = part_paths(before) if before else []
+    with open_engine(reads=[*paths, *findings, *earlier]) as connection:
         but = without_withdrawn(connection, [run, before] if before else [run])
         connection.execute(f"CREATE TEMP VIEW links AS {rows_query(paths, NO_LINKS)}{but}")
         connection.execute(f"CREATE TEMP VIEW findings AS {rows_query(findings, NO_FINDINGS)}{but}")

@@ -14,10 +14,10 @@ from typing import Any
 import duckdb
 
 from crawling.base.storage import pieces_of, storage
-from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, engine, told_facts
+from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, metadata_option, open_engine
 from crawling.datasets.query import (
     ROWS,
-    no_rows,
+    empty_query,
     rows_query,
     rows_within_limit,
     time_limited,
@@ -27,8 +27,8 @@ from crawling.models import LinksPart, Page, Run
 
 #: the file of each table beside a part, and the query without any file
 TABLES = {
-    "structured": (attrgetter("structured_name"), no_rows(STRUCTURED)),
-    "texts": (attrgetter("texts_name"), no_rows(TEXTS)),
+    "structured": (attrgetter("structured_name"), empty_query(STRUCTURED)),
+    "texts": (attrgetter("texts_name"), empty_query(TEXTS)),
 }
 #: the time limit for writing all rows of a run to a file
 SECONDS_OF_A_FILE = 60.0
@@ -81,7 +81,7 @@ def reading_parquet(
         ):
             connection.execute(
                 f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd, "
-                f"ROW_GROUP_SIZE {ROW_GROUP}{told_facts(facts)})",
+                f"ROW_GROUP_SIZE {ROW_GROUP}{metadata_option(facts)})",
                 dict(values),
             )
         file = path.open("rb")
@@ -96,7 +96,7 @@ def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
     if not paths:
         return 0
     query = "SELECT total_uncompressed_size, path_in_schema FROM parquet_metadata($paths)"
-    with engine(reads=paths) as connection, time_limited(connection):
+    with open_engine(reads=paths) as connection, time_limited(connection):
         sizes = connection.execute(query, {"paths": paths}).fetchall()
     return sum(size * columns.count(column) for size, column in sizes)
 
@@ -109,7 +109,7 @@ def _reading_connection(
     to read.
     """
     paths = _table_files(run, part)
-    with engine(
+    with open_engine(
         reads=[path for found in paths.values() for path in found], writes=writes
     ) as opened:
         but = without_withdrawn(opened, [run])

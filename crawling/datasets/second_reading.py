@@ -24,7 +24,7 @@ from crawling.datasets.parquet import (
     put_texts,
     rows_in,
 )
-from crawling.datasets.progress import part_read, unread_parts
+from crawling.datasets.progress import note_part_read, unread_parts
 from crawling.datasets.stored_documents import stored_document
 from crawling.installation.events import run_read, texts_read
 from crawling.jobs.kinds import JobResult
@@ -91,10 +91,10 @@ def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None)
         if len(others) == len(waiting):
             sleep(LOOK_SECONDS)  # a killed process leaves no notification, but its lock is released
         waiting = others
-    pages_read(run)
+    notify_pages_read(run)
 
 
-def pages_read(run: Run) -> None:
+def notify_pages_read(run: Run) -> None:
     """Tell uses of crawls that all pages of a run, as far as they are on this machine, were read
     again.
     """
@@ -132,7 +132,7 @@ def _read_part(run: Run, part: LinksPart, goes_on: Callable[[], bool]) -> int:
     put_findings(part.findings_name, rows.findings)
     put_structured(part.structured_name, rows.structured)
     put_texts(part.texts_name, rows.texts)
-    if not part_read(part, is_whole=is_whole):
+    if not note_part_read(part, is_whole=is_whole):
         for name in part.reading_names:
             storage().delete(name)
     return len(rows.texts) - before
@@ -280,5 +280,5 @@ def read_parts(job: RunningJob) -> JobResult:
         job.bookmark(part.pk, **job.counts(pages or 0))
     if not is_all_read:
         raise JobWaits("a command reads the rest")
-    pages_read(job.run)
+    notify_pages_read(job.run)
     return {}

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.datasets.parquet import put_part_without
-from crawling.datasets.parts import part_rewritten
-from crawling.datasets.progress import read_later
+from crawling.datasets.parts import note_part_rewritten
+from crawling.datasets.progress import read_parts_later
 from crawling.models import LinksPart
 
 
@@ -30,7 +30,7 @@ def remove_links(pages: Mapping[int, int | None]) -> None:
         if not part.written_at:
             continue
         if not part.links:
-            read_later([part.pk])
+            read_parts_later([part.pk])
             for one in part.reading_names:
                 storage().delete(one)
             continue
@@ -38,4 +38,4 @@ def remove_links(pages: Mapping[int, int | None]) -> None:
             raise ArchiveTrouble(f"{part.name} is on {part.machine}.")
         name = f"{part.name.partition('/')[0]}/{uuid.uuid4().hex}.parquet"
         links, size = put_part_without(part.name, list(pages), name)
-        part_rewritten(part, name=name, links=links, size=size)
+        note_part_rewritten(part, name=name, links=links, size=size)

@@ -26,7 +26,7 @@ REST = timedelta(seconds=30)
 MOST_AT_ONCE = 100
 
 
-def ask_for_due_jobs() -> None:
+def request_due_jobs() -> None:
     """Request a job for each subject that is due and has none. Safe to repeat."""
     for kind in job_kinds().values():
         due = list(kind.due()) if kind.due else []
@@ -39,7 +39,9 @@ def ask_for_due_jobs() -> None:
                 logger.warning("a job that is due cannot be asked for", extra=facts)
 
 
-def ask_unless_taken(kind: JobKind, due: DueJob, *, rest: timedelta = REST) -> BackgroundJob | None:
+def request_unless_taken(
+    kind: JobKind, due: DueJob, *, rest: timedelta = REST
+) -> BackgroundJob | None:
     """Request a job, unless one for the same subject is open, has ended within `rest`, or has
     failed within PAUSE.
     """

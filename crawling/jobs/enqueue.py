@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from crawling.archive.files import this_machine
 from crawling.base.errors import WrongState
-from crawling.jobs.job_rows import file_name, open_jobs, seen_jobs
+from crawling.jobs.job_rows import job_file_prefix, open_jobs, seen_jobs
 from crawling.jobs.kinds import JobKind, JobScope
 from crawling.models import BackgroundJob, Run
 
@@ -55,7 +55,7 @@ def open_job(
     subject = _subject(kind, run) if subject is None else subject
     row = BackgroundJob(kind=kind.name, run=run, subject=subject, spec=dict(spec or {}), by=by)
     if kind.has_files:
-        row.name, row.machine = file_name(kind.name, run.pk if run else 0), this_machine()
+        row.name, row.machine = job_file_prefix(kind.name, run.pk if run else 0), this_machine()
     if not subject:
         row.save()
         return row

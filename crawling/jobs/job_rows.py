@@ -46,6 +46,6 @@ def end_job(
     return bool(wanted_row(job).update(result=result, **ends, **columns))
 
 
-def file_name(kind: str, number: int) -> str:
+def job_file_prefix(kind: str, number: int) -> str:
     """The prefix of the names of a job's files. It is never used again."""
     return f"{kind}{number}/{uuid.uuid4().hex}"

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
 from crawling.base.errors import CrawlError, WrongState
-from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted_row
+from crawling.jobs.job_rows import end_job, job_file_prefix, open_jobs, wanted_row
 from crawling.jobs.kinds import JobKind, kind_of
 from crawling.jobs.removal import LEAVING, clear_job_files, forget_older, remove_forgotten
 from crawling.jobs.rq_jobs import IDLE, note_turn_of_others
@@ -131,7 +131,7 @@ def _begin(kind: JobKind, job_id: int) -> str:
             return kind.broken_off
         begins: dict[str, Any] = {"began_at": Coalesce(F("began_at"), Now())}
         if kind.has_files and job.machine != this_machine():
-            name = file_name(kind.name, job.run_id or 0)
+            name = job_file_prefix(kind.name, job.run_id or 0)
             begins = {"name": name, "machine": this_machine(), "began_at": Now()}
             begins |= {"bookmark": None, "progress": {}}
         wanted_row(job).update(attempts=F("attempts") + 1, heartbeat_at=Now(), waits="", **begins)

@@ -24,7 +24,7 @@ from crawling.base.use import offered_by_uses
 from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.host_state import trim_robots
 from crawling.frontier.run_counts import total_minutes
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.jobs.retention import tidy_jobs
 from crawling.machine.notices import StopEvent
 from crawling.machine.work_folders import remove_abandoned_folders
@@ -101,7 +101,7 @@ def duties() -> list[Duty]:
         Duty(start_scheduled, 5.0),
         Duty(follow_changes, 10.0),
         Duty(resend, 10.0),
-        Duty(ask_for_due_jobs, 10.0),
+        Duty(request_due_jobs, 10.0),
         Duty(resend_background, 10.0),
         Duty(rank_anew, 1.0, IDLE_SECONDS),
         Duty(count_workers, 5.0, IDLE_SECONDS / 2),

@@ -9,7 +9,7 @@ from crawling.archive.packages.layout import REST
 from crawling.archive.packages.stored_package import StoredPackage
 from crawling.archive.reader import CommittedBytes, open_file_from, pieces
 from crawling.archive.records import record_id
-from crawling.archive.removed_records import TooNarrow, filler
+from crawling.archive.removed_records import TooNarrow, filler_member
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.models import ArchiveFile
@@ -18,7 +18,7 @@ from crawling.models import ArchiveFile
 def replacing_bytes(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
     """The bytes that replace records of a file. Raises ArchiveTrouble."""
     try:
-        return filler(length, record_id(row.namespace, begin), at)
+        return filler_member(length, record_id(row.namespace, begin), at)
     except TooNarrow as error:
         raise ArchiveTrouble(f"{row.name}: {error}.") from error
 

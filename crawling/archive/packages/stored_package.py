@@ -47,7 +47,7 @@ class StoredPackage:
     @classmethod
     def of(cls, job: BackgroundJob) -> StoredPackage:
         """The package of a finished job."""
-        return cls(**facts_of(job))
+        return cls(**package_fields(job))
 
     @property
     def is_readable(self) -> bool:
@@ -76,7 +76,7 @@ class StoredPackage:
         return bool(lacking) and Run.objects.filter(pk__in=lacking, **shown).exists()
 
 
-def facts_of(job: BackgroundJob) -> dict[str, Any]:
+def package_fields(job: BackgroundJob) -> dict[str, Any]:
     """The fields of the package that a job has made."""
     assert job.result is not None
     said = job.result
@@ -102,7 +102,7 @@ def store_package(package: Package, job: BackgroundJob) -> Mapping[str, Any]:
     return {"pages": package.pages, "bytes": package.size, "layout": package.layout.as_json()}
 
 
-def with_payloads_of(kind: str, runs: Collection[int]) -> Q:
+def packages_with_payloads_of(kind: str, runs: Collection[int]) -> Q:
     """The jobs of a kind whose packages have payloads from the archives of these runs without
     having the runs themselves.
     """

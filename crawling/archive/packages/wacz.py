@@ -25,20 +25,20 @@ from crawling.archive.packages.wacz_index import (
     BEGINNING,
     INDEX_NAME,
     SortedLines,
-    blocks,
+    compressed_blocks,
     header_at,
     header_of,
     index_line,
 )
 from crawling.archive.reader import (
     CommittedBytes,
-    asked_facts,
     open_file_from,
     originals_of,
     packed_record,
     pieces,
+    request_facts,
 )
-from crawling.archive.records import packed, warcinfo
+from crawling.archive.records import gzip_member, warcinfo_record
 from crawling.archive.rewriting import joined_ranges, ranges_of
 from crawling.archive.selection import (
     FOREIGN,
@@ -228,9 +228,9 @@ class WaczPackage:
         self, name: str, about: str, copies: Iterable[Copied], lists: _Lists
     ) -> Iterator[tuple[None, bytes]]:
         facts = {"software": "crawlsite", "description": about}
-        start = warcinfo(f"<urn:uuid:{uuid4()}>", at=self.at, file_name=name, facts=facts)
+        start = warcinfo_record(f"<urn:uuid:{uuid4()}>", at=self.at, file_name=name, facts=facts)
         offset = 0
-        for piece in packed(start):
+        for piece in gzip_member(start):
             yield None, piece
             offset += len(piece)
         for page, is_listed in copies:
@@ -250,7 +250,7 @@ class WaczPackage:
         listed = [BEGINNING.encode()]
 
         def content() -> Iterator[tuple[None, bytes]]:
-            for block, line in blocks(lines):
+            for block, line in compressed_blocks(lines):
                 listed.append(line)
                 yield None, block
 
@@ -332,7 +332,7 @@ def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
     with open_file_from(file) as source:
         for url, status, kind, offset, length, method, body in rows.iterator(chunk_size=2_000):
             line = _line(header_at(source, offset, length), status, kind)
-            facts = line.facts(file.name, offset, length) | asked_facts(method, body)
+            facts = line.facts(file.name, offset, length) | request_facts(method, body)
             lines.add(index_line(url, line.stamp, facts))
 
 

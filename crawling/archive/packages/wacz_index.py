@@ -127,7 +127,7 @@ class SortedLines:
             file.close()
 
 
-def blocks(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def compressed_blocks(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """Each compressed block, with its line in the list of blocks."""
     source, offset = iter(lines), 0
     while some := _lines_of_block(source):

@@ -19,7 +19,7 @@ from crawling.base.errors import NotFound
 from crawling.datasets.extracted_fields import pages_with_older_fields
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.lag import EXTRACTED
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.jobs.enqueue import jobs_of, open_job, request_job
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob, LinksPart, Page, Run
@@ -123,7 +123,7 @@ def pages_lacking(run: Run, table: BulkTable) -> int:
     """
     if table.step == EXTRACTED:
         return pages_with_older_fields(run)[0]
-    return pages_behind(run, table.step) if table.step else 0
+    return count_pages_behind(run, table.step) if table.step else 0
 
 
 def facts_of(run: Run, table: BulkTable) -> dict[str, object]:

@@ -15,8 +15,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from crawling.archive.packages.stored_package import (
     StoredPackage,
+    packages_with_payloads_of,
     store_package,
-    with_payloads_of,
 )
 from crawling.base.errors import ArchiveTrouble
 from crawling.installation.permissions import acted_on
@@ -83,7 +83,7 @@ def _has_read(runs: Numbers[int]) -> Q:
     jobs = BackgroundJob.objects.filter(kind=NAME, is_forgotten=False)
     read = jobs.values_list("pk", "spec__reads", "result__layout__runs")
     found = [pk for pk, *both in read if any(wanted.intersection(ids or ()) for ids in both)]
-    return Q(pk__in=found) | with_payloads_of(NAME, runs)
+    return Q(pk__in=found) | packages_with_payloads_of(NAME, runs)
 
 
 COLLECTION_WACZ = JobKind(

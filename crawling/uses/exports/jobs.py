@@ -14,7 +14,11 @@ from django.core.management import CommandError, call_command
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from crawling.archive.packages.stored_package import Package, store_package, with_payloads_of
+from crawling.archive.packages.stored_package import (
+    Package,
+    packages_with_payloads_of,
+    store_package,
+)
 from crawling.base.errors import ArchiveTrouble
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
@@ -56,7 +60,7 @@ def export_kind(
         has_files=True,
         keeps_latest_only=True,
         is_valid=lambda job: RunExport.of(job).is_readable,
-        has_read=partial(with_payloads_of, name),
+        has_read=partial(packages_with_payloads_of, name),
     )
 
 

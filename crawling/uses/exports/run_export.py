@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawling.archive.packages.stored_package import StoredPackage, facts_of
+from crawling.archive.packages.stored_package import StoredPackage, package_fields
 from crawling.models import BackgroundJob, Run
 
 
@@ -16,4 +16,4 @@ class RunExport(StoredPackage):
     @classmethod
     def of(cls, job: BackgroundJob) -> RunExport:
         assert job.run is not None
-        return cls(**facts_of(job), run=job.run)
+        return cls(**package_fields(job), run=job.run)

@@ -27,17 +27,17 @@ from crawling.archive.records import (
     Capture,
     Payload,
     WarcRecord,
+    gzip_member,
+    known_reference,
     measure_payload,
-    packed,
     record_id,
     request_record,
     response_record,
     revisit_record,
-    said_reference,
-    warcinfo,
+    warcinfo_record,
 )
 from crawling.archive.records import (
-    resource as resource_record,
+    resource_record as resource_record,
 )
 from crawling.archive.unpacker import MOST_HEAD, open_record
 from crawling.machine.sandbox_program import run_sandboxed
@@ -157,14 +157,14 @@ class Translation:
         self._length = 0
         facts = {"software": "crawlsite", "description": f"imported from {', '.join(self.names)}"}
         now = datetime.now(UTC)
-        self._append(warcinfo(self._identity(), at=now, file_name=name, facts=facts))
+        self._append(warcinfo_record(self._identity(), at=now, file_name=name, facts=facts))
 
     def _identity(self) -> str:
         return record_id(UUID(self.files[-1]["namespace"]), self._length)
 
     def _append(self, record: WarcRecord) -> int:
         assert self._file
-        size = sum(map(self._file.write, packed(record)))
+        size = sum(map(self._file.write, gzip_member(record)))
         self._length += size
         return size
 
@@ -250,7 +250,7 @@ def _revisit_record(answer: ForeignAnswer, holder: Holder | None) -> WarcRecord:
         profile=NOT_MODIFIED if answer.is_not_modified else IDENTICAL,
         digest=holder.label if holder else answer.digest or None,
         original=holder.original if holder else None,
-        said=said_reference(said.record_id, said.url, said.at.at if said.at else None),
+        said=known_reference(said.record_id, said.url, said.at.at if said.at else None),
     )
 
 

@@ -21,7 +21,7 @@ from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.follow_run import follow
 from crawling.dashboard.management.orders import add_order_arguments, order_fields
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.datasets.second_reading import read_again
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
@@ -95,7 +95,7 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
                 catch_up(run.pk)
                 read_again(run.pk)
                 found = _print_problems(run, options, out)
-                behind = pages_behind(run)
+                behind = count_pages_behind(run)
     except CommandError as error:
         error.returncode = NOT_CHECKED
         raise

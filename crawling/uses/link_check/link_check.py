@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.datasets.lag import Lag, lag_of
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.models import Run
 from crawling.uses.link_check.dataset_problems import find_broken, find_insecure, find_languages
 from crawling.uses.link_check.link_sources import (
@@ -89,7 +89,7 @@ def with_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> l
         return list(found)
     of_those = first_sources_of_hosts if kind.is_of_hosts else first_sources
     sources = of_those(run, [problem.url for problem in found], kind.condition)
-    is_counted = len(sources) == len(found) or not pages_behind(run)
+    is_counted = len(sources) == len(found) or not count_pages_behind(run)
     none: tuple[int | None, list[LinkSource]] = (0 if is_counted else None, [])
     return [
         replace(problem, links=links, sources=tuple(first))

@@ -22,7 +22,7 @@ from crawling.datasets.jobs import put_first
 from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
-from crawling.jobs.due_jobs import ask_unless_taken
+from crawling.jobs.due_jobs import request_unless_taken
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import DueJob, JobResult, job_kinds
 from crawling.jobs.running_job import JobGone, RunningJob
@@ -62,7 +62,7 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     with suppress(RedisError):  # without Redis there are no numbers
         kept = cache.get(_key(run), kept)
         if any(kind not in kept for kind in countable_kinds(run)):
-            ask_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
+            request_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
             put_first(run)
     known = {kind: kept.get(kind) for kind in ProblemKind}
     if ProblemKind.BROKEN not in kept and (row := BrokenLinks.objects.filter(run=run).first()):

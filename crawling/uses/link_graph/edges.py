@@ -14,7 +14,7 @@ import numpy as np
 
 from crawling.base.errors import CrawlError
 from crawling.datasets.job_tables import JobTables
-from crawling.datasets.parts import links_written
+from crawling.datasets.parts import count_written_links
 from crawling.datasets.query import each_columns
 from crawling.models import Page, Run
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
@@ -57,7 +57,7 @@ def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
 
     Raises GraphTooLarge.
     """
-    if links_written(run) > MOST_LINKS:
+    if count_written_links(run) > MOST_LINKS:
         raise GraphTooLarge
     slices: list[np.ndarray] = []
     after = 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from crawling.base.storage import storage
 from crawling.datasets.job_tables import JobTables
-from crawling.datasets.parquet import engine, put_query, rows_in
+from crawling.datasets.parquet import open_engine, put_query, rows_in
 from crawling.datasets.query import each_columns
 from crawling.models import Run
 from crawling.uses.link_graph.drawings import Lines
@@ -153,7 +153,7 @@ def _edge_steps(
 def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
     """The columns of a query over files, by their placeholders in the query."""
     paths = {word: str(storage().path(file)) for word, file in files.items()}
-    with engine(reads=sorted(paths.values())) as connection:
+    with open_engine(reads=sorted(paths.values())) as connection:
         return connection.execute(query.format(**paths)).fetchnumpy()
 
 

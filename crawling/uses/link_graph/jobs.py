@@ -6,7 +6,7 @@ A child process does the work. It ends between two steps, and is killed if a ste
 
 from __future__ import annotations
 
-from crawling.datasets.parts import links_written
+from crawling.datasets.parts import count_written_links
 from crawling.installation.pools import memory_to_hold
 from crawling.jobs.kinds import OF_TABLES, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
@@ -26,7 +26,7 @@ def _work(job: RunningJob) -> JobResult:
 
 def mebibytes_of(job: BackgroundJob) -> int:
     """The memory that the computation needs, or all memory of the pool if that is less, in MiB."""
-    links = links_written(job.run) if job.run else 0
+    links = count_written_links(job.run) if job.run else 0
     return memory_to_hold(LEAST_MIB + MIB_PER_MILLION * links // 1_000_000)
 
 

@@ -16,7 +16,7 @@ import tantivy
 
 from crawling.base.errors import CrawlError, IndexBroken
 from crawling.base.storage import LOCK, storage
-from crawling.datasets.progress import own_parts, parts_unindexed
+from crawling.datasets.progress import note_parts_unindexed, own_parts
 from crawling.uses.search.file_checks import (
     META,
     FileStamp,
@@ -124,7 +124,7 @@ def _usable_index() -> tantivy.Index:
         rmtree(index_folder().parent / name, ignore_errors=True)
     # before the index exists: otherwise parts would count as added to an index that a killed
     # process has just made
-    parts_unindexed(own_parts())
+    note_parts_unindexed(own_parts())
     for file in index_folder().iterdir():
         if file.name != LOCK_NAME:
             file.unlink()

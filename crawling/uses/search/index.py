@@ -18,10 +18,10 @@ from crawling.base.errors import IndexBroken
 from crawling.datasets.parquet import TEXTS, rows_in
 from crawling.datasets.progress import (
     abandoned_parts,
+    note_part_indexed,
+    note_part_unread,
+    note_parts_unindexed,
     own_parts,
-    part_indexed,
-    part_unread,
-    parts_unindexed,
     unindexed_parts,
 )
 from crawling.models import LinksPart, Run
@@ -131,7 +131,7 @@ def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> int:
     for part in parts:
         pages += index.add_part(part)
         index.commit()
-        if not part_indexed(part):
+        if not note_part_indexed(part):
             index.remove_parts([part.pk])
             index.commit()
     return pages
@@ -156,7 +156,7 @@ def add_unindexed(
                 pages = add_parts(index, [part])
             except TextsLost as error:
                 logger.warning("texts cannot be read", extra={"part": part.pk, "why": str(error)})
-                part_unread(part)
+                note_part_unread(part)
             added(part.pk, pages)
     return True
 
@@ -167,7 +167,7 @@ def forget_abandoned() -> None:
         parts = list(abandoned_parts().values_list("pk", flat=True))
         index.remove_parts(parts)
         index.commit()
-        parts_unindexed(abandoned_parts().filter(pk__in=parts))
+        note_parts_unindexed(abandoned_parts().filter(pk__in=parts))
 
 
 def remove_texts(removed: Callable[[], Iterator[int]]) -> None:
@@ -203,6 +203,6 @@ def rebuild() -> int:
             index.add_part(part)
         index.commit()
         for part in parts:
-            part_indexed(part)
-        parts_unindexed(abandoned_parts())
+            note_part_indexed(part)
+        note_parts_unindexed(abandoned_parts())
     return len(parts)

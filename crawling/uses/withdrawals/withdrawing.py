@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
-from crawling.datasets.progress import read_later
+from crawling.datasets.progress import read_parts_later
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
 from crawling.installation.events import pages_withdrawn
 from crawling.jobs.kinds import JobEvent
@@ -188,7 +188,7 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     rows = withdrawal.withdrawn_pages.filter(content__page__links_part__isnull=False)
     parts = set(rows.values_list("content__page__links_part", flat=True))
     put_back(withdrawal.pk)
-    read_later(parts)
+    read_parts_later(parts)
     ids = list(runs_of(crawl, withdrawal.run).values_list("pk", flat=True))
     forget_jobs(JobEvent.WITHDRAWN, ids)
     withdrawal.files.all().delete()

@@ -61,7 +61,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
     assert done == {
         "ask_for_due",
         "ask_for_replay_files",
-        "ask_for_due_jobs",
+        "request_due_jobs",
         "count_workers",
         "delete_expired_rows",
         "deliver_other_messages",

@@ -36,7 +36,7 @@ from crawling.base.errors import BadOrder
 from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.parts import lost_parts, pages_behind
+from crawling.datasets.parts import count_pages_behind, lost_parts
 from crawling.jobs.cancel import cancel_job
 from crawling.jobs.rq_jobs import BACKGROUND, IMPORTS
 from crawling.jobs.running import run_job
@@ -673,5 +673,5 @@ def test_links_of_an_imported_run_are_read_by_the_background_job(bring):
     assert [part.run for part in lost_parts()] == [imported]  # the scheduler queues their job
     catch_up(imported.pk)
 
-    assert pages_behind(imported) == 0
+    assert count_pages_behind(imported) == 0
     assert not lost_parts()

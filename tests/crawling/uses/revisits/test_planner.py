@@ -11,7 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from crawling.base.errors import BadOrder
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, Page, PlannedRevisit, RevisitPlan, Run, RunState
 from crawling.runs.crawls.creation import create_crawl
@@ -281,7 +281,7 @@ def test_the_scheduler_queues_a_plan_after_each_run_of_such_a_crawl(site, crawl_
     queue = django_rq.get_queue(IDLE)
     queue.empty()
 
-    ask_for_due_jobs()
+    request_due_jobs()
 
     job = BackgroundJob.objects.get(kind=REVISITS.name)
     assert job.run.crawl == crawl

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from crawling.datasets import seen_text
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.models import BackgroundJob
 from crawling.runs.start import start_run
 from crawling.uses.alerts.models import Delivery, Listener
@@ -333,12 +333,12 @@ def test_page_json_and_command_make_list_and_remove_watches(site, crawl, again):
 
 def test_the_scheduler_lets_a_job_compare_runs_that_have_ended(site, crawl, work_off, queue):
     watching(crawl, "/")
-    ask_for_due_jobs()
+    request_due_jobs()
     of_watches = BackgroundJob.objects.filter(kind=WATCHES.name)
     assert not of_watches.exists()
     work_off(start_run(crawl))
 
-    ask_for_due_jobs()
+    request_due_jobs()
 
     assert due_crawls() == [crawl.pk]
     assert WATCHES.job.enqueue_if_lost(of_watches.get().pk) is False  # a worker will come to it

@@ -19,7 +19,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.packages import wacz_index
 from crawling.archive.packages.reading import read_package
-from crawling.archive.packages.wacz_index import SortedLines, blocks, search_key
+from crawling.archive.packages.wacz_index import SortedLines, compressed_blocks, search_key
 from crawling.base.storage import storage
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
@@ -310,7 +310,7 @@ def test_lines_are_sorted_whatever_their_number():
 def test_a_block_of_the_index_has_a_bounded_number_of_lines_and_bytes():
     short, long = [b"a) 1 {}\n"] * 2500, [b"b) 1 {" + b"x" * 10**6 + b"}\n"] * 9
 
-    unpacked = [gzip.decompress(block) for block, _ in blocks([*short, *long])]
+    unpacked = [gzip.decompress(block) for block, _ in compressed_blocks([*short, *long])]
 
     assert b"".join(unpacked) == b"".join([*short, *long])
     assert [block.count(b"\n") for block in unpacked] == [1024, 1024, 457, 4]

@@ -84,7 +84,7 @@ def _length(cell: object) -> int:
     return len(cell.encode()) if isinstance(cell, str) else len(str(cell))
 
 
-def never(run: Run) -> bool:
+def needs_no_job(run: Run) -> bool:
     return False
 
 
@@ -102,7 +102,7 @@ class BulkTable:
     step: str = ""
     #: returns whether text files, too, are made from the Parquet file, because only a job can read
     #: the rows
-    needs_job: Callable[[Run], bool] = never
+    needs_job: Callable[[Run], bool] = needs_no_job
     #: returns the sizes of some rows of a CSV file in bytes, from which the file's size is
     #: estimated; None to measure its first rows
     sizes: Callable[[Run], Sequence[int]] | None = None

@@ -109,7 +109,7 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
         table,
         rows,
         None if needs_job else _guessed_bytes(table, run, rows or 0),
-        pages_lacking(run, table),
+        count_missing_pages(run, table),
         needs_job,
         jobs_of(table.made.kind, run).first(),
         made,
@@ -117,7 +117,7 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
     )
 
 
-def pages_lacking(run: Run, table: BulkTable) -> int:
+def count_missing_pages(run: Run, table: BulkTable) -> int:
     """The number of pages of the run that are not in the data yet; MOST_BEHIND means that many or
     more.
     """
@@ -126,9 +126,9 @@ def pages_lacking(run: Run, table: BulkTable) -> int:
     return count_pages_behind(run, table.step) if table.step else 0
 
 
-def facts_of(run: Run, table: BulkTable) -> dict[str, object]:
+def parquet_metadata(run: Run, table: BulkTable) -> dict[str, object]:
     """The metadata of a Parquet file that is made now."""
-    behind = pages_lacking(run, table)
+    behind = count_missing_pages(run, table)
     is_over = run.state in ENDED_STATES
     return {"complete": str(is_over and not behind).lower(), "behind": behind, "run": run.number}
 
@@ -175,7 +175,7 @@ def _is_current(made: JobTables) -> bool:
     return job.run is not None and made.counts.get("state") == state_of_data(job.run, table)
 
 
-def made_of(run: Run, table: BulkTable) -> JobTables:
+def usable_tables(run: Run, table: BulkTable) -> JobTables:
     """Raises NotFound."""
     found = _usable_file(run, table)
     if found is None:

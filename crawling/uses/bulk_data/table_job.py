@@ -16,7 +16,7 @@ from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.uses.bulk_data.bulk_table import START, BulkColumn, BulkPlace, BulkTable
 from crawling.uses.bulk_data.cell_reading import pages_behind_key, rows_of_tables
-from crawling.uses.bulk_data.offers import facts_of, state_of_data
+from crawling.uses.bulk_data.offers import parquet_metadata, state_of_data
 from crawling.uses.bulk_data.parquet_writer import ParquetWriter
 from crawling.uses.bulk_data.tables import CELL_COLUMNS, CELLS
 
@@ -98,7 +98,7 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
                 file.write_slice(some.place, **told, **found.counts)
             if not goes_on:
                 return None
-        facts = facts_of(job.run, table)
+        facts = parquet_metadata(job.run, table)
         size = writer.finish(facts)
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
@@ -131,7 +131,7 @@ def read_cells(job: RunningJob) -> JobResult:
                 job.note(done=counts["done"])
             if not goes_on:
                 return None
-        size = writer.finish(facts_of(job.run, CELLS))
+        size = writer.finish(parquet_metadata(job.run, CELLS))
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
     told = ("pages", "tables", "rows", "unreadable")

@@ -68,7 +68,7 @@ def hand_link_over(link: CollectionLink, receiver: User, by: User | None) -> Non
     CollectionLink.objects.filter(pk=link.pk).update(created_by=receiver)
 
 
-def open_links(links: Sequence[CollectionLink]) -> set[int]:
+def open_link_ids(links: Sequence[CollectionLink]) -> set[int]:
     """The ids of the links that still work."""
     return {link.pk for link in links if _may_still_share(link)}
 
@@ -84,7 +84,7 @@ def shared_collection(token: str) -> CollectionLink | None:
     return link
 
 
-def open_link(number: int) -> CollectionLink | None:
+def working_link(number: int) -> CollectionLink | None:
     """The link with this id and its collection. None once the link no longer works."""
     link = _links().filter(pk=number, expires_at__gt=timezone.now()).first()
     return link if link and _may_still_share(link) else None

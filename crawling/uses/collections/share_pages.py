@@ -18,7 +18,7 @@ from crawling.uses.collections.changes import require_change
 from crawling.uses.collections.share_links import (
     create_link,
     links_of,
-    open_links,
+    open_link_ids,
     revoke_link,
 )
 from serving.access import AuthenticatedRequest, authenticated
@@ -45,7 +45,7 @@ def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     links = links_of(collection)
     here = head_facts(request, collection) | {
         "links": links,
-        "open_links": open_links(links),
+        "open_links": open_link_ids(links),
         "address": address,
         "error": error,
         "days": days,

@@ -44,7 +44,7 @@ from crawling.dashboard.run.shared_report import without_user
 from crawling.models import Page, Run
 from crawling.uses.collections.members import MemberRow, figures_of
 from crawling.uses.collections.models import CollectionLink
-from crawling.uses.collections.share_links import open_link, shared_collection
+from crawling.uses.collections.share_links import shared_collection, working_link
 from crawling.uses.collections.shared_reach import SharedReach, reach_of
 from serving.requests import asked_text
 from serving.visitors import HEADERS
@@ -201,7 +201,7 @@ def shared_frame(request: HttpRequest, token: str, number: int) -> HttpResponseB
     answer = framed_sentence(EXPIRED)
     with suppress(signing.BadSignature):
         (link,) = signing.loads(token, salt=FRAME, max_age=LASTS)
-        answer = _framed(open_link(link), token, number)
+        answer = _framed(working_link(link), token, number)
     for name, value in HEADERS.items():
         answer.headers.setdefault(name, value)
     return answer

@@ -98,7 +98,7 @@ def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:
     return inquiry
 
 
-def any_page(page_id: int) -> Page:
+def page_of_any_crawl(page_id: int) -> Page:
     """A stored page of any crawl. Raises NotFound."""
     pages = Page.objects.select_related("url", "run__crawl").filter(run__removal_asked_at=None)
     page = pages.filter(pk=page_id).first()

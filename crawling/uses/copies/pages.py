@@ -22,8 +22,8 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.models import Inquiry, Page, Run
 from crawling.uses.copies.jobs import (
     MOST_BYTES,
-    any_page,
     clusters_in,
+    page_of_any_crawl,
     pages_in,
     request_clusters,
     request_passages,
@@ -120,7 +120,7 @@ def of_text(request: AuthenticatedRequest, run: Run, text: int) -> HttpResponse:
 def passages(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
     """Show a page of the crawl side by side with a page of any crawl, `old`."""
     try:
-        other = any_page(old)
+        other = page_of_any_crawl(old)
     except NotFound as error:
         raise Http404(str(error)) from error
     page = wanted_page(pk, new)

@@ -34,7 +34,7 @@ from crawling.uses.exports.state import (
     state_of,
 )
 from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
-from crawling.uses.exports.wacz.origins import no_player, player_address
+from crawling.uses.exports.wacz.origins import player_address, player_obstacle
 from serving.access import AuthenticatedRequest, authenticated, require
 from serving.download_outcomes import (
     PREFIX,
@@ -82,7 +82,7 @@ def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpRespons
         "file_place": address_of(run, export, of="-file"),
     }
     if export.name == "wacz":
-        here["no_replay"] = no_player(request)
+        here["no_replay"] = player_obstacle(request)
     page = f"exports/{export.name.replace('-', '_')}.html"
     return render_live(request, page, "exports/_export.html", here, depends_on_user=True)
 
@@ -158,7 +158,7 @@ def replay(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     number = asked_number(request, "page")
     page = wanted_page(pk, number) if number else None
     run = page.run if page else wanted_run(request, pk, HAS_NOTHING)
-    file, trouble = state_of(run, WACZ).file, no_player(request)
+    file, trouble = state_of(run, WACZ).file, player_obstacle(request)
     if file is None or trouble:
         messages.error(request, trouble or NOT_MADE)
         return redirect(address_of(run, WACZ))

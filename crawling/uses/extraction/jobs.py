@@ -64,11 +64,11 @@ def request_by_extractor(run: Run, reference: str, *, by: User | None) -> Backgr
     """Request the same by the rules of an extractor (reference: as an order names it) and the run's
     own rules. Raises NotFound or WrongState.
     """
-    named, rules = by_extractor(run, reference)
+    named, rules = rules_by_extractor(run, reference)
     return request_extraction(run, rules, by=by, extractor=named)
 
 
-def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
+def rules_by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
     """The name of the extractor with its revision, and its rules together with the run's own.
     Raises NotFound.
     """

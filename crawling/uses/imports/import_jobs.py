@@ -16,7 +16,7 @@ from crawling.jobs.enqueue import request_job
 from crawling.models import BackgroundJob
 from crawling.runs.crawls.creation import LONGEST_NAME
 from crawling.uses.imports.foreign_files import ARCHIVES, printable
-from crawling.uses.imports.jobs import IMPORT, imports_asked_for
+from crawling.uses.imports.jobs import IMPORT, requested_imports
 
 ENDINGS = (*ARCHIVES, ".wacz", ".zip")
 MOST_FILES = 100
@@ -62,7 +62,7 @@ def request_import(files: Sequence[str], name: str, *, by: User | None) -> Backg
         raise BadOrder(errors)
     asked = {
         "files": list(files),
-        "name": name.strip() or name_of(files[0]),
+        "name": name.strip() or crawl_name_of_file(files[0]),
         # the namespace of the first archive file; it shows whether an import has made its run
         # already
         "namespace": str(uuid4()),
@@ -73,13 +73,13 @@ def request_import(files: Sequence[str], name: str, *, by: User | None) -> Backg
 
 def find_import(import_id: int) -> BackgroundJob:
     """Raises NotFound."""
-    job: BackgroundJob | None = imports_asked_for().filter(pk=import_id).first()
+    job: BackgroundJob | None = requested_imports().filter(pk=import_id).first()
     if job is None:
         raise NotFound(f"There is no import {import_id}.")
     return job
 
 
-def name_of(file: str) -> str:
+def crawl_name_of_file(file: str) -> str:
     stem = Path(file).name
     ending = next((ending for ending in ENDINGS if stem.lower().endswith(ending)), "")
     ending = stem[len(stem) - len(ending) :]

@@ -52,7 +52,7 @@ class ArchiveImport:
         return cls(job, state, files, name, of, read, answers, **made)
 
 
-def imports_asked_for() -> QuerySet[BackgroundJob]:
+def requested_imports() -> QuerySet[BackgroundJob]:
     """The imports, the latest first, including those whose run is deleted."""
     found = BackgroundJob.objects.filter(kind=IMPORT.name)
     return found.select_related("by", "cancelled_by", "run__crawl")

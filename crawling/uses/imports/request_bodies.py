@@ -30,7 +30,7 @@ class AskedBy:
     body: str = ""
 
 
-def asked_by(request: bytes) -> AskedBy:
+def request_of_record(request: bytes) -> AskedBy:
     found = METHOD.match(request)
     method = found[1].decode().upper() if found else "GET"
     if method == "GET":

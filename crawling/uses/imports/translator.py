@@ -32,12 +32,10 @@ from crawling.archive.records import (
     measure_payload,
     record_id,
     request_record,
+    resource_record,
     response_record,
     revisit_record,
     warcinfo_record,
-)
-from crawling.archive.records import (
-    resource_record as resource_record,
 )
 from crawling.archive.unpacker import MOST_HEAD, open_record
 from crawling.machine.sandbox_program import run_sandboxed
@@ -52,7 +50,7 @@ from crawling.uses.imports.captures import (
 from crawling.uses.imports.foreign_answers import ForeignAnswer, Reference
 from crawling.uses.imports.foreign_files import BEHIND, ForeignFile, Unreadable, printable
 from crawling.uses.imports.page_facts import facts_of
-from crawling.uses.imports.request_bodies import asked_by
+from crawling.uses.imports.request_bodies import request_of_record
 from crawling.uses.imports.segments import Segments
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address, fingerprint
 from crawling.web.document_stream import DocumentStream
@@ -98,7 +96,9 @@ class Translation:
                 facts |= self._write_exchange(
                     answer, _warc_record(answer, _capture(answer), payload)
                 )
-        number = self._captures.add(answer, asked_by(answer.request), facts, payload.digest)
+        number = self._captures.add(
+            answer, request_of_record(answer.request), facts, payload.digest
+        )
         if is_revisit:
             self._revisits.add(number, answer, facts)
 

@@ -31,8 +31,8 @@ from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.uses.link_check.link_check import (
     SLOW_SECONDS,
+    incomplete_kinds,
     junit_lines,
-    missing_of,
     problem_rows,
 )
 from crawling.uses.link_check.problem_kinds import ProblemKind
@@ -150,7 +150,7 @@ def _print_problems(run: Run, options: dict[str, Any], out: OutputWrapper) -> Co
     slow, kinds = options["slow"], list(ProblemKind)
     rows = list(problem_rows(run, kinds, slow_seconds=slow))
     if options["junit"]:
-        lines = junit_lines(kinds, rows, missing_of(run, kinds))
+        lines = junit_lines(kinds, rows, incomplete_kinds(run, kinds))
         _write_report(options["junit"], "".join(lines))
     found = Counter(row["kind"] for row in rows)
     rows.sort(key=lambda row: (row["page"], row["kind"]))

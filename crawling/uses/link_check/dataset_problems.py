@@ -78,7 +78,7 @@ WRONG_PLAIN = {
 }
 
 
-def is_language(tag: str) -> bool:
+def is_valid_language_tag(tag: str) -> bool:
     """Whether a language tag is valid, ignoring case. A tag is valid if it begins with `x-` or is
     registered as a whole. The part after a single letter (an extension, or private use) is not
     checked.
@@ -180,7 +180,7 @@ def _bad_codes(rel: str) -> list[str]:
     return [
         f"“{code}” is no code of a language."
         for code in codes
-        if code != DEFAULT and not is_language(code)
+        if code != DEFAULT and not is_valid_language_tag(code)
     ]
 
 

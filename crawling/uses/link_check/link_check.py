@@ -43,7 +43,7 @@ from crawling.uses.link_check.reading_problems import (
     find_markup_errors,
     find_missing_fragments,
 )
-from crawling.uses.link_check.tried import not_tried
+from crawling.uses.link_check.tried import untried_urls
 
 #: the seconds from which an answer counts as slow
 SLOW_SECONDS = 3.0
@@ -108,7 +108,7 @@ def _find(run: Run, kind: ProblemKind, after: str, most: int, slow_seconds: floa
     return FINDERS[kind](run, after, most)
 
 
-def each_found(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
+def each_problem_found(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
     """All problems of a kind without the links to them. Raises LinkSearchTookTooLong."""
     after: str | None = ""
     while after is not None:
@@ -186,7 +186,7 @@ def list_changed(
     known = {problem.url for problem in _comparable_problems(lacks, kind)}
     changed = [problem for problem in _comparable_problems(has, kind) if problem.url not in known]
     if kind not in CONDITIONS:  # other kinds are identified by their linking pages
-        unknown = not_tried(has, lacks, {problem.url for problem in changed})
+        unknown = untried_urls(has, lacks, {problem.url for problem in changed})
         changed = [problem for problem in changed if problem.url not in unknown]
     begin = _read_cursor(after)
     shown, end = changed[begin : begin + most], begin + most
@@ -194,7 +194,7 @@ def list_changed(
 
 
 def _comparable_problems(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
-    yield from islice(found := each_found(run, kind), MOST_COMPARED)
+    yield from islice(found := each_problem_found(run, kind), MOST_COMPARED)
     if next(found, None) is not None:
         raise TooManyProblems
 
@@ -205,7 +205,7 @@ def _read_cursor(after: str) -> int:
     return int(after or 0)
 
 
-def missing_of(run: Run, kinds: Iterable[ProblemKind]) -> dict[str, Lag]:
+def incomplete_kinds(run: Run, kinds: Iterable[ProblemKind]) -> dict[str, Lag]:
     """The lags of the kinds that are not complete."""
     lags = {name: lag_of(run, name) for name in {kind.derived for kind in kinds}}
     return {kind: lag for kind in kinds if not (lag := lags[kind.derived]).complete}
@@ -217,7 +217,7 @@ def junit_lines(
     missing: Mapping[str, Lag] = MappingProxyType({}),
 ) -> Iterator[str]:
     """The lines of a JUnit report. rows: from `problem_rows`, by kind. A kind without problems has
-    a passed case, or a skipped one if it is incomplete. missing: from `missing_of`.
+    a passed case, or a skipped one if it is incomplete. missing: from `incomplete_kinds`.
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="link check">\n'
     by_kind, clean = groupby(rows, lambda row: row["kind"]), list(kinds)

@@ -79,7 +79,7 @@ class ListOrder(NamedTuple):
         return f"({beyond} OR {self.expression} = {value} AND {later})"
 
 
-def number_and_text(after: str) -> tuple[int, str]:
+def read_sort_key(after: str) -> tuple[int, str]:
     """The number and the text in `7-http://…`, after which a list continues. Raises BadOrder."""
     number, dash, text = after.partition("-")
     if not (dash and number.isascii() and number.isdigit() and len(number) < 19):

@@ -28,7 +28,7 @@ from crawling.jobs.kinds import DueJob, JobResult, job_kinds
 from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.link_check.link_check import each_found
+from crawling.uses.link_check.link_check import each_problem_found
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from serving.listing.columns import Column
@@ -98,7 +98,7 @@ class KindShown:
     share: int
 
 
-def worst_first(counts: Mapping[ProblemKind, ProblemCount]) -> list[KindShown]:
+def kinds_by_severity(counts: Mapping[ProblemKind, ProblemCount]) -> list[KindShown]:
     """All kinds, the worst first; kinds of the same severity by the number of problems."""
     most = max((one.problems for one in counts.values()), default=0)
     found = [_kind_shown(kind, counts.get(kind), most) for kind in ProblemKind]
@@ -127,7 +127,7 @@ def count_problems(job: RunningJob) -> JobResult:
 
 def _count_of(run: Run, kind: ProblemKind) -> int | None:
     try:
-        return sum(1 for _ in islice(each_found(run, kind), MOST_COUNTED))
+        return sum(1 for _ in islice(each_problem_found(run, kind), MOST_COUNTED))
     except LinkSearchTookTooLong:
         return None
 

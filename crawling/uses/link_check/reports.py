@@ -22,7 +22,7 @@ from crawling.uses.link_check.list_orders import (
     MediaSort,
     TooManyMedia,
     count_rows,
-    number_and_text,
+    read_sort_key,
 )
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
@@ -277,7 +277,7 @@ def _key_of(order: ListOrder, after: str) -> dict[str, Any]:
         return {}
     if order.is_by_key:
         return {"after": after}
-    number, key = number_and_text(after)
+    number, key = read_sort_key(after)
     return {"number": number, "after": key}
 
 

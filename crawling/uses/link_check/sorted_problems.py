@@ -11,7 +11,7 @@ from typing import Any
 
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.models import Run
-from crawling.uses.link_check.link_check import each_found, with_sources
+from crawling.uses.link_check.link_check import each_problem_found, with_sources
 from crawling.uses.link_check.link_sources import link_counts, link_counts_of_hosts
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 
@@ -44,7 +44,7 @@ def list_sorted(
     """
     if after and not (after.isascii() and after.isdigit() and len(after) < 9):
         raise BadOrder({"cursor": "It is no `next` of a page before."})
-    found = list(islice(each_found(run, kind), MOST_SORTED + 1))
+    found = list(islice(each_problem_found(run, kind), MOST_SORTED + 1))
     if len(found) > MOST_SORTED:
         raise TooManyToSort
     found.sort(key=lambda problem: problem.url)

@@ -21,7 +21,7 @@ from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.models import BrokenLinks
-from crawling.uses.link_check.tried import JOINED, KNOWN, UnknownUrls, held_back
+from crawling.uses.link_check.tried import JOINED, KNOWN, UnknownUrls, unknown_urls
 from crawling.web.secret_headers import masked_url
 from serving.listing.columns import Column
 
@@ -67,8 +67,8 @@ def count_broken(run: Run) -> BrokenLinks | None:
     ones. Safe to repeat. Return None if the run was deleted or continues.
     """
     old = run_before(run)
-    held = held_back(run, old, seconds=SECONDS)
-    held_of_old = held_back(old, run, seconds=SECONDS) if old else UnknownUrls()
+    held = unknown_urls(run, old, seconds=SECONDS)
+    held_of_old = unknown_urls(old, run, seconds=SECONDS) if old else UnknownUrls()
     broken, new, not_tried_before = _counts(run, old, held)
     _, fixed, not_tried = _counts(old, run, held_of_old) if old else (0, 0, 0)
     facts = {"against": old, "broken": broken, "new": new if old else 0, "fixed": fixed}
@@ -158,7 +158,7 @@ def run_before(run: Run) -> Run | None:
 
 def _counts(run: Run, other: Run | None, held: UnknownUrls) -> tuple[int, int, int]:
     """The number of failed URLs of a run; of those that did not fail in the other run; and of those
-    that the other run did not try. held: from `held_back`.
+    that the other run did not try. held: from `unknown_urls`.
     """
     with connection.cursor() as cursor:
         values = {"run": run.pk, "other": other.pk if other else None}

@@ -83,21 +83,21 @@ class UnknownUrls:
         return {"all_held": self.is_all, "held": list(self.marks)}
 
 
-def not_tried(run: Run, other: Run, urls: Collection[str]) -> set[str]:
+def untried_urls(run: Run, other: Run, urls: Collection[str]) -> set[str]:
     """Those addresses of a run of which another run does not show whether they exist. Raises
     LinkSearchTookTooLong.
     """
     from crawling.datasets.query import LinkSearchTookTooLong
 
     marks = [fingerprint(url) for url in urls]
-    held = held_back(run, other, marks)
+    held = unknown_urls(run, other, marks)
     with time_limit(exceeded=LinkSearchTookTooLong) as cursor:
         values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": marks}
         cursor.execute(UNKNOWN, values | held.values)
         return {url for (url,) in cursor.fetchall()}
 
 
-def held_back(
+def unknown_urls(
     run: Run,
     other: Run | None,
     marks: Collection[int] | None = None,

@@ -140,7 +140,7 @@ def _edge_steps(
     for number, file in enumerate(files):
         columns = partial(_columns_of, NUMBERED, names=names_file, pairs=file)
         yield arrays_step(graph, f"numbered-{number:05}", columns)
-    yield arrays_step(graph, "host-edges", partial(sums, graph, "numbered", len(files)))
+    yield arrays_step(graph, "host-edges", partial(sum_pairs, graph, "numbered", len(files)))
     found = arrays_of(graph, "host-edges")
     sources, targets, links = found["pair"] >> 32, found["pair"] & 0xFFFFFFFF, found["links"]
     is_inner = sources == targets
@@ -157,7 +157,7 @@ def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
         return connection.execute(query.format(**paths)).fetchnumpy()
 
 
-def sums(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
+def sum_pairs(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
     """The number of links for each pair, summed over all slices with this name."""
     found = [arrays_of(graph, f"{name}-{number:05}") for number in range(slices)]
     pairs, links = (

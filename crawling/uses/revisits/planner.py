@@ -20,16 +20,16 @@ from crawling.uses.revisits.history import VisitHistory, ended_runs, read_histor
 from crawling.uses.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals_of
 from crawling.uses.revisits.visit_rates import (
     POLICIES,
-    age_after,
+    age_days_after,
     freshness,
     freshness_after,
-    mean_ages,
+    mean_age_days,
     rates_by,
 )
 from crawling.uses.revisits.visit_times import (
+    budget_spent_until,
     shares_of_wait,
-    spent_until,
-    spread,
+    spread_visits,
     visits_near,
 )
 
@@ -126,7 +126,7 @@ class _CrawlPlan:
         # if one of the two is NaN, the result is the other
         wanted = np.fmax(self._visited + waits, expires)
         wanted = np.where(self._history.is_outdated, self._visited, wanted)
-        return spread(wanted, self._budget, self._budget_start())
+        return spread_visits(wanted, self._budget, self._budget_start())
 
     def _budget_start(self) -> float:
         """The time until which the visits of the last days have used up the budget. Unused visits
@@ -134,7 +134,7 @@ class _CrawlPlan:
         """
         began = max(self._history.began, self._today - DAYS_COUNTED)
         visits = np.array(self._history.at, np.float64)
-        return spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
+        return budget_spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows of `PlannedRevisit`, made from some pages at a time. All rows at once would take
@@ -161,9 +161,9 @@ class _CrawlPlan:
 
     def summary(self) -> RevisitPlan:
         rate, since = self._rates.rate, np.maximum(0.0, self._today - self._visited)
-        at_end = PageFreshness(freshness_after(rate, since), age_after(rate, since))
+        at_end = PageFreshness(freshness_after(rate, since), age_days_after(rate, since))
         policies = {
-            name: PageFreshness(freshness(rate, visits), mean_ages(rate, visits))
+            name: PageFreshness(freshness(rate, visits), mean_age_days(rate, visits))
             for name in POLICIES
             for visits in [self._visits_by(name)]
         }

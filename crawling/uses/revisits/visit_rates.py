@@ -101,7 +101,7 @@ def freshness(changes: Floats, visits: Floats) -> Floats:
     return np.divide(visits, total, out=np.ones_like(total), where=changes > 0)
 
 
-def mean_ages(changes: Floats, visits: Floats) -> Floats:
+def mean_age_days(changes: Floats, visits: Floats) -> Floats:
     """The mean number of days since the first change after the last visit; infinite without
     visits.
     """
@@ -115,7 +115,7 @@ def freshness_after(changes: Floats, days: Floats) -> Floats:
     return np.exp(-changes * days)
 
 
-def age_after(changes: Floats, days: Floats) -> Floats:
+def age_days_after(changes: Floats, days: Floats) -> Floats:
     """The mean number of days since the first change, after `days` days without a visit; 0 for a
     page that never changes.
     """

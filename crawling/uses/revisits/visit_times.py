@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 GOLDEN = 0.6180339887
 
 
-def spread(wanted: Floats, budget: float, start: float) -> Floats:
+def spread_visits(wanted: Floats, budget: float, start: float) -> Floats:
     """The moment of each visit: the wanted moment, or the first one after it that the budget
     allows.
 
@@ -53,7 +53,7 @@ def visits_near(visits: Floats) -> Floats:
     return (behind - before).astype(np.float64)
 
 
-def spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
+def budget_spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
     """The moment until which visits have used up a budget that begins at `began`.
 
     visits: the moments of visits, in any order, none before `began`. most: the most days after a

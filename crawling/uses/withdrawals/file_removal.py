@@ -39,7 +39,7 @@ from crawling.models import (
     WithdrawnPage,
 )
 from crawling.models.withdrawals import stored_place
-from crawling.uses.withdrawals.withdrawal_runs import take_over
+from crawling.uses.withdrawals.withdrawal_runs import take_over_pages
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ def _remove_records(withdrawal: Withdrawal) -> bool:
     try:
         _await_shifts(withdrawal)
         Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
-        take_over(withdrawal)
+        take_over_pages(withdrawal)
         _remove_exports(withdrawal)
         _seal(withdrawal)
         _keep_payloads(withdrawal)

@@ -13,7 +13,7 @@ def runs_of(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
     return runs.filter(pk=run.pk) if run else runs
 
 
-def take_over(withdrawal: Withdrawal) -> None:
+def take_over_pages(withdrawal: Withdrawal) -> None:
     """Move the pages of earlier withdrawals that this withdrawal also covers to it. Their records
     are then removed with its own, and they stay withdrawn if an earlier withdrawal is undone.
     """

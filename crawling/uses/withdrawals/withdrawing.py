@@ -39,7 +39,7 @@ from crawling.models.deleted import RESTORABLE
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.withdrawals.jobs import request_removal_of
-from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over
+from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over_pages
 from crawling.web.addresses import as_signed, fingerprint
 from crawling.web.expressions import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -84,7 +84,9 @@ class WithdrawalPreview:
     ]
 
 
-def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
+def withdrawal_preview(
+    crawl: CrawlJob, run: Run | None, *, kind: str, text: str
+) -> WithdrawalPreview:
     """The pages that a rule would withdraw. Raises BadOrder with a sentence for each field."""
     rule, errors = _read_rule(kind, text)
     if rule is None:
@@ -105,7 +107,7 @@ def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> Withdr
     )
 
 
-def withdraw(
+def withdraw_pages(
     crawl: CrawlJob,
     run: Run | None,
     *,
@@ -173,7 +175,7 @@ def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
 
 
 @transaction.atomic
-def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
+def undo_withdrawal(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     """Restore the withdrawn pages. Raises NotFound, and WrongState once files are being
     rewritten.
     """
@@ -184,7 +186,7 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
             + ("it is undone." if withdrawal.undone_at else "its records are removed from files.")
         )
     for later in crawl.withdrawals.filter(pk__gt=number, undone_at=None).order_by("pk"):
-        take_over(later)
+        take_over_pages(later)
     rows = withdrawal.withdrawn_pages.filter(content__page__links_part__isnull=False)
     parts = set(rows.values_list("content__page__links_part", flat=True))
     put_back(withdrawal.pk)
@@ -200,7 +202,7 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     return withdrawal
 
 
-def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
+def remove_records_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     """Remove the records from the files now. Raises NotFound, and WrongState if their removal has
     begun or the withdrawal is undone.
     """

@@ -19,7 +19,7 @@ from django.db import close_old_connections
 from crawling.archive.packages.reading import read_package
 from crawling.base.errors import NotFound
 from crawling.uses.exports.run_export import RunExport
-from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
+from crawling.uses.exports.wacz.access import GRANT_LASTS, export_of_grant, redeem
 from crawling.uses.exports.wacz.origins import (
     ALLOWS,
     SANDBOX,
@@ -29,7 +29,7 @@ from crawling.uses.exports.wacz.origins import (
     origin_of_frame,
     player_headers,
     player_policy,
-    run_asked,
+    requested_run,
 )
 
 StartResponse = Callable[..., Any]
@@ -63,7 +63,7 @@ def with_player(files: Application) -> Application:
     """The replay server as an application. files: serves the unchanged files of ReplayWeb.page."""
 
     def answer(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        run = run_asked(str(environ.get("HTTP_HOST", "")))
+        run = requested_run(str(environ.get("HTTP_HOST", "")))
         if run is None:
             origin = origin_of_frame()
             sentence = f"The replay is at {origin}; the proxy has to pass on the host asked for."
@@ -174,7 +174,7 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
     close_old_connections()
     try:
         export = _export_by_cookie(run, str(environ.get("HTTP_COOKIE", "")))
-        span = asked_range(str(environ.get("HTTP_RANGE", "")), export.bytes)
+        span = requested_range(str(environ.get("HTTP_RANGE", "")), export.bytes)
         begin, end = span or (0, export.bytes)
         is_wanted = environ["REQUEST_METHOD"] == "GET"
         content: Iterable[bytes] = read_package(export, begin, end) if is_wanted else ()
@@ -204,13 +204,13 @@ def _export_by_cookie(run: int, cookies: str) -> RunExport:
         found = SimpleCookie(cookies).get(COOKIE)
     except CookieError:
         found = None
-    export = wacz_by(found.value if found else "")
+    export = export_of_grant(found.value if found else "")
     if export.run.pk != run:
         raise NotFound(NOTHING)
     return export
 
 
-def asked_range(text: str, size: int) -> tuple[int, int] | None:
+def requested_range(text: str, size: int) -> tuple[int, int] | None:
     """The first and the last byte of the only range in a header (RFC 9110, 14.1.2). None for the
     whole file.
     """

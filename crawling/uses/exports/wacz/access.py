@@ -45,7 +45,7 @@ def redeem(ticket: str) -> tuple[str, RunExport]:
     return signing.dumps([user_id, job_id], salt=GRANT), export
 
 
-def wacz_by(granted: str) -> RunExport:
+def export_of_grant(granted: str) -> RunExport:
     """The file of a grant. Raises NotFound if the grant has expired, the user has lost the
     permission, or the file may no longer be given out.
     """

@@ -76,7 +76,7 @@ def origin_of(run_id: int) -> str:
     return urlunsplit(parts._replace(netloc=f"run-{run_id}.{parts.netloc}"))
 
 
-def run_asked(host: str) -> int | None:
+def requested_run(host: str) -> int | None:
     """The run whose origin the `Host` header names; 0 if the header names the site, None if it
     names neither.
 
@@ -93,7 +93,7 @@ def _host_name(host: str) -> str:
     return host.rpartition(":")[0].lower() if ":" in host else host.lower()
 
 
-def no_player(request: HttpRequest) -> str:
+def player_obstacle(request: HttpRequest) -> str:
     """The reason why the player does not work in the browser of a request; empty if it does."""
     if not is_installed():
         return OFF

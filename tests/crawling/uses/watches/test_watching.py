@@ -24,7 +24,7 @@ from crawling.uses.watches.jobs import WATCHES
 from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.watches.page_states import state_changes
 from crawling.uses.watches.watching import WatchFields, create_watch, events_of
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser, soup
 
@@ -221,7 +221,7 @@ def test_a_withdrawn_page_gives_no_event_and_takes_its_diffs_along(site, crawl, 
     assert Delivery.objects.count() == 1
     asked = {"reason": "asked for", "by": None}
 
-    withdraw(crawl, None, kind="page", text=f"{site.url}/price", **asked)
+    withdraw_pages(crawl, None, kind="page", text=f"{site.url}/price", **asked)
 
     assert found(watch, site).keys() == {"/clock", "/gone"}
     assert Delivery.objects.count() == 0
@@ -239,7 +239,9 @@ def test_what_is_withdrawn_while_it_is_compared_is_not_stored(site, crawl, again
     store = comparing._store
 
     def withdrawn_before(*args):
-        withdraw(*(crawl, None), kind="page", text=f"{site.url}/price", reason="asked for", by=None)
+        withdraw_pages(
+            *(crawl, None), kind="page", text=f"{site.url}/price", reason="asked for", by=None
+        )
         store(*args)
 
     monkeypatch.setattr(comparing, "_store", withdrawn_before)

@@ -19,7 +19,12 @@ from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.parts import MOST_BEHIND, count_pages_behind, drop_dataset
 from crawling.datasets.second_reading import read_again
 from crawling.models import Run
-from crawling.uses.link_check.link_check import SLOW_SECONDS, junit_lines, missing_of, problem_rows
+from crawling.uses.link_check.link_check import (
+    SLOW_SECONDS,
+    incomplete_kinds,
+    junit_lines,
+    problem_rows,
+)
 from crawling.uses.link_check.list_orders import LinkSort
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import list_links
@@ -97,7 +102,7 @@ class Command(BaseCommand):
         kinds = list(map(ProblemKind, options["kind"] or ProblemKind))
         rows = problem_rows(run, kinds, slow_seconds=options["slow"])
         if options["junit"]:
-            for line in junit_lines(kinds, rows, missing_of(run, kinds)):
+            for line in junit_lines(kinds, rows, incomplete_kinds(run, kinds)):
                 self.stdout.write(line, ending="")
             return
         for row in rows:

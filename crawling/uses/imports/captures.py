@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from crawling.archive.records import Original
 from crawling.uses.imports.foreign_answers import ForeignAnswer, Reference, id_key
@@ -94,6 +94,22 @@ class Holder:
     @property
     def original(self) -> Original:
         return Original(self.record_id, self.url, self.at)
+
+
+class FurtherFacts(NamedTuple):
+    """The facts of a record that belongs to no page."""
+
+    #: the number of its URL's page
+    page: int
+    #: the time, as `moments` write it
+    at: str
+    #: by the names of columns
+    facts: dict[str, Any]
+    #: the method and the body of the request
+    method: str
+    body: str
+    #: for a note its own address, otherwise empty
+    target: str
 
 
 class Captures:
@@ -225,12 +241,10 @@ class Captures:
         for number, url, at, host, facts, original in self._rows.execute(PAGES):
             yield number, url, at, host, json.loads(facts), original
 
-    def further(self) -> Iterator[tuple[int, str, dict[str, Any], str, str, str]]:
-        """The facts that belong to no page. Of each: the number of its URL's page, the time, facts,
-        the request's method and body, and for a note its own address.
-        """
+    def further_records(self) -> Iterator[FurtherFacts]:
+        """The facts of the records that belong to no page."""
         for number, at, facts, method, body, target in self._rows.execute(FURTHER):
-            yield number, at, json.loads(facts), method, body, target
+            yield FurtherFacts(number, at, json.loads(facts), method, body, target)
 
     def notes(self) -> int:
         return int(self._rows.execute(NOTES).fetchone()[0])

@@ -43,6 +43,7 @@ from crawling.uses.imports.captures import (
     OF_THE_ANSWER,
     OF_THE_DOCUMENT,
     Captures,
+    FurtherFacts,
     Holder,
     PageRow,
     WaitingRevisits,
@@ -189,7 +190,7 @@ class Translation:
         self._write("queues", (_queue(name, *hosts[name], now) for name in hosts))
         self._write("urls", (_url(page, hosts) for page in self._captures.pages()))
         self._write("pages", map(_page, self._captures.pages()))
-        self._write("further", (_further_record_row(*one) for one in self._captures.further()))
+        self._write("further", map(_further_record_row, self._captures.further_records()))
         self._write("summary", iter([self._summary()]))
         self._captures.close()
         self._revisits.close()
@@ -290,12 +291,10 @@ def _page(page: PageRow) -> dict[str, Any]:
     return {"url_id": number, "fetched_at": at, "fetch_seconds": 0, **facts, **copy}
 
 
-def _further_record_row(
-    number: int, at: str, facts: dict[str, Any], method: str, body: str, target: str
-) -> dict[str, Any]:
-    said = {name: facts[name] for name in OF_A_FURTHER_RECORD}
-    asked = {"method": method, "body": body}
-    return {"url_id": number, "target": target, "fetched_at": at, **asked, **said}
+def _further_record_row(one: FurtherFacts) -> dict[str, Any]:
+    said = {name: one.facts[name] for name in OF_A_FURTHER_RECORD}
+    asked = {"method": one.method, "body": one.body}
+    return {"url_id": one.page, "target": one.target, "fetched_at": one.at, **asked, **said}
 
 
 def translate(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -205,7 +206,7 @@ def _link_steps(graph: JobTables, names_file: str, hosts: HostEdges) -> Iterator
 
 
 def _lines_by_table(graph: JobTables, names: Sequence[str], hosts: HostEdges) -> Lines:
-    numbers = {row[0]: number for number, row in enumerate(drawn_hosts(graph))}
+    numbers = {host.name: number for number, host in enumerate(drawn_hosts(graph))}
     places = np.fromiter((numbers[name] for name in names), np.int32)
     edges = hosts.edges
     return Lines(places[edges.sources], places[edges.targets], hosts.links)
@@ -218,10 +219,17 @@ def page_hosts(graph: JobTables) -> list[str]:
     return [host for (host,) in rows]
 
 
-def drawn_hosts(graph: JobTables) -> list[tuple[str, str, int, int, int]]:
-    """The hosts of a graph without drawings, those with the most links first. Of each: name,
-    domain, pages, incoming and outgoing links.
-    """
+class DrawnHost(NamedTuple):
+    name: str
+    domain: str
+    #: the number of its pages, and of the links to it and from it
+    pages: int
+    in_links: int
+    out_links: int
+
+
+def drawn_hosts(graph: JobTables) -> list[DrawnHost]:
+    """The hosts of a graph without drawings, those with the most links first."""
     query = "SELECT host, domain, pages, in_links, out_links FROM hosts"
     with graph.connected(["hosts"]) as connection:
-        return connection.execute(query).fetchall()
+        return [DrawnHost(*row) for row in connection.execute(query).fetchall()]

@@ -19,8 +19,8 @@ from redis.exceptions import RedisError
 
 from allocation.alarms import alarms
 from allocation.selectors import pool_cards
-from crawling.dashboard.crawls.overview import crawl_problems, crawls_now
-from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all, from_first_page
+from crawling.dashboard.crawls.overview import crawl_problems, read_overview
+from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all, from_first_fetch
 from crawling.installation.identity import identity
 from crawling.installation.news import by_run, latest_news, pending_news
 from crawling.models import Run
@@ -168,8 +168,8 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
     hours = _hours(request)
     services = component_health()
     here = {
-        "crawls": crawls_now(),
-        "chart": from_first_page(chart_of_all(hours)),
+        "crawls": read_overview(),
+        "chart": from_first_fetch(chart_of_all(hours)),
         "hours": hours,
         "hours_text": str(hours),
         "spans": list(SPANS),

@@ -21,7 +21,7 @@ from crawling.installation.identity import (
 )
 from crawling.models import AllowedNetwork
 from crawling.orders.order import CrawlOrder
-from crawling.orders.seeds import in_short
+from crawling.orders.seeds import mistakes_in_short
 from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.fetch.files import below
 from crawling.web.vetting import AllowedRange
@@ -46,7 +46,7 @@ def seed_errors(order: CrawlOrder) -> dict[str, str]:
     """The mistakes of the seeds, including a missing contact, by field of the form."""
     addresses = [read_address(seed) for seed in order.seeds]
     if mistakes := seed_mistakes(addresses):
-        return {"seeds": in_short(mistakes)}
+        return {"seeds": mistakes_in_short(mistakes)}
     return {"contact_url": NO_CONTACT} if lacks_contact(addresses) else {}
 
 

@@ -23,7 +23,11 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Level, Run, RunCount, Shift
 from crawling.models.archive import archive_disk
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.orders.sections.thresholds import ThresholdsPart, too_little_room, too_many_errors
+from crawling.orders.sections.thresholds import (
+    ThresholdsPart,
+    disk_threshold_sentence,
+    error_threshold_sentence,
+)
 from crawling.runs.grants import cancel_waiting, register_processes, request_shifts
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.transitions import (
@@ -221,12 +225,12 @@ def _error_threshold_reached(run: Run, part: ThresholdsPart, now: datetime) -> s
         failed=Sum("failed", default=0), succeeded=Sum("succeeded", default=0)
     )
     failed = max(0, sums["failed"])  # a retry subtracts its failure from the count
-    return too_many_errors(part, ended=failed + max(0, sums["succeeded"]), failed=failed)
+    return error_threshold_sentence(part, ended=failed + max(0, sums["succeeded"]), failed=failed)
 
 
 def _disk_trouble(part: ThresholdsPart) -> str:
     if part.min_free_bytes is None:
         return ""
-    return too_little_room(
+    return disk_threshold_sentence(
         part, free=shutil.disk_usage(archive_disk()).free, where=str(settings.ARCHIVE_DIR)
     )

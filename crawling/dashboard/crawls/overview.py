@@ -86,7 +86,7 @@ class CrawlsOverview:
         return CrawlJob.objects.exists()
 
 
-def crawls_now() -> CrawlsOverview:
+def read_overview() -> CrawlsOverview:
     """Read the overview in a fixed number of queries.
 
     The rates of all working crawls are read, and those of waiting or resting crawls only if they

@@ -37,7 +37,7 @@ def run_of(options: Mapping[str, Any]) -> Run:
     return get_run(find_crawl(options["crawl"]).pk, options["run"])
 
 
-def tables_of(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
+def run_tables(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
     """The tables of the run. With `--compute` they are made first.
 
     Raises CommandError, CrawlError.

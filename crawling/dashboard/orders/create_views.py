@@ -23,15 +23,15 @@ from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, CrawlError, NoPool
 from crawling.dashboard.base.schedule import plan_of
 from crawling.dashboard.base.trouble import errors_told, show_mistakes
-from crawling.dashboard.orders.first_answers import to_begin_with
+from crawling.dashboard.orders.first_answers import initial_answers
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, format_claim
 from crawling.dashboard.orders.forms.purposes import (
     CARDS,
     answers_for_purpose,
     card_of,
     read_purpose,
+    schedule_answers_for_purpose,
     schedule_for,
-    switched_schedule,
 )
 from crawling.dashboard.orders.forms.schedule import ScheduleForm
 from crawling.dashboard.orders.forms.sections import sections_of
@@ -79,7 +79,7 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
     if requested.
     """
     if request.method != "POST":
-        answers = to_begin_with(request)
+        answers = initial_answers(request)
         form = CrawlForm(initial=answers, capacity=capacity_of(default_pool()))
         # a user starts a copy of a crawl; its original may have no schedule, or one for that time
         schedule = ScheduleForm(initial=schedule_for(request.GET.get("for", "")))
@@ -130,7 +130,7 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
     new_purpose = read_purpose(request.POST.get("for", ""))
     answers = answers_for_purpose(form.answers, old, new_purpose)
     typed = ScheduleForm(request.POST)
-    suggested = switched_schedule(typed, schedule_typed(request), old, new_purpose)
+    suggested = schedule_answers_for_purpose(typed, schedule_typed(request), old, new_purpose)
     schedule = ScheduleForm(initial={**suggested})
     return form_page(request, CrawlForm(initial=answers, capacity=form.capacity), schedule=schedule)
 
@@ -161,7 +161,7 @@ def allow_address(request: AuthenticatedRequest) -> HttpResponse:
 def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
     """Fetch the first seeds of the form in the background. `tested` shows the answers."""
     form = form_of(request)
-    mistakes = _say_who(form, request.user)
+    mistakes = _save_identity(form, request.user)
     inquiry = None
     if not mistakes:
         inquiry, mistakes = request_test_fetch(
@@ -192,7 +192,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     try:
         question = question_of(inquiry)
     except SealBroken:  # the job has reported the mistake, and the form begins anew
-        question = {"order": {"seeds": []}, "answers": to_begin_with(request)}
+        question = {"order": {"seeds": []}, "answers": initial_answers(request)}
     facts: dict[str, Any] = {
         "inquiry": inquiry,
         "fetches": [
@@ -228,10 +228,10 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
 def _judge(form: CrawlForm, by: User) -> list[Figure]:
     """Add the mistakes to the form. Return the estimate if there are none."""
     with transaction.atomic():  # the contact in the form counts, although it is not saved yet
-        mistakes = _say_who(form, by)
+        mistakes = _save_identity(form, by)
         try:
             order, claim = check_order(form.as_order(), by=by)
-            return [*figures_of(order), _reserved(order, claim)]
+            return [*figures_of(order), _claim_figure(order, claim)]
         except BadOrder as error:
             mistakes = error.errors | mistakes
             return []
@@ -240,7 +240,7 @@ def _judge(form: CrawlForm, by: User) -> list[Figure]:
             form.blame(mistakes)
 
 
-def _reserved(order: CrawlOrder, claim: Mapping[str, int]) -> Figure:
+def _claim_figure(order: CrawlOrder, claim: Mapping[str, int]) -> Figure:
     """The figure "Reserves at most": the most units that the crawl's processes together may hold in
     the order's pool.
     """
@@ -338,7 +338,7 @@ def _create_from_form(
     mistakes = dict(known)
     try:
         with transaction.atomic():
-            mistakes |= _say_who(form, by)
+            mistakes |= _save_identity(form, by)
             crawl = create_crawl(form.as_order(), by=by, idempotency_key=key)
             _set_schedule(crawl, schedule, by)
             if mistakes or form.errors or schedule.errors:
@@ -364,7 +364,7 @@ def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
     return f"not allowed yet: {named}; allow them below"
 
 
-def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
+def _save_identity(form: CrawlForm, by: User) -> dict[str, str]:
     """Save the crawler's identity if the form asks for it. Return its mistakes by field."""
     token, contact = (
         form.cleaned_data.get("product_token", ""),

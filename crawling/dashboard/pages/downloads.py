@@ -108,7 +108,7 @@ def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
     """A file with facts about pages, and the values of extraction rules on them, with a column for
     each rule.
     """
-    told = as_cell if kind == "csv" else as_json
+    told = cell_value if kind == "csv" else json_value
     columns, rows = rows_with_fields(run, in_time(wanted.of(run)), told)
     return row_file(_stem(run, wanted), kind, rows, columns)
 
@@ -119,7 +119,7 @@ def rows_with_fields(
     """The columns of pages, and their rows. told: returns the values of a rule on a page in the
     form of the file.
     """
-    names = field_names(run)
+    names = matched_rule_names(run)
     columns = tuple(f"{FIELD}{name}" for name in names)
     rows = _with_fields(run, iter(pages), names, told) if names else map(row_of, pages)
     return (*FACTS, *columns), rows
@@ -129,20 +129,20 @@ def _with_fields(
     run: Run, pages: Iterator[Page], names: list[str], told: Callable[[list[str]], object]
 ) -> Iterator[dict[str, Any]]:
     while some := list(islice(pages, PAGES_AT_A_TIME)):
-        found = fields_of(run, [page.pk for page in some])
+        found = field_values(run, [page.pk for page in some])
         for page in some:
             values = found.get(page.pk, {})
             fields = {f"{FIELD}{name}": told(values.get(name, [])) for name in names}
             yield row_of(page) | fields
 
 
-def field_names(run: Run) -> list[str]:
+def matched_rule_names(run: Run) -> list[str]:
     """The names of the rules that found something in the run."""
     found = ExtractedRow.objects.filter(run=run).order_by("name")
     return list(found.values_list("name", flat=True).distinct())
 
 
-def fields_of(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
+def field_values(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
     """The values of each rule on each of these pages, by the pages' ids, in the order in which they
     were found.
     """
@@ -153,14 +153,14 @@ def fields_of(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
     return found
 
 
-def as_json(values: list[str]) -> list[str] | str | None:
+def json_value(values: list[str]) -> list[str] | str | None:
     """The values for JSON: None without a value, a single value, or a list of several."""
     return values if len(values) > 1 else next(iter(values), None)
 
 
-def as_cell(values: list[str]) -> str | None:
+def cell_value(values: list[str]) -> str | None:
     """The value as a text; several values as JSON; None without a value."""
-    told = as_json(values)
+    told = json_value(values)
     return json.dumps(told, ensure_ascii=False) if isinstance(told, list) else told
 
 

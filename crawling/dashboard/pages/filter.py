@@ -79,7 +79,7 @@ class PageFilter:
         return found.filter(status=int(self.status)) if self.status else found
 
 
-def asked_pages(request: HttpRequest) -> PageFilter:
+def requested_page_filter(request: HttpRequest) -> PageFilter:
     """Return the filter given by `?q=`, `?status=`, `?type=`, `?since=`, `?until=` and `?unread=1`.
 
     Invalid values are ignored.

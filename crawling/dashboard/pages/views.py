@@ -37,7 +37,7 @@ from crawling.dashboard.pages.downloads import (
     warc_file,
     weight_of,
 )
-from crawling.dashboard.pages.filter import asked_pages
+from crawling.dashboard.pages.filter import requested_page_filter
 from crawling.dashboard.pages.not_fetched import (
     NotFetchedReason,
     each_not_fetched_url,
@@ -138,13 +138,13 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @of_run(HAS_NO_PAGES)
 def rows(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    return send(rows_file(run, asked_pages(request), kind))
+    return send(rows_file(run, requested_page_filter(request), kind))
 
 
 @of_run(HAS_NO_PAGES, needs="crawling.change_crawljob")
 def records(request: AuthenticatedRequest, run: Run) -> HttpResponseBase:
     with errors_told(request, ArchiveTrouble):
-        return send(warc_file(run, asked_pages(request)))
+        return send(warc_file(run, requested_page_filter(request)))
     return redirect(f"{reverse('crawling:pages', args=[run.crawl_id])}?run={run.number}")
 
 

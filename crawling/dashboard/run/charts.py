@@ -149,7 +149,7 @@ def chart_of_all(hours: int) -> TimeSeries:
     return _chart(now - timedelta(hours=hours), now, SPANS[hours], None, goes_on=True)
 
 
-def from_first_page(chart: TimeSeries) -> TimeSeries:
+def from_first_fetch(chart: TimeSeries) -> TimeSeries:
     """The points from the first interval with any fetch on, but at least the last hour. Otherwise
     the chart of a new machine would be empty but for a bar at its end.
     """

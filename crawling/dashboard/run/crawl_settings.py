@@ -57,19 +57,19 @@ class CrawlSettings:
     @property
     def asks(self) -> list[tuple[str, str]]:
         """The settings of requests that differ from the defaults, with masked secrets."""
-        return set_fields(self.crawl.order.fetching)
+        return fields_in_words(self.crawl.order.fetching)
 
     @property
     def filters_in_words(self) -> list[tuple[str, str]]:
-        return set_fields(self.crawl.order.filters)
+        return fields_in_words(self.crawl.order.filters)
 
     @property
     def limits_in_words(self) -> list[tuple[str, str]]:
         order, thresholds = self.crawl.order, self.crawl.order.thresholds
         has_one = thresholds.max_error_percent or thresholds.min_free_bytes
         return [
-            *set_fields(order.budget),
-            *set_fields(thresholds, always={"at_threshold"} if has_one else ()),
+            *fields_in_words(order.budget),
+            *fields_in_words(thresholds, always={"at_threshold"} if has_one else ()),
         ]
 
     @property
@@ -94,10 +94,10 @@ class CrawlSettings:
 
     @property
     def importance(self) -> list[tuple[str, str]]:
-        return importance_of(self.crawl)
+        return importance_rules(self.crawl)
 
 
-def set_fields(part: BaseModel, *, always: Collection[str] = ()) -> list[tuple[str, str]]:
+def fields_in_words(part: BaseModel, *, always: Collection[str] = ()) -> list[tuple[str, str]]:
     """The heading and the value, in words, of each field that differs from its default or is in
     `always`.
     """
@@ -130,6 +130,6 @@ def settings_of(crawl: CrawlJob) -> CrawlSettings:
     return CrawlSettings(crawl, crawl.runs.first(), claim)
 
 
-def importance_of(crawl: CrawlJob) -> list[tuple[str, str]]:
+def importance_rules(crawl: CrawlJob) -> list[tuple[str, str]]:
     """Patterns of URLs that count more or less than other URLs, with their weights."""
     return [(text, f"{weight:g}") for text, weight in crawl.order.ordering.importance.items()]

@@ -18,7 +18,7 @@ FIRST: Mapping[str, str] = {
 }
 
 
-def first_page(crawl: CrawlJob, run: Run | None) -> str:
+def results_address(crawl: CrawlJob, run: Run | None) -> str:
     """The address of the page with the results for which the crawl was made. Empty if the overview
     says more, because the run works or has failed, or if the crawl has no purpose.
     """

@@ -11,7 +11,7 @@ from typing import Any
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view, verbs_of
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided_patterns
-from crawling.dashboard.run.crawl_settings import importance_of
+from crawling.dashboard.run.crawl_settings import importance_rules
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import SOME, HostRow, first_hosts, host_rows
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
@@ -117,7 +117,7 @@ def remaining_in_words(
     if not moving or not left:
         return ""
     quickest, slowest = left / max(moving), left / min(moving)
-    shortest, longest = duration(quickest, to=5), duration(slowest, to=5)
+    shortest, longest = duration_in_words(quickest, to=5), duration_in_words(slowest, to=5)
     count, unit = shortest.split()
     least = count if longest.endswith(unit) else shortest
     is_one = slowest <= CLOSE * quickest or shortest == longest
@@ -130,7 +130,7 @@ def remaining_in_words(
     return f"About {span} {what}."
 
 
-def duration(seconds: float, *, to: int = 1) -> str:
+def duration_in_words(seconds: float, *, to: int = 1) -> str:
     """A time, rounded, in the largest unit of which it has at least one and a half: `90 seconds`,
     `2 minutes`, `36 hours`. A time above ten units is rounded to a multiple of `to`.
     """
@@ -286,7 +286,7 @@ class RunOverview:
         ordering = self.crawl.order.ordering
         given = [
             f"--importance {shlex.quote(f'{text}={weight}')}"
-            for text, weight in importance_of(self.crawl)
+            for text, weight in importance_rules(self.crawl)
         ]
         return [
             *given,

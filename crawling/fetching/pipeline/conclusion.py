@@ -15,7 +15,7 @@ from crawling.fetching.pipeline.page_links import COPY, bad_maps, links_of, targ
 from crawling.frontier import CapturedExchange, ClaimedUrl, PageLinks, ServerAnswer, UrlOutcome
 from crawling.frontier.types import DocumentSummary
 from crawling.models import UrlState
-from crawling.orders.scope.trap_patterns import Pattern, list_of, pattern_with
+from crawling.orders.scope.trap_patterns import Pattern, list_address, pattern_with
 from crawling.web.addresses import Address, BadUrl, as_signed, may_lead, read_address
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import GZIP_MAGIC, SPOOL_BYTES
@@ -262,7 +262,7 @@ def read_ahead(
         and fetched.body.start(len(GZIP_MAGIC)) != GZIP_MAGIC
     ):
         source = _source(address, fetched, context)
-        return context.reading.begin(source, is_listed=bool(list_of(address)))
+        return context.reading.begin(source, is_listed=bool(list_address(address)))
     return None
 
 
@@ -309,7 +309,7 @@ def _text_facts(
     text, is_read = document.text, not document.unread or document is COPY
     if not is_page or document.is_sitemap or not (text or is_read):
         return TextFacts(text)
-    is_listed = bool(list_of(address))
+    is_listed = bool(list_address(address))
     return known or TextFacts(text, address.url, document.title, has_key=True, is_listed=is_listed)
 
 

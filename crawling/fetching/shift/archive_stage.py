@@ -20,7 +20,7 @@ from crawling.fetching.shift.grants import ShiftGrants
 from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.models import CrawlJob, RunProcess, Shift, UrlState
-from crawling.orders.claims import STAGED, memory_share
+from crawling.orders.claims import STAGED, memory_share_mib
 from crawling.orders.sections.reuse import Deduplicate
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
@@ -78,7 +78,7 @@ class ArchiveStage:
                 ),
                 # documents that wait belong to no thread, and half of the threads' shares is for
                 # them
-                memory_share(crawl.claim) * crawl.claim["fetch_slots"] // 2,
+                memory_share_mib(crawl.claim) * crawl.claim["fetch_slots"] // 2,
             )
             if crawl.archive
             else None

@@ -13,7 +13,7 @@ from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.machine.vitals import VITALS
 from crawling.models import Run, UrlState
-from crawling.orders.ranking import is_of_package, rank_by
+from crawling.orders.ranking import is_from_extension, rank_by
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def rank_seeds(run: Run) -> None:
     before the run is locked, since a package may be slow.
     """
     order = run.crawl.visit_order
-    if not is_of_package(order):
+    if not is_from_extension(order):
         return
     with connection.cursor() as cursor:
         cursor.execute(WAITING_SEEDS, [run.pk])

@@ -21,8 +21,8 @@ from crawling.orders.scope.trap_patterns import (
     SUSPICIOUS_PROBE_PAGES,
     WIDE_REASONS,
     Pattern,
-    filter_patterns,
-    list_of,
+    list_address,
+    patterns_by_parameter,
     site_pattern,
     values_in,
 )
@@ -255,13 +255,14 @@ class FetchedPage:
 
     @cached_property
     def list_name(self) -> str:
-        return list_of(self.address)
+        return list_address(self.address)
 
     @cached_property
     def leads_to_list(self) -> list[bool]:
         """For each of these URLs, whether it belongs to the page's own list."""
         return [
-            bool(self.list_name) and list_of(link.address) == self.list_name for link in self.news
+            bool(self.list_name) and list_address(link.address) == self.list_name
+            for link in self.news
         ]
 
     @cached_property
@@ -370,7 +371,7 @@ class PatternWatch:
         has_new_word = known.words.has_new(page.answer.text.marks)
         has_new_value = known.values.has_new(word_marks(values_in(page.address)))
         says_new, shows_new = page.says_new_to(known.texts), page.shows_new_to(known.texts)
-        lists, patterns = page.leads_to_list, filter_patterns(page.address)
+        lists, patterns = page.leads_to_list, patterns_by_parameter(page.address)
         brings = not all(lists) or shows_new or (says_new and has_new_word)
         is_new = brings or (says_new and has_new_value)
         keys = frozenset(pattern.key for pattern in patterns)

@@ -33,7 +33,7 @@ from crawling.orders.schedules import (
     NO_TIME,
     DueStart,
     ScheduleTiming,
-    next_pace,
+    next_pace_minutes,
     read_timing,
     settle,
     spread,
@@ -235,7 +235,7 @@ def _follow_changes(schedule_id: int) -> None:
         with connection.cursor() as cursor:
             cursor.execute(CHANGES, [runs[0].pk, COMPARED_AT_MOST, runs[1].pk])
             compared, changed = cursor.fetchone()
-        pace = next_pace(timing, pace, compared=compared, changed=changed)
+        pace = next_pace_minutes(timing, pace, compared=compared, changed=changed)
         write(
             runs[0].pk,
             f"{changed:,} of {compared:,} pages changed since run {runs[1].number}; the schedule "

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
-from crawling.orders.retention import RetainedRun, Retention, RunFate, fates, read_retention
+from crawling.orders.retention import RetainedRun, Retention, RunFate, fates_of_runs, read_retention
 
 #: Pages of a crawl's runs whose payload is in another of its runs, because the page had not changed
 #: or the same payload was received again. They are found by URL: the page with the payload may be
@@ -121,7 +121,7 @@ def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> 
 def _fates_of_runs(
     crawl: CrawlJob, now: datetime, rules: Retention, kept: Sequence[RetainedRun]
 ) -> Sequence[RunFate]:
-    told = fates(rules, kept, now)
+    told = fates_of_runs(rules, kept, now)
     going = {fate.number for fate in told if fate.goes_by(now)}
     if not going:
         # nothing is removed now, so the references between runs, for which pages would be read, are
@@ -132,7 +132,7 @@ def _fates_of_runs(
         number: needed_by_others([pk])
         for pk, number in crawl.runs.filter(number__in=going).values_list("pk", "number")
     }
-    return fates(
+    return fates_of_runs(
         rules,
         [
             replace(
@@ -154,7 +154,7 @@ def retention_stamp(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ..
     need other runs.
     """
     kept = _runs_with_own_archives(_sizes(crawl))
-    told = fates(retention_of(crawl), kept, now)
+    told = fates_of_runs(retention_of(crawl), kept, now)
     return [
         (run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)
     ]

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from crawling.dashboard.pages.downloads import as_cell, field_names, fields_of
+from crawling.dashboard.pages.downloads import cell_value, field_values, matched_rule_names
 from crawling.datasets.extracted_fields import rules_of
 from crawling.models import ExtractedRow, Page, Run
 from crawling.uses.bulk_data.bulk_table import (
@@ -83,7 +83,7 @@ def fields(run: Run) -> list[Field]:
     name.
     """
     types, taken = types_of(run), {one.name for one in OWN}
-    names = sorted({*types, *field_names(run)})
+    names = sorted({*types, *matched_rule_names(run)})
     return [_field(name, types.get(name, ""), taken) for name in names]
 
 
@@ -118,7 +118,7 @@ def _rows(
 ) -> Iterator[BulkStep]:
     pages, dates = pages_in_time(run, place), DateReader(counts)
     while some := list(islice(pages, PAGES_AT_A_TIME)):
-        found = fields_of(run, [page.pk for page in some])
+        found = field_values(run, [page.pk for page in some])
         for page in some:
             if page.pk in found:
                 cells = [cell for one in wanted for cell in _cells(one, found, page, counts, dates)]
@@ -137,7 +137,7 @@ def _cells(
     if field.type == "list":
         return (values,)
     if field.type == "":
-        return (as_cell(values),)
+        return (cell_value(values),)
     text = next(iter(values), None)
     if field.type == "text":
         return (text,)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Exists, Max, Min, OuterRef
 
-from crawling.dashboard.pages.downloads import as_cell, rows_with_fields
+from crawling.dashboard.pages.downloads import cell_value, rows_with_fields
 from crawling.datasets.query import each_row
 from crawling.datasets.reading_query import bytes_of_reading, each_of_reading, query_reading
 from crawling.models import LinksPart, Page, Run, Url, WithdrawnPage
@@ -123,7 +123,7 @@ def _windows(run: Run) -> Iterator[Page]:
 
 
 def _page_rows(run: Run, pages: Iterator[Page]) -> BulkRows:
-    names, rows = rows_with_fields(run, pages, as_cell)
+    names, rows = rows_with_fields(run, pages, cell_value)
     columns = [BulkColumn(name, KINDS_OF_FACTS.get(name, TEXT)) for name in names]
     steps = (
         BulkStep(place_in_time(row["fetched_at"], row["id"]), (tuple(row.values()),))

@@ -18,7 +18,7 @@ from django.utils import timezone
 from allocation.errors import AllocationError
 from crawling.base.errors import BadSeeds, CrawlError
 from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
-from crawling.orders.seeds import in_short
+from crawling.orders.seeds import mistakes_in_short
 from crawling.runs.crawls.added_seeds import add_to_seeds
 from crawling.uses.seed_sources.feed_fetch import fetch_feed
 from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_read, waiting_files
@@ -75,7 +75,7 @@ def read_source(source_id: int) -> None:
     try:
         found = read(source)
         if found.refused:
-            trouble = f"{len(found.refused):,} refused: {in_short(found.refused)}"
+            trouble = f"{len(found.refused):,} refused: {mistakes_in_short(found.refused)}"
     except (CrawlError, AllocationError) as error:
         trouble = str(error)
     now = timezone.now()

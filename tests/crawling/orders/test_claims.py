@@ -16,7 +16,7 @@ from crawling.orders.claims import (
     NEEDED,
     USUAL_CLAIM,
     complete_claim,
-    memory_share,
+    memory_share_mib,
     preset_claims,
     start_amounts,
 )
@@ -174,5 +174,5 @@ def test_every_fetch_threads_has_its_share_of_memory_from_the_start(slots, memor
     claim = {"fetch_slots": slots, "memory": memory}
 
     assert start_amounts(claim)["memory"] == at_first
-    assert memory_share(claim) == share
-    assert memory_share(claim) * slots <= at_first * MIB
+    assert memory_share_mib(claim) == share
+    assert memory_share_mib(claim) * slots <= at_first * MIB

@@ -28,7 +28,7 @@ from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_t
 from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
-from crawling.dashboard.management.share_links import add_share_arguments, share
+from crawling.dashboard.management.share_links import add_share_arguments, change_share_links
 from crawling.dashboard.management.tables import crawl_lines, crawl_table, without_controls
 from crawling.models import CrawlJob
 from crawling.runs.crawls.creation import create_crawl
@@ -208,7 +208,7 @@ class Command(BaseCommand):
         )
 
     def _share(self, options: dict[str, Any]) -> None:
-        self.stdout.write(share(find_crawl(options["crawl"]), options))
+        self.stdout.write(change_share_links(find_crawl(options["crawl"]), options))
 
     def _job(self, options: dict[str, Any]) -> None:
         self.stdout.write(jobs.show_jobs(options))

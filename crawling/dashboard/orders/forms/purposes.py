@@ -86,7 +86,7 @@ def answers_for_purpose(answers: Mapping[str, Any], old: Purpose, new: Purpose) 
     return {**answers, **taken}
 
 
-def switched_schedule(
+def schedule_answers_for_purpose(
     form: ScheduleForm, typed: Mapping[str, Any], old: Purpose, new: Purpose
 ) -> Mapping[str, Any]:
     """The answers about a schedule with the suggestions of the new purpose, by the same rule as

@@ -18,10 +18,10 @@ from crawling.dashboard.base.requests import asked_number, asked_run, of_run, re
 from crawling.dashboard.base.schedule import plan_in, plan_of
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.field_columns import MOST_CHOSEN, asked_fields, with_cells
-from crawling.dashboard.pages.filter import asked_pages
+from crawling.dashboard.pages.filter import requested_page_filter
 from crawling.dashboard.pages.page_kinds import PageKind
 from crawling.dashboard.run.crawl_settings import settings_of
-from crawling.dashboard.run.first_page import first_page
+from crawling.dashboard.run.first_page import results_address
 from crawling.dashboard.run.hosts import (
     MOST_TO_DO,
     SORTS,
@@ -79,7 +79,7 @@ def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     job = get_object_or_404(CrawlJob.objects.select_related("schedule"), pk=pk)
     schedule = getattr(job, "schedule", None)
     runs = latest_runs(job)
-    first = first_page(job, next(iter(runs), None))
+    first = results_address(job, next(iter(runs), None))
     if first and not request.GET and not wants_fragment(request):
         return redirect(first)
     run = asked_run(request, job) if "run" in request.GET else next(iter(runs), None)
@@ -109,11 +109,16 @@ def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the pages of a run that match the filter (`asked_pages`), sorted by `?sort=`, after the
-    page `?after=` or just before `?before=`. `?page=` is the number of this page of the list.
+    """List the pages of a run that match the filter (`requested_page_filter`), sorted by `?sort=`,
+    after the page `?after=` or just before `?before=`. `?page=` is the number of this page of the
+    list.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
-    run, wanted, sort = asked_run(request, job), asked_pages(request), request.GET.get("sort", "")
+    run, wanted, sort = (
+        asked_run(request, job),
+        requested_page_filter(request),
+        request.GET.get("sort", ""),
+    )
     sort = sort if sort in SORT_WORDS else LATEST_FIRST
     window, count, most = PageWindow(), 0, choices_of(request).most(PAGES)
     after, before = (asked_number(request, name) for name in ("after", "before"))

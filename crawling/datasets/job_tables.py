@@ -77,7 +77,7 @@ class JobTables:
         with self.connected() as connection:
             yield from rows_within_limit(connection, query, values, at_a_time=AT_A_TIME)
 
-    def list_file(
+    def table_download(
         self, stem: str, table: str, rows: RowList[Any], kind: str, wanted: Mapping[str, str]
     ) -> Download:
         """A list of the rows of a table as a file. kind: csv, jsonl, or parquet; a parquet file

@@ -93,7 +93,7 @@ class CrawlSettings:
         )
 
     @property
-    def importance(self) -> list[tuple[str, str]]:
+    def importance_rules(self) -> list[tuple[str, str]]:
         return importance_rules(self.crawl)
 
 

@@ -55,7 +55,7 @@ class RequestedFile(NamedTuple):
         return self.offer.is_outdated and self.offer.comes_from_job(self.file.ending)
 
     @property
-    def loads(self) -> bool:
+    def loads_automatically(self) -> bool:
         """Whether the file loads automatically: it has the present data, or a job of this request
         has made it.
         """
@@ -67,7 +67,7 @@ class RequestedFile(NamedTuple):
     def is_due(self) -> bool:
         """Whether the file must still be loaded."""
         over = (DownloadOutcome.SENT, DownloadOutcome.FAILED)
-        return self.loads and self.outcome not in over
+        return self.loads_automatically and self.outcome not in over
 
     @property
     def cookie(self) -> str:

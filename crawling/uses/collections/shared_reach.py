@@ -28,14 +28,14 @@ class SharedReach:
     def members(self) -> list[MemberRow]:
         return member_rows(self.collection, of_crawls=self.crawls | {*self.singles.values()})
 
-    def has(self, page: Page) -> bool:
+    def opens(self, page: Page) -> bool:
         """Whether the link opens this page. The page's run must not be deleted."""
         return page.run.crawl_id in self.crawls or page.pk in self.singles
 
     def page(self, number: int) -> Page | None:
         pages = self._pages().select_related("url", "run__crawl", "archive_file")
         found = pages.filter(pk=number).first()
-        return found if found and self.has(found) else None
+        return found if found and self.opens(found) else None
 
     def runs(self, crawl: int) -> QuerySet[Run]:
         """The runs of a crawl, the latest first; none if the link does not open the crawl."""
@@ -46,7 +46,7 @@ class SharedReach:
     def captures(self, url: str) -> Sequence[Page]:
         """The captures of a canonical URL, the latest first."""
         crawls = self.crawls | {*self.singles.values()}
-        return [one for one in reversed(captures_of(url, crawls=crawls)) if self.has(one)]
+        return [one for one in reversed(captures_of(url, crawls=crawls)) if self.opens(one)]
 
     def _pages(self) -> QuerySet[Page]:
         shown = {"run__removal_asked_at": None, "run__crawl__removal_asked_at": None}

@@ -226,7 +226,7 @@ def _put_together(reach: SharedReach, page: Page, frame: str) -> HttpResponse:
     """Raises ArchiveTrouble."""
 
     def address_of(to: Page) -> str:
-        return reverse("shared-collection-frame", args=[frame, to.pk]) if reach.has(to) else ""
+        return reverse("shared-collection-frame", args=[frame, to.pk]) if reach.opens(to) else ""
 
     if not PLACE.acquire(timeout=WAIT_SECONDS):
         raise ArchiveTrouble(BUSY)

@@ -113,7 +113,7 @@ class Coverage:
         return f"{count:,} {are} excluded and not checked, {why} {self.cause}."
 
     @property
-    def count_words(self) -> str:
+    def numbers_in_words(self) -> str:
         """The numbers alone, as words for messages."""
         told = (self.queued_words, self.outside_words, self.excluded_words)
         return " ".join(filter(None, told))
@@ -121,7 +121,7 @@ class Coverage:
     @property
     def unchecked(self) -> Unchecked:
         excluded = sum(self.excluded.values())
-        return Unchecked(self.queued, self.outside, excluded, self.cause, self.count_words)
+        return Unchecked(self.queued, self.outside, excluded, self.cause, self.numbers_in_words)
 
     @property
     def is_complete(self) -> bool:

@@ -66,7 +66,7 @@ def _broken_in_words(count: int) -> str:
 
 def _unchecked(runs: Collection[int]) -> dict[int, str]:
     found = coverages_of(Run.objects.filter(pk__in=runs).select_related("crawl"))
-    return {run: one.count_words for run, one in found.items() if one.count_words}
+    return {run: one.numbers_in_words for run, one in found.items() if one.numbers_in_words}
 
 
 NEWS = (NewsSource(find_news, _runs_to_be_compared, "broken links", _broken_by_run, _unchecked),)

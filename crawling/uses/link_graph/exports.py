@@ -44,7 +44,7 @@ def graph_file(
     """
     stem = f"{stem}-{shown}"
     if kind != "graphml":
-        return graph.list_file(stem, shown, LISTS[shown], kind, wanted)
+        return graph.table_download(stem, shown, LISTS[shown], kind, wanted)
     graph.path(shown)
     return Download(f"{stem}.graphml", "application/xml", graphml_pieces(graph, shown))
 

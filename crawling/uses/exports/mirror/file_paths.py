@@ -98,7 +98,7 @@ class FilePaths:
         found = self._rows.execute(query, [url]).fetchone()
         return found[0] if found else None
 
-    def end_of(self, url: str) -> str | None:
+    def redirect_end(self, url: str) -> str | None:
         """The path of the document to which a URL redirects. None if the mirror does not have
         it.
         """
@@ -112,7 +112,7 @@ class FilePaths:
                 break
         return path
 
-    def link(self, text: str, base: str, of: str) -> str:
+    def rewritten_link(self, text: str, base: str, of: str) -> str:
         """The new form of a link in the file `of`: a relative link to a file of the mirror, or the
         whole address if the mirror has no file for it.
 
@@ -124,7 +124,7 @@ class FilePaths:
         except BadUrl:
             return text
         _, mark, fragment = written.partition("#")
-        path = self.end_of(url)
+        path = self.redirect_end(url)
         address = url if path is None else relative_link(path, of)
         return f"{address}{mark}{fragment}".translate(QUOTED)
 

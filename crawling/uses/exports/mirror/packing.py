@@ -247,7 +247,7 @@ def _moved_page(paths: FilePaths, target: str, url: str, path: str) -> bytes:
     """The page that replaces a redirect. It leads browsers on within the mirror, and asks the user
     before it leads to the web.
     """
-    link = escape(paths.link(target, url, path))
-    is_here = paths.end_of(target) is not None
+    link = escape(paths.rewritten_link(target, url, path))
+    is_here = paths.redirect_end(target) is not None
     refresh = REFRESH.format(link=link) if is_here else ""
     return MOVED.format(refresh=refresh, link=link).encode()

@@ -92,4 +92,4 @@ class DocumentLinks:
         is_here = written.startswith("#") and self._base == self._url
         if not written or is_here or written.lower().startswith(KEPT):
             return text
-        return self._paths.link(text, self._base, self._path)
+        return self._paths.rewritten_link(text, self._base, self._path)

@@ -210,8 +210,8 @@ def test_paths_are_apart_on_systems_that_know_no_capitals_and_in_any_form(paths)
         assert len(path) <= 220
         assert not {"", ".", "..", "con"} & set(path.split("/"))
         assert not set(':\\*?"<>|') & set(path)
-    assert paths.link("/con/x?y", urls[0], found[0]) == "http://a.test/con/x?y"
-    assert paths.link("/con/x#a", urls[0], found[4]) == "_con/x.html#a"
+    assert paths.rewritten_link("/con/x?y", urls[0], found[0]) == "http://a.test/con/x?y"
+    assert paths.rewritten_link("/con/x#a", urls[0], found[4]) == "_con/x.html#a"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from allocation.checks import missing_from
 from allocation.models import Event, EventKind, Pool, Process
 from allocation.rules.banker import State
 from allocation.rules.remedies import claims_too_high, missing_units, stuck_processes
-from allocation.wording import UnitWords, listed, some
+from allocation.wording import UnitWords, first_few, joined_in_words
 
 AUDIT = (
     "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ "
@@ -84,7 +84,7 @@ def _unsafe_alarm(pool: Pool) -> Alarm:
         .first()
     )
     measures = [UnitWords(one.key, one.unit) for one in pool.classes.all()]
-    stuck_ones = some([holders[i].label for i in stuck_processes(state)])
+    stuck_ones = first_few([holders[i].label for i in stuck_processes(state)])
     could = f"; {stuck_ones} could wait for each other forever" if stuck_ones else ""
     return Alarm(
         pool=pool.pk,
@@ -114,9 +114,9 @@ def _remedies_in_words(
             m.amount(state.maximum[i][j] - units)
             for j, (m, units) in _classes_with_less(measures, less)
         ]
-        lower.append(f"the claim of {labels[i]} lowered to {listed(claims)}")
-    remedies = [f"with {listed(missing)}"] if missing else []
-    remedies += [f"with {some(lower)}"] if lower else []
+        lower.append(f"the claim of {labels[i]} lowered to {joined_in_words(claims)}")
+    remedies = [f"with {joined_in_words(missing)}"] if missing else []
+    remedies += [f"with {first_few(lower)}"] if lower else []
     return (*remedies, "once enough is released") if remedies else ()
 
 

@@ -131,7 +131,7 @@ class LimitsForm(forms.Form):
 
 
 def _measure_of(field: forms.Field) -> UnitWords | None:
-    return field.measure if isinstance(field, UnitsField) else None
+    return field.unit_words if isinstance(field, UnitsField) else None
 
 
 def _in_words(fact: object, measure: UnitWords | None) -> str:

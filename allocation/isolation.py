@@ -14,10 +14,10 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 
 #: SQLSTATEs of conflicts with other transactions, after which a repetition may succeed:
 #: serialisation failure, deadlock, lock time-out
-IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
+CONFLICTS = frozenset({"40001", "40P01", "55P03"})
 #: SQLSTATEs of a server that is stopping or unreachable: `08` connection exceptions, `57P` an
 #: operator's action or a crash, `25P03` the end of a transaction that was idle for too long
-GOING = ("08", "57P", "25P03")
+SERVER_GONE = ("08", "57P", "25P03")
 T = TypeVar("T")
 
 
@@ -36,7 +36,7 @@ def repeatable_read() -> Iterator[None]:
         yield
 
 
-def insist(work: Callable[[], T], *, attempts: int, through_breaks: bool = False) -> T:
+def retry_on_conflict(work: Callable[[], T], *, attempts: int, through_breaks: bool = False) -> T:
     """Do `work`, which is one transaction, and repeat it while other transactions conflict with it,
     up to `attempts` times in all. Within a transaction of the caller it is done once, since its
     failure ends that transaction.
@@ -48,8 +48,8 @@ def insist(work: Callable[[], T], *, attempts: int, through_breaks: bool = False
         try:
             return work()
         except (OperationalError, InternalError, InterfaceError) as error:
-            is_broken = through_breaks and was_cut_off(error)
-            is_passing = is_broken or was_in_the_way(error)
+            is_broken = through_breaks and is_connection_lost(error)
+            is_passing = is_broken or is_conflict(error)
             if attempt == attempts or connection.in_atomic_block or not is_passing:
                 raise
             if is_broken:
@@ -62,19 +62,19 @@ def insist(work: Callable[[], T], *, attempts: int, through_breaks: bool = False
     raise AssertionError("unreachable")
 
 
-def was_in_the_way(error: BaseException | None) -> bool:
+def is_conflict(error: BaseException | None) -> bool:
     """Whether the error is a conflict with other transactions, which end soon."""
-    return sqlstate(error) in IN_THE_WAY
+    return sqlstate(error) in CONFLICTS
 
 
-def was_cut_off(error: BaseException | None) -> bool:
+def is_connection_lost(error: BaseException | None) -> bool:
     """Whether the connection is broken, so that all uncommitted work is lost."""
     if isinstance(error, InterfaceError):
         return True
     if not isinstance(error, OperationalError | InternalError):
         return False
     state = sqlstate(error)  # after a break of the connection there is no code of the server
-    return state is None or state.startswith(GOING)
+    return state is None or state.startswith(SERVER_GONE)
 
 
 def sqlstate(error: BaseException | None) -> str | None:

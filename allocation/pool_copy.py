@@ -60,7 +60,7 @@ def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
         Sandbox(classes, _distinct_labels(rows), state),
         tuple(process.id for process in rows),
         left_out,
-        tuple(_class_name(resource.measure) for resource in view.resources),
+        tuple(_class_name(resource.unit_words) for resource in view.resources),
     )
 
 

@@ -138,7 +138,7 @@ def bank_view(pool_id: int) -> BankView:
     holders = [
         process for process in processes if any(process.allocation) and process.kept_until is None
     ]
-    order = banker.finishable(_state(pool, holders))
+    order = banker.finishable_processes(_state(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
     idle, held_off = _split_idle(books)
     return BankView(

@@ -28,7 +28,7 @@ class ResourceRow:
     in_use: int | None = None
 
     @property
-    def measure(self) -> UnitWords:
+    def unit_words(self) -> UnitWords:
         return UnitWords(self.key, self.unit)
 
     @property
@@ -38,7 +38,7 @@ class ResourceRow:
     @property
     def reserved_part(self) -> str:
         """`60 of 100 MB/s`: the held units and the capacity."""
-        return self.measure.part(self.used, self.capacity)
+        return self.unit_words.part(self.used, self.capacity)
 
     @property
     def percent(self) -> int:
@@ -225,13 +225,13 @@ class Holding:
     since: datetime | None
 
     @property
-    def words(self) -> UnitWords:
+    def unit_words(self) -> UnitWords:
         return UnitWords(self.key, self.unit)
 
     @property
     def amount(self) -> str:
         """The units in words: `8 fetch slots`."""
-        return self.words.amount(self.units)
+        return self.unit_words.amount(self.units)
 
 
 @dataclass(frozen=True)

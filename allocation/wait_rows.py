@@ -87,7 +87,7 @@ class FirstByShare:
         process = request.process
         if process.share_id == share or process.holding:
             return False
-        return self.use.full_for(process.share_id, tuple(process.max_claim))
+        return self.use.is_full_for(process.share_id, tuple(process.max_claim))
 
 
 def wait_rows(
@@ -147,7 +147,7 @@ class WaitReasons:
         state, parties, row = self._state, self._parties, self._rows.get(asker.id)
         if row is None:
             row = len(parties.rows)
-            state = banker.joined(state, asker.maximum, asker.allocation)
+            state = banker.with_process(state, asker.maximum, asker.allocation)
             parties = replace(parties, rows=parties.rows + _parties([asker]))
         verdict = _verdict(self._pool, state, row, amounts)
         queued = (

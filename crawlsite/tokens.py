@@ -127,7 +127,7 @@ def revocable_tokens(user: User) -> QuerySet[ApiToken]:
     return tokens.filter(user=user)
 
 
-def by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
+def sorted_by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
     """The tokens, the last used first, never used ones at the end."""
     return tokens.order_by(F("last_used_at").desc(nulls_last=True), "user__username", "name")
 
@@ -195,7 +195,7 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
             )
         except BadToken as trouble:
             errors = trouble.errors
-    rows = by_last_use(ApiToken.objects.filter(user=request.user))
+    rows = sorted_by_last_use(ApiToken.objects.filter(user=request.user))
     typed = {} if made else request.POST
     return render(
         request,

@@ -109,7 +109,7 @@ def _domain_answer(memory: AnswerCache, first: str) -> dict[str, Any]:
     """The tree under a registered name, with the registered name itself before the second level;
     and its names in the negative region, those of most weight first.
     """
-    branches, hard = memory.tree_of(first)
+    branches, hard = memory.answers_below(first)
     branches.sort(key=lambda branch: (branch[0].name != first, branch[0].name))
     told: list[dict[str, Any]] = []
     left = MOST_NAMES

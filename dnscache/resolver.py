@@ -81,7 +81,7 @@ class Resolver:
         # a fresh answer for exactly this spelling is in memory, so nothing need be read or awaited
         if self.memory.knows(host):
             now = self.clock()
-            self._flushes.heed(now)
+            self._flushes.apply_new_flushes(now)
             if entry := self.memory.serve(host, now):
                 return resolution_of(
                     entry, AnswerSource.MEMORY, now=now, waited=0.0, turn=next(self._turns)
@@ -127,13 +127,13 @@ class Resolver:
         number.
         """
         now = self.clock()
-        return self.memory.stock(store.stored_rows(most=self.memory.space.capacity, now=now))
+        return self.memory.load_rows(store.stored_rows(most=self.memory.space.capacity, now=now))
 
     def recall(self, names: Iterable[str], now: float) -> None:
         """Read the names from PostgreSQL that this process does not have in memory, and apply
         flushes.
         """
-        self._flushes.heed(now)
+        self._flushes.apply_new_flushes(now)
         known = store.read([name for name in names if self.memory.find(name, now) is None])
         self.memory.adopt(
             [
@@ -154,7 +154,7 @@ class Resolver:
     def _answers_for(self, names: set[str], parallel: int, until: float) -> Found:
         now = self.clock()
         if names:
-            self._flushes.heed(now)
+            self._flushes.apply_new_flushes(now)
         found: Found = {
             name: (entry, AnswerSource.MEMORY)
             for name in names
@@ -162,39 +162,39 @@ class Resolver:
         }
         if len(found) == len(names):
             return found
-        boarding = self.memory.board(names - found.keys(), now)
-        found.update(
-            (name, (entry, AnswerSource.MEMORY)) for name, entry in boarding.served.items()
-        )
-        if boarding.led:
-            found.update(self._resolve_flights(boarding.led, parallel, until))
+        results = self.memory.begin_lookups(names - found.keys(), now)
+        found.update((name, (entry, AnswerSource.MEMORY)) for name, entry in results.served.items())
+        if results.begun:
+            found.update(self._resolve_lookups(results.begun, parallel, until))
         # The look-ups of other threads are awaited last: threads that wait for others before they
         # finish their own look-ups could wait for each other for ever.
-        for name, flight in boarding.joined.items():
-            flight.landed.wait(max(0.0, until - time.monotonic()))
-            if flight.entry:
-                found[name] = flight.entry, AnswerSource.LOOKUP
+        for name, lookup in results.joined.items():
+            lookup.is_done.wait(max(0.0, until - time.monotonic()))
+            if lookup.entry:
+                found[name] = lookup.entry, AnswerSource.LOOKUP
         return found
 
-    def _resolve_flights(
-        self, flights: Mapping[str, PendingLookup], parallel: int, until: float
+    def _resolve_lookups(
+        self, lookups: Mapping[str, PendingLookup], parallel: int, until: float
     ) -> Found:
         """Get the answers for these look-ups from the store or the network, and end every one of
         them, whatever happens.
         """
         found: Found = {}
         try:
-            known = self._last_answers(flights.keys())
+            known = self._last_answers(lookups.keys())
             now = self.clock()
             for name, answer in known.items():
-                if answer.may_be_served(now) and (entry := self.memory.land(name, answer, now)):
+                if answer.may_be_served(now) and (
+                    entry := self.memory.end_lookup(name, answer, now)
+                ):
                     found[name] = entry, AnswerSource.DATABASE
             self._look_up(
-                [name for name in flights if name not in found], found, known, parallel, until
+                [name for name in lookups if name not in found], found, known, parallel, until
             )
         finally:
-            for name in flights.keys() - found.keys():
-                self.memory.land(name, None, self.clock())
+            for name in lookups.keys() - found.keys():
+                self.memory.end_lookup(name, None, self.clock())
         self.writer.write_entries(
             [entry for entry, source in found.values() if source is AnswerSource.LOOKUP]
         )
@@ -239,7 +239,7 @@ class Resolver:
             now = self.clock()
             if _is_evidence(reply):
                 answer = answer_from(name, reply, previous=known.get(name), now=now)
-                if entry := self.memory.land(name, answer, now):
+                if entry := self.memory.end_lookup(name, answer, now):
                     found[name] = entry, AnswerSource.LOOKUP
 
         _for_each(one, names, threads=min(parallel, len(names)))

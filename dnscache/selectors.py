@@ -304,7 +304,7 @@ class NameLeaf:
     last_access: datetime
 
     @property
-    def life_left(self) -> int:
+    def ttl_left_percent(self) -> int:
         """The rest of the answer's TTL, in percent."""
         left = (self.expires_at - timezone.now()).total_seconds()
         return max(0, min(100, round(100 * left / self.ttl))) if self.ttl else 0
@@ -346,7 +346,7 @@ def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = 
     return DomainList(told["machine"], machines, told["packed"], found)
 
 
-def tree_of(registrable: str, *, machine: str = "") -> DomainTree:
+def domain_tree(registrable: str, *, machine: str = "") -> DomainTree:
     """Return the tree of a registered name from a live cache: the second level, and the third below
     it.
     """

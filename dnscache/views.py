@@ -121,7 +121,7 @@ def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
     )
     facts: dict[str, Any] = {"domain": domain, "text": text, "domains": (), "next": None}
     if domain:
-        return {**facts, "view": selectors.tree_of(domain, machine=machine)}
+        return {**facts, "view": selectors.domain_tree(domain, machine=machine)}
     view = selectors.domains(text=text, after=behind, most=ROWS + 1, machine=machine)
     rows, following = cut_to_limit(view.domains, ROWS, lambda row: row.registrable)
     return {**facts, "view": view, "domains": rows, "next": following}

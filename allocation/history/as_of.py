@@ -108,7 +108,7 @@ def bank_as_of(pool_id: int, version: int | None = None) -> PastBank:
 def _past_bank(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
     labels = _labels({*bank.claims, event.process_id or 0, *event.sequence})
     state, rows = bank.state()
-    order = banker.finishable(state)
+    order = banker.finishable_processes(state)
     return PastBank(
         id=pool.pk,
         name=pool.name,
@@ -193,7 +193,7 @@ def _evidence(event: Event, bank: LedgerReplay, labels: dict[int, str]) -> tuple
         return ()
     state, rows = bank.state(event.process_id)
     if event.verdict == BankVerdict.WAIT_UNSAFE.value and event.process_id:
-        state = banker.granted(state, rows.index(event.process_id), tuple(event.amounts))
+        state = banker.state_after_grant(state, rows.index(event.process_id), tuple(event.amounts))
     return tuple(_evidence_steps(state, rows, event.sequence, labels))
 
 

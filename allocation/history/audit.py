@@ -67,7 +67,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
             )
             waiting = dict(WaitCount.objects.filter(pool=pool).values_list("version", "waiting"))
             for entry in entries(pool_id):
-                proof.take(entry)
+                proof.check_event(entry)
                 if entry.version in checkpoints:
                     _check_checkpoint(pool, entry, proof)
                 if waiting.get(entry.version, len(proof.bank.waiting)) != len(proof.bank.waiting):

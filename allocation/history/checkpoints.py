@@ -65,7 +65,7 @@ def replayed_state(pool: int, until: int) -> LedgerReplay:
     )
     replay = restored_replay(nearest.version, nearest.state) if nearest else LedgerReplay()
     for entry in entries(pool, after=replay.version, until=until):
-        replay.follow(entry)
+        replay.apply_event(entry)
     return replay
 
 
@@ -126,7 +126,7 @@ def _write_new_checkpoints(pool: int, version: int) -> int:
     try:
         replay = restored_replay(last.version, last.state) if last else replayed_state(pool, 0)
         for entry in entries(pool, after=replay.version, until=version - version % EVERY):
-            replay.follow(entry)
+            replay.apply_event(entry)
             if entry.version % EVERY == 0:
                 kept += LedgerCheckpoint.objects.get_or_create(
                     pool_id=pool, version=entry.version, defaults={"state": saved_state(replay)}

@@ -40,7 +40,7 @@ class EventNeighbours:
     last: int | None
 
 
-def ways_from(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
+def neighbours_of_event(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
     """The neighbours of the event with this version. Takes one query."""
     versions = filters.of(pool).values("version")
     return EventNeighbours(

@@ -19,7 +19,7 @@ from math import ceil
 
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
-from allocation.wording import some
+from allocation.wording import first_few
 
 #: the most waiting processes with an estimate, and the most simulated steps, since a page waits for
 #: this
@@ -265,7 +265,7 @@ def _sentence(
         return "Within seconds, if no other process requests the same first."
     wanted = _holders_of_missing(waiter, available, returned)
     unique = {tenant.id: tenant for tenant in wanted or returned}
-    terms = some([_term(tenant) for tenant in unique.values()])
+    terms = first_few([_term(tenant) for tenant in unique.values()])
     ahead = (
         ""
         if not passed
@@ -327,12 +327,12 @@ def _unknown(
         return "No estimate: no holder has finished a work session yet."
     if new:
         return (
-            f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a work "
-            "session yet."
+            f"No estimate: {first_few(new)} {'has' if len(new) == 1 else 'have'} not finished a "
+            "work session yet."
         )
     if late := [one.label for one in ahead if one.usual is None]:
         return (
-            f"No estimate: {some(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} "
+            f"No estimate: {first_few(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} "
             "not finished a work session yet."
         )
     return (

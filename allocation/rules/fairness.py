@@ -75,14 +75,14 @@ class QueuedRequest:
         holds: bool,
         priority: int,
     ) -> QueuedRequest:
-        return cls(amounts, holds, priority, claim, use.room(share), use.set_aside(share))
+        return cls(amounts, holds, priority, claim, use.claim_left(share), use.set_aside(share))
 
     @property
     def is_within_share(self) -> bool:
         return self.room is None or fits(self.claim, self.room)
 
     @property
-    def lift(self) -> timedelta:
+    def turn_advance(self) -> timedelta:
         """The time by which its turn precedes its arrival.
 
         Holders get none, since the rules of turns never keep them waiting.

@@ -31,13 +31,13 @@ class Proof:
     #: the number of checked decisions
     decisions: int = 0
 
-    def take(self, entry: LedgerEntry) -> None:
+    def check_event(self, entry: LedgerEntry) -> None:
         """Apply the event to the replayed state, and check its decision. Raises Breach if the event
         is impossible or its decision was wrong.
         """
         bank, capacity = self.bank, self.bank.capacity
         claims = dict(bank.claims) if entry.kind == "claim_changed" else {}
-        bank.follow(entry)
+        bank.apply_event(entry)
         if entry.kind == "granted":
             self._judge_grant(entry)
         elif entry.kind == "waiting":
@@ -63,7 +63,7 @@ class Proof:
     def _judge_grant(self, entry: LedgerEntry) -> None:
         self.decisions += 1
         began = self.bank.held[entry.process] == entry.amounts
-        if began and self.bank.beyond_share(entry.process):
+        if began and self.bank.exceeds_share_limit(entry.process):
             raise Breach(
                 entry,
                 f"a grant to process {entry.process}, which held nothing",
@@ -79,7 +79,7 @@ class Proof:
                 f"the sequence {entry.sequence}",
                 f"no proof that process {entry.process} can finish",
             )
-        if len(banker.finishable(state)) < len(rows):
+        if len(banker.finishable_processes(state)) < len(rows):
             completes = fits(self._need(entry.process), self.bank.available)
             if self.is_safe or not completes:
                 raise Breach(
@@ -104,7 +104,7 @@ class Proof:
                     entry.verdict,
                     f"{found.value}, and turns bind only those that hold nothing",
                 )
-            if entry.verdict == "wait_share" and not self.bank.beyond_share(entry.process):
+            if entry.verdict == "wait_share" and not self.bank.exceeds_share_limit(entry.process):
                 raise Breach(entry, entry.verdict, "room within the limit of its share")
         elif found is BankVerdict.GRANT:
             raise Breach(entry, entry.verdict or "no verdict", "that it might have been granted")
@@ -197,7 +197,7 @@ class Proof:
 
     def _is_safe(self) -> bool:
         state, rows = self.bank.state()
-        return len(banker.finishable(state)) == len(rows)
+        return len(banker.finishable_processes(state)) == len(rows)
 
     def _need(self, process: int) -> tuple[int, ...]:
         return minus(self.bank.claims[process], self.bank.held[process])

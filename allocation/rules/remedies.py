@@ -13,7 +13,7 @@ from allocation.rules.banker import State, Vector
 
 def stuck_processes(state: State) -> list[int]:
     """The rows that could not be sure to finish."""
-    finish = set(banker.finishable(state))
+    finish = set(banker.finishable_processes(state))
     return [i for i in range(len(state.maximum)) if i not in finish]
 
 
@@ -48,7 +48,7 @@ def claims_too_high(state: State) -> dict[int, Vector]:
 
 def _lacking_units(state: State, row: int) -> Vector:
     """The Need of a row beyond the units that are sure to be released."""
-    work = banker.work_vectors(state, banker.finishable(state))[-1]
+    work = banker.work_vectors(state, banker.finishable_processes(state))[-1]
     return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))
 
 

@@ -78,7 +78,7 @@ class LedgerReplay:
     #: the number of events of each kind
     counts: dict[str, int] = field(default_factory=dict)
 
-    def follow(self, entry: LedgerEntry) -> None:
+    def apply_event(self, entry: LedgerEntry) -> None:
         """Apply one more event.
 
         Raises Breach if the event cannot have happened next. The replay cannot be used after that.
@@ -114,7 +114,7 @@ class LedgerReplay:
             tuple(self.held[one] for one in rows),
         ), rows
 
-    def beyond_share(self, process: int) -> bool:
+    def exceeds_share_limit(self, process: int) -> bool:
         """Whether the claims of a process, and of the processes of its share with units, exceed the
         limit.
         """

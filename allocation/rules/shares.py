@@ -52,7 +52,7 @@ class ShareUse:
     def holders(self, share: int) -> list[str]:
         return [one.label for one in self.members if one.share == share]
 
-    def room(self, share: int | None) -> Vector | None:
+    def claim_left(self, share: int | None) -> Vector | None:
         """The largest claim with which one more process may start. None if it has no share.
 
         Negative if a limit was lowered below the claims.
@@ -82,9 +82,9 @@ class ShareUse:
             if share != own and any(self.unused(share))
         ]
 
-    def full_for(self, share: int | None, claim: Vector) -> bool:
+    def is_full_for(self, share: int | None, claim: Vector) -> bool:
         """Whether the limit of a share prevents a start with that claim."""
-        room = self.room(share)
+        room = self.claim_left(share)
         return room is not None and not fits(claim, room)
 
     def _sum(self, share: int, vectors: Iterable[Vector]) -> Vector:

@@ -47,7 +47,7 @@ Held = Process | UnitHolder
 
 #: the searches for the pools of experiments; other pools use the reduced scope up to the requester
 SEARCHES: Mapping[str, Callable[[State], list[int]]] = {
-    Policy.FULL_SCOPE: banker.finishable,
+    Policy.FULL_SCOPE: banker.finishable_processes,
     Policy.RECURSIVE: searches.recursive_global,
     Policy.UNCOVERED: searches.recursive_uncovered,
 }
@@ -85,7 +85,7 @@ class Bank:
         return tuple(self.units)
 
     @property
-    def matter(self) -> Iterable[Held]:
+    def deciding_processes(self) -> Iterable[Held]:
         """The holders and the named processes. Rows that may change precede rows that were only
         read.
         """
@@ -96,7 +96,7 @@ class Bank:
     def share_use(self) -> ShareUse:
         members = (
             Member(p.share_id, p.label, tuple(p.max_claim), tuple(p.allocated))
-            for p in self.matter
+            for p in self.deciding_processes
             if any(p.allocated)
         )
         return ShareUse(self.shares, tuple(members) if self.shares else ())
@@ -128,7 +128,7 @@ class Bank:
         """
         rows = [
             p
-            for p in self.matter
+            for p in self.deciding_processes
             if p is process or (p.kept_until is None and (any(p.allocated) or not is_reduced))
         ]
         return State(
@@ -157,7 +157,7 @@ class Bank:
 
     def reason_of(self, process: Process, amounts: Vector, verdict: BankVerdict) -> str:
         state, rows = self.state(process)
-        kept = [p for p in self.matter if p.kept_until is not None]
+        kept = [p for p in self.deciding_processes if p.kept_until is not None]
         parties = Parties(
             _parties(rows),
             tuple(UnitWords(key, unit) for key, unit in self.units.items()),

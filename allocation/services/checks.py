@@ -100,7 +100,7 @@ def check_safe(
         return ()
     state, rows = bank.state()
     state = State(available, state.maximum, state.allocation)
-    finish = set(banker.finishable(state))
+    finish = set(banker.finishable_processes(state))
     stuck = tuple(process.label for i, process in enumerate(rows) if i not in finish)
     if not stuck:
         return ()

@@ -86,7 +86,7 @@ class WaitQueue:
         if verdict is BankVerdict.WAIT_UNSAFE:
             also |= ~Q(process__max_claim=process.max_claim)
         elif verdict is QueueVerdict.WAIT_SHARE:
-            room = list(self._bank.share_use.room(process.share_id) or ())
+            room = list(self._bank.share_use.claim_left(process.share_id) or ())
             also |= Q(Within(F("process__max_claim"), Value(room, output_field=MAX_CLAIM)))
         elif verdict is QueueVerdict.WAIT_RESERVED:
             also |= Q(process__priority__gte=URGENT)

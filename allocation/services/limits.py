@@ -178,6 +178,8 @@ def _put_priority(bank: Bank, process: Process, priority: int) -> None:
     process.priority = priority
     process.save(update_fields=["priority"])
     for request in Request.objects.filter(process=process, state=RequestState.WAITING):
-        request.turn = request.created_at - asker_of(bank, process, tuple(request.amounts)).lift
+        request.turn = (
+            request.created_at - asker_of(bank, process, tuple(request.amounts)).turn_advance
+        )
         request.save(update_fields=["turn"])
     bank.log(EventKind.PRIORITY_CHANGED, process, reason=said)

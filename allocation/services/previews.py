@@ -127,7 +127,7 @@ class _PoolLimits:
             if any(claim.maximum[j] > units for j, units in most.items())
         )
 
-    def at_once(self, available: Vector) -> set[int]:
+    def served_at_once(self, available: Vector) -> set[int]:
         """The processes that could get their whole Need without waiting."""
         return {pk for pk, claim in self.claims.items() if self._gets_all_at_once(claim, available)}
 
@@ -173,7 +173,7 @@ def _describe_change(
     in_use = banker.minus(before.capacity, before.available)
     # before the change serves any process, since others then wait for the units of a served process
     then_available = banker.minus(after.capacity, in_use)
-    late = before.at_once(before.available) - after.at_once(then_available)
+    late = before.served_at_once(before.available) - after.served_at_once(then_available)
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")
     grants = Event.objects.filter(pool=pool, kind=EventKind.GRANTED)
     served = grants.filter(version__gt=before.version).order_by("version")

@@ -153,7 +153,7 @@ def _decide(
     verdict = settle_turn(bank, asker, decision, ahead)
     if verdict is BankVerdict.GRANT:
         return bank.grant(request, decision, deadline_seconds)
-    request.turn = ClockTimestamp() - asker.lift
+    request.turn = ClockTimestamp() - asker.turn_advance
     if deadline_seconds is not None:
         request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
     reason = (

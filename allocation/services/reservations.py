@@ -103,7 +103,7 @@ def _refuse_if_unsafe(bank: Bank, refusal: type[AllocationError]) -> None:
     safety.
     """
     state, rows = bank.state()
-    finish = banker.finishable(state)
+    finish = banker.finishable_processes(state)
     stuck = [process.label for i, process in enumerate(rows) if i not in finish]
     if stuck and bank.pool.policy != Policy.NAIVE:
         raise refusal(stuck=", ".join(stuck))

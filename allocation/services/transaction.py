@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import Cursor
 
 from allocation.errors import BankBusy, WrongIsolation
-from allocation.isolation import insist, was_in_the_way
+from allocation.isolation import is_conflict, retry_on_conflict
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,7 +41,7 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
                 _set_limits()
                 return work(*args, **kwargs)
 
-        return _insist_on_bank(attempt)
+        return _retry_while_busy(attempt)
 
     return in_transaction
 
@@ -60,7 +60,7 @@ def call_server(call: str, *arguments: Any) -> Sequence[Any]:
         with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
             return call_within(call, LIMITS["lock_timeout"], *arguments)
 
-    return _insist_on_bank(attempt)
+    return _retry_while_busy(attempt)
 
 
 def call_within(call: str, *arguments: Any) -> Sequence[Any]:
@@ -85,7 +85,7 @@ def planned_cursor() -> CursorWrapper:
 
 
 @contextmanager
-def in_one_go() -> Iterator[None]:
+def pipelined() -> Iterator[None]:
     """Send the statements of the block together. Their results can be fetched after the block.
 
     As always, each statement begins after the previous one, and sees everything that was committed
@@ -98,11 +98,11 @@ def in_one_go() -> Iterator[None]:
         yield
 
 
-def _insist_on_bank(attempt: Callable[[], T]) -> T:
+def _retry_while_busy(attempt: Callable[[], T]) -> T:
     try:
-        return insist(attempt, attempts=ATTEMPTS)
+        return retry_on_conflict(attempt, attempts=ATTEMPTS)
     except OperationalError as error:
-        if was_in_the_way(error):
+        if is_conflict(error):
             raise BankBusy(attempts=ATTEMPTS) from error
         raise
 
@@ -113,7 +113,7 @@ def _set_limits() -> None:
     """
     settings = ", ".join("set_config(%s, %s, true)" for _ in LIMITS)
     with planned_cursor() as cursor:
-        with in_one_go():  # together with the transaction's BEGIN
+        with pipelined():  # together with the transaction's BEGIN
             cursor.execute(
                 f"SELECT current_setting('transaction_isolation'), {settings}",
                 [value for pair in LIMITS.items() for value in pair],

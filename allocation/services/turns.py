@@ -54,7 +54,7 @@ def first_ahead(bank: Bank, process: Process, asker: QueuedRequest) -> Request |
     ahead = in_turn(bank.pool).filter(
         _may_be_first(bank, process),
         Within(F("process__max_claim"), reach),
-        turn__lte=ClockTimestamp() - asker.lift,
+        turn__lte=ClockTimestamp() - asker.turn_advance,
     )
     return ahead.first()
 
@@ -77,7 +77,7 @@ def _may_be_first(bank: Bank, asker: Process) -> Q:
     """
     use, others = bank.share_use, Q()
     for share, terms in bank.shares.items():
-        room = use.room(share)
+        room = use.claim_left(share)
         if share == asker.share_id or room is None or min(terms.limits) == NO_LIMIT:
             continue
         most = Value(list(room), output_field=MAX_CLAIM)
@@ -94,7 +94,11 @@ def reach_of(bank: Bank) -> Vector:
     A process that claims more cannot be served before a reservation ends, so no process waits
     behind it.
     """
-    kept = (tuple(process.allocated) for process in bank.matter if process.kept_until is not None)
+    kept = (
+        tuple(process.allocated)
+        for process in bank.deciding_processes
+        if process.kept_until is not None
+    )
     return reduce(banker.minus, kept, tuple(bank.pool.capacity))
 
 

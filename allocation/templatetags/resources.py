@@ -22,7 +22,7 @@ class Measured(Protocol):
     """A row of a resource class."""
 
     @property
-    def measure(self) -> UnitWords: ...
+    def unit_words(self) -> UnitWords: ...
 
 
 @register.filter
@@ -58,7 +58,7 @@ def matrix_cells(
     of a second.
     """
     pairs = zip(cells, resources, strict=False)
-    return mark_safe("".join(_matrix_cell(*cell, row.measure) for cell, row in pairs))  # noqa: S308
+    return mark_safe("".join(_matrix_cell(*cell, row.unit_words) for cell, row in pairs))  # noqa: S308
 
 
 def _matrix_cell(allocation: int, maximum: int, need: int, measure: UnitWords) -> str:
@@ -77,7 +77,7 @@ def class_cells(amounts: Iterable[int | None], resources: Iterable[Measured]) ->
         "",
         '<td class="number{}">{}</td>',
         (
-            ("" if units else " none", units_of(units, row.measure))
+            ("" if units else " none", units_of(units, row.unit_words))
             for units, row in zip(amounts, resources, strict=False)
         ),
     )
@@ -89,7 +89,7 @@ def sequence_cells(cells: Iterable[tuple[int, int]], resources: Iterable[Measure
     the same reason.
     """
     pairs = zip(cells, resources, strict=False)
-    shown = "".join(_sequence_cell(*cell, row.measure) for cell, row in pairs)
+    shown = "".join(_sequence_cell(*cell, row.unit_words) for cell, row in pairs)
     return mark_safe(shown)  # noqa: S308
 
 

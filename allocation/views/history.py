@@ -14,7 +14,7 @@ from django.shortcuts import render
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.as_of import PastBank, bank_as_of
 from allocation.history.chart import SPANS, chart_of
-from allocation.history.listing import EventFilter, next_of_kinds, processes_of, ways_from
+from allocation.history.listing import EventFilter, neighbours_of_event, next_of_kinds, processes_of
 from allocation.models import EventKind, Pool
 from allocation.wording import UnitWords, whole_number
 from serving.access import AuthenticatedRequest, authenticated
@@ -116,7 +116,7 @@ def _describe_event(then: PastBank) -> Mapping[str, object]:
 
 
 def _event_links(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
-    ways = ways_from(then.id, then.event.version, filters)
+    ways = neighbours_of_event(then.id, then.event.version, filters)
     return [
         _event_link("First", ways.first, filters, span),
         _event_link("Back", ways.back, filters, span, rel="prev"),

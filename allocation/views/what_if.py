@@ -29,7 +29,7 @@ from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import CheckView, judge, matrix_lines
-from allocation.wording import some, whole_number
+from allocation.wording import first_few, whole_number
 from serving.access import AuthenticatedRequest, authenticated
 
 #: the processes of a page that shows all at once
@@ -158,7 +158,7 @@ def _open_copy(request: HttpRequest, number: str) -> HttpResponse:
     if copy.left_out:
         note += (
             " Not copied, as no safety depends on them: "
-            f"{some([process.label for process in copy.left_out])}."
+            f"{first_few([process.label for process in copy.left_out])}."
         )
     return what_if_page(request, _page(WhatIfMove(copy.in_words), note=note))
 

@@ -8,7 +8,7 @@ from allocation.rules.banker import Vector
 from allocation.whatif.draft import BadDraft, Draft, FieldFault, read_draft, read_request
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import judge
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _apply(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> Wha
 
 
 def _units(sandbox: Sandbox, amounts: Vector) -> str:
-    return listed(
+    return joined_in_words(
         [f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units]
     )
 

@@ -33,7 +33,7 @@ from allocation.services import (
     request_resources,
     resume_kept,
 )
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 from crawling.base.alert_events import AlertEvent
 from crawling.frontier import seconds_until_due
 from crawling.installation.events import alert
@@ -215,7 +215,7 @@ def release_shift(process: RunProcess, bank_process: int, epoch: int) -> None:
             write(
                 run.pk,
                 f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: "
-                f"{listed(format_amounts(pool, kept.amounts))}.",
+                f"{joined_in_words(format_amounts(pool, kept.amounts))}.",
             )
             # Another operating-system process may have settled the run already.
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))

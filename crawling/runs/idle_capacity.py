@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from allocation.models import ProcessState, Request, RequestState
 from allocation.selectors import format_amounts
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 from crawling.frontier import seconds_until_due
 from crawling.installation.pools import pool_of
 from crawling.models import CrawlJob, RunProcess
@@ -43,7 +43,7 @@ def lack_of_idle_capacity(crawl: CrawlJob) -> str:
         key: units - free.get(key, 0) for key, units in wanted.items() if units > free.get(key, 0)
     }
     if missing:
-        return f"The pool {pool.name} lacks {listed(format_amounts(pool.pk, missing))}."
+        return f"The pool {pool.name} lacks {joined_in_words(format_amounts(pool.pk, missing))}."
     return ""
 
 

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisGone
 
-from allocation.isolation import was_cut_off, was_in_the_way
+from allocation.isolation import is_conflict, is_connection_lost
 from allocation.services import is_holder, release_resources
 from crawling.archive.files import seal_all
 from crawling.base.alert_events import AlertEvent
@@ -252,7 +252,7 @@ def is_server_loss(error: BaseException | None) -> bool:
     """Whether the shift ended with this error because PostgreSQL or Redis did not answer, or
     because other transactions held locks. No page can cause these.
     """
-    return isinstance(error, RedisGone) or was_cut_off(error) or was_in_the_way(error)
+    return isinstance(error, RedisGone) or is_connection_lost(error) or is_conflict(error)
 
 
 def shift_was_lost(

@@ -13,7 +13,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from allocation.services import check_keep_seconds
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
@@ -161,7 +161,7 @@ def _change_state(
 
 def _check_action(crawl: CrawlJob, run: Run, action: RunAction) -> None:
     if run.state not in action.allowed_from:
-        states = listed(sorted(action.allowed_from), last="or")
+        states = joined_in_words(sorted(action.allowed_from), last="or")
         raise WrongState(
             f"{crawl.name} is {run.state} and cannot be {action.done}; only a {states} crawl can."
         )

@@ -73,7 +73,7 @@ class RequestThreads:
 
     def submit(self, handle: Callable[[Any], Any], connection: Any) -> Future[Any]:
         """Give a request to its threads. Only the first bytes decide which threads answer it."""
-        is_program = is_of_program(connection.sock.look(LOOK_BYTES))
+        is_program = is_of_program(connection.sock.peek(LOOK_BYTES))
         return (self._programs if is_program else self._pages).submit(handle, connection)
 
     def shutdown(self, *, wait: bool = True) -> None:
@@ -144,7 +144,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             return
         coming = self._coming[conn] = IncomingRequest(monotonic() + REQUEST_SECONDS)
         if conn.parser:  # bytes that were sent after the previous request
-            coming.text += conn.parser.unreader.take_buffered() + conn.sock.take()
+            coming.text += conn.parser.unreader.take_buffered() + conn.sock.take_unread()
             self._coming_bytes += len(coming.text)
         self.poller.register(conn.sock, EVENT_READ, partial(self._on_more, conn))
         if coming.text:
@@ -182,7 +182,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         else:
             self._forget(conn)
             conn.is_whole = arrival is Arrival.WHOLE
-            conn.sock.give(bytes(coming.text))
+            conn.sock.set_unread(bytes(coming.text))
             super().enqueue_req(conn)
 
     def _refuse(self, conn: Any, status: HTTPStatus) -> None:
@@ -219,7 +219,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             if sum(one.sock.held_bytes for one in self._leaving) > MOST_ROOM_BYTES:
                 self._drop_one((self._leaving,))
         elif not fs.cancelled() and not fs.exception() and fs.result():
-            if conn.sock.look(1):
+            if conn.sock.peek(1):
                 self.enqueue_req(conn)  # a further request was sent after this one
             else:
                 super().finish_request(conn, fs)

@@ -33,7 +33,7 @@ class ThreadConnection:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.plain, name)
 
-    def give(self, request: bytes) -> None:
+    def set_unread(self, request: bytes) -> None:
         """Let the thread read these bytes, and no further ones."""
         self._arrived = BytesIO(request)
 
@@ -41,13 +41,13 @@ class ThreadConnection:
         """The next bytes. The end of the given bytes is read like the end of a stream."""
         return self._arrived.read(most)
 
-    def take(self) -> bytes:
+    def take_unread(self) -> bytes:
         """Remove and return the bytes that the thread has not read: the beginning of the next
         request.
         """
         return self._arrived.read()
 
-    def look(self, most: int) -> bytes:
+    def peek(self, most: int) -> bytes:
         """The next bytes, without consuming them."""
         begin = self._arrived.tell()
         return bytes(self._arrived.getbuffer()[begin : begin + most])

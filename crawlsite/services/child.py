@@ -59,7 +59,7 @@ class Child:
     def pid(self) -> int:
         return self.process.pid
 
-    def ended(self) -> bool:
+    def poll_end(self) -> bool:
         """Return whether the child has ended. If so, kill the processes that it left in its
         session; with `lets_others_end`, first let them stop, and return False until then.
 
@@ -103,7 +103,7 @@ class Child:
         return bool(self._left)
 
     def signal_all(self, number: signal.Signals) -> None:
-        if not self.ended():
+        if not self.poll_end():
             _signal(_members(self.pid), number, session=self.pid)
 
 
@@ -204,7 +204,7 @@ def stop_all(children: Sequence[Child], *, pause: Callable[[float], None] = time
             child.signal_all(number)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            remaining = [child for child in children if not child.ended()]
+            remaining = [child for child in children if not child.poll_end()]
             if not remaining:
                 return
             pause(0.02)

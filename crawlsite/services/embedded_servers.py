@@ -86,7 +86,7 @@ class EmbeddedServers:
 
     def revive(self, pause: Callable[[float], None]) -> list[str]:
         """Start the servers again that have died. Return their names."""
-        died = [name for name, server in self._running.items() if server.ended()]
+        died = [name for name, server in self._running.items() if server.poll_end()]
         for name in died:
             self._launch(name, again=True)
             self._await(name, pause)

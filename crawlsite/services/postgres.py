@@ -86,7 +86,7 @@ def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) 
     long.
     """
     while True:
-        if server.ended():
+        if server.poll_end():
             raise StartError(f"PostgreSQL ended while starting. {last_lines(server.log)}")
         try:
             with psycopg.connect(

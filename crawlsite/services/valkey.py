@@ -51,7 +51,7 @@ def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) 
     """Wait until the server answers, as long as its process lives."""
     with redis.Redis.from_url(redis_url(state_dir), socket_timeout=2) as client:
         while True:
-            if server.ended():
+            if server.poll_end():
                 raise StartError(f"Valkey ended while starting. {last_lines(server.log)}")
             try:
                 client.ping()

@@ -66,7 +66,7 @@ class SupervisedProcess:
         """Start the process again if it has died and its wait is over. Return a sentence for the
         terminal; empty if nothing has happened.
         """
-        if not self.child.ended():
+        if not self.child.poll_end():
             return ""
         now = time.monotonic()
         if self._due_at:
@@ -81,12 +81,12 @@ class SupervisedProcess:
         )
         self._due_at = now + wait
         return (
-            f"{self.name} ended ({how_it_ended(self.child)}) and starts again in {wait:.0f} s; "
+            f"{self.name} ended ({ending_in_words(self.child)}) and starts again in {wait:.0f} s; "
             f"see {self.child.log}"
         )
 
 
-def how_it_ended(child: Child) -> str:
+def ending_in_words(child: Child) -> str:
     code = child.process.returncode or 0
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
 

@@ -154,7 +154,7 @@ class Agenda:
         """Return a name's resolution for each due host, in each of its spellings."""
         return dict.fromkeys(self._spellings.get(found.name, []), found)
 
-    def news(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
+    def unreported(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
         """The hosts of `found` that were not yet reported for their due time."""
         return {host: one for host, one in found.items() if host not in self._told}
 

@@ -95,7 +95,7 @@ class PreResolver:
         self._replies: SimpleQueue[tuple[LookupJob, Reply | None, bool]] = SimpleQueue()
         self._agenda = Agenda()
         self._queued: set[str] = set()  # names in a lane, waiting or under way
-        self._led: set[str] = set()  # the look-ups of these names that this object must end
+        self._begun: set[str] = set()  # the look-ups of these names that this object must end
         self._crowds = MadeUpNameDetector(now)
         self.counts: Counter[str] = Counter()
 
@@ -117,7 +117,7 @@ class PreResolver:
                 )
         self._resize()
         self._budget.refill(min(len(self._queued), self._slots()))
-        self._deliver_news(self._agenda.news(found))
+        self._deliver_news(self._agenda.unreported(found))
         self._deliver_news(self._take_in(wait))
 
     @property
@@ -135,9 +135,9 @@ class PreResolver:
         self._budget.close()
         for lane in (self._main, self._slow):
             lane.close(CLOSING_SECONDS)
-        for name in self._led:
-            self._memory.land(name, None, self._resolver.clock())
-        self._led.clear()
+        for name in self._begun:
+            self._memory.end_lookup(name, None, self._resolver.clock())
+        self._begun.clear()
 
     def _deliver_news(self, found: dict[str, Resolution]) -> None:
         if found:
@@ -177,7 +177,7 @@ class PreResolver:
         if servers is None:
             return
         reply = None
-        if job.name in self._led or self._takes_off(job):
+        if job.name in self._begun or self._begins_lookup(job):
             reply = ask(job.name, seconds=sum(tries), servers=servers, tries=tries, is_paid=True)
         elif servers:
             self._budget.give_back(servers[0])
@@ -187,17 +187,17 @@ class PreResolver:
     def _servers(self) -> tuple[Server, ...]:
         return configured_servers() if self._resolver.servers is None else self._resolver.servers
 
-    def _takes_off(self, job: LookupJob) -> bool:
+    def _begins_lookup(self, job: LookupJob) -> bool:
         """Begin the look-up. Return False if another thread has the answer by now, or is looking
         the name up.
         """
         now = self._resolver.clock()
         if (
             not must_ask(self._memory.find(job.name, now), due=job.due, now=now)
-            or self._memory.take_off(job.name) is None
+            or self._memory.begin_renewal(job.name) is None
         ):
             return False
-        self._led.add(job.name)
+        self._begun.add(job.name)
         return True
 
     def _take_in(self, wait: float) -> dict[str, Resolution]:
@@ -239,14 +239,14 @@ class PreResolver:
                 self._slow.put(job)
                 return None
         self._queued.discard(job.name)
-        self._led.discard(job.name)
+        self._begun.discard(job.name)
         self.counts[reply.status] += 1
         now = self._resolver.clock()
         previous = self._memory.space.find(job.name)
         answer = answer_from(
             job.name, reply, previous=previous.answer if previous else None, now=now
         )
-        return self._memory.land(job.name, answer, now)
+        return self._memory.end_lookup(job.name, answer, now)
 
 
 def send_heartbeat(

@@ -86,7 +86,7 @@ def classify(address: str) -> AddressClass:
     return AddressClass.RESERVED if embedded else _plain_class(parsed)
 
 
-def dialled(address: str) -> str:
+def plain_address(address: str) -> str:
     """Return the address in the one spelling that a socket would connect to: `::ffff:127.0.0.1` is
     127.0.0.1.
 

@@ -95,7 +95,7 @@ def hits_after(hits: float, idle_seconds: float) -> float:
     return 1.0 + (hits * 2.0 ** (-idle_seconds / HALF_LIFE_SECONDS) if idle_seconds > 0 else hits)
 
 
-def rate(hits: float, idle_seconds: float) -> float:
+def requests_per_second(hits: float, idle_seconds: float) -> float:
     """The hits per second (λ) of a name with that decayed count at its last request."""
     return _RATE_PER_HIT * hits * float(2.0 ** (-max(0.0, idle_seconds) / HALF_LIFE_SECONDS))
 
@@ -218,7 +218,7 @@ class CachedAnswer(TreeNode):
         return self.fresh_until - self.resolved_at
 
     def per_second(self, now: float) -> float:
-        return rate(self.hits, now - self.last_access)
+        return requests_per_second(self.hits, now - self.last_access)
 
     def weight(self, now: float) -> float:
         """The number of threads that are saved by keeping this answer."""
@@ -252,7 +252,7 @@ _STATUSES = {status.value: status for status in DnsStatus}
 _REGIONS = {str(region.value): region for region in Region}
 
 
-def first_of(packed: str) -> str:
+def registered_name_of(packed: str) -> str:
     return packed.partition(SEPARATOR)[0]
 
 

@@ -73,7 +73,7 @@ class ForwardRegion:
         nodes = [node for second, below in self.branches(first) for node in (second, *below)]
         return [node.name for node in nodes if isinstance(node, CachedAnswer)]
 
-    def cut(self, *, most: int, quantile: float = 0.5) -> list[str]:
+    def surplus_names(self, *, most: int, quantile: float = 0.5) -> list[str]:
         """The names of the third-level answers that are to be removed (SEEDS D8): none up to
         `most`, otherwise those that were last used before the quantile.
 

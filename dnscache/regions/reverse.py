@@ -98,7 +98,7 @@ class ReverseRegion:
         names = [row.entry.name for row in self.rows() if row.entry.name.endswith(first)]
         return [name for name in names if levels_of(name).first == first]
 
-    def idle_and_light(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
+    def idle_light_names(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
         """Sort the rows, and return the names of those to delete (SEEDS D10): the `share` of least
         weight, as far as they were not accessed for long.
 

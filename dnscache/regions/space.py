@@ -133,9 +133,11 @@ class CacheSpace:
         """
         old = [entry.name for entry in self._answers() if now >= useful_until(entry)]
         dropped = self._drop(old, EvictionReason.OLD, now)
-        light = self.reverse.idle_and_light(now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS)
+        light = self.reverse.idle_light_names(
+            now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS
+        )
         dropped += self._drop(light, EvictionReason.LIGHT, now)
-        deep = self.forward.cut(
+        deep = self.forward.surplus_names(
             most=int(THIRD_LEVEL_SHARE * self.capacity), quantile=self._quantile
         )
         return dropped + self._drop(deep, EvictionReason.DEEP, now)

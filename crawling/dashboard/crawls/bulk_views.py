@@ -13,7 +13,7 @@ from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
-from allocation.wording import beginning_of_list, listed
+from allocation.wording import beginning_of_list, joined_in_words
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.base.panels import bulk_pages
 from crawling.dashboard.base.requests import asked_ids, next_page, redirect_back
@@ -66,7 +66,7 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
     """
     action, pages = request.POST.get("action", ""), bulk_pages()
     if action not in BULK_VERBS and action not in pages:
-        words = listed([*BULK_VERBS, *pages], last="or")
+        words = joined_in_words([*BULK_VERBS, *pages], last="or")
         messages.error(request, f"Choose what to do: {words}.")
         return redirect_back(request)
     require(request.user, needed_permission(action))

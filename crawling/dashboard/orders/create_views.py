@@ -18,7 +18,7 @@ from django.utils.timezone import localtime
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
-from allocation.wording import listed, some
+from allocation.wording import first_few, joined_in_words
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, CrawlError, NoPool
 from crawling.dashboard.base.schedule import plan_of
@@ -150,7 +150,7 @@ def allow_address(request: AuthenticatedRequest) -> HttpResponse:
         messages.error(request, " ".join(error.messages))
     else:
         be = "is" if len(rules) == 1 else "are"
-        messages.success(request, f"{listed(rules)} {be} allowed from the next fetch on.")
+        messages.success(request, f"{joined_in_words(rules)} {be} allowed from the next fetch on.")
         if "start" in request.POST:
             return redirect("crawling:new", preserve_request=True)
     return form_page(request, CrawlForm(initial=form.answers, capacity=form.capacity))
@@ -272,7 +272,9 @@ def labels_of_mistakes(form: CrawlForm | EditForm) -> str:
     """
     if isinstance(form, CrawlForm) and not form.all_seeds():
         return ""
-    return listed([str(form.fields[name].label) for name in form.fields if name in form.errors])
+    return joined_in_words(
+        [str(form.fields[name].label) for name in form.fields if name in form.errors]
+    )
 
 
 def form_of(request: HttpRequest) -> CrawlForm:
@@ -360,7 +362,7 @@ def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
 
 
 def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
-    named = some([f"{one.address}:{one.port}" for one in closed])
+    named = first_few([f"{one.address}:{one.port}" for one in closed])
     return f"not allowed yet: {named}; allow them below"
 
 

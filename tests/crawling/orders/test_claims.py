@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from allocation.rules.banker import BankVerdict, State, decide, granted
+from allocation.rules.banker import BankVerdict, State, decide, state_after_grant
 from crawling.fetching.preresolver.slots import SHARE
 from crawling.installation.pools import default_classes
 from crawling.orders.claims import (
@@ -80,7 +80,7 @@ def joined(capacity: dict[str, int], claims: list[dict[str, int]]) -> State:
 def asked(state: State, number: int, claim: dict[str, int], amounts: dict[str, int]) -> State:
     request = tuple(amounts.get(key, 0) for key in claim)
     assert decide(state, number, request) is BankVerdict.GRANT
-    return granted(state, number, request)
+    return state_after_grant(state, number, request)
 
 
 @given(

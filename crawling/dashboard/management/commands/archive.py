@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 from crawling.archive.reader import index_lines, records_of
 from crawling.archive.selection import referring_runs
 from crawling.base.errors import ArchiveTrouble
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             state = "complete" if row.sealed_at else "being written"
             if row.run and row.run_id in referring:
                 needed = [f"run {number}" for number, by in runs.items() if row.run.number in by]
-                state += f", refers to {listed(needed) or 'another crawl'}"
+                state += f", refers to {joined_in_words(needed) or 'another crawl'}"
             self.stdout.write(
                 f"{row.path}  run {row.run.number if row.run else '-'}  "
                 f"{row.committed_length:,} bytes  {state}"

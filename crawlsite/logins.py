@@ -24,7 +24,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from crawling.installation.permissions import withheld_from
+from crawling.installation.permissions import withheld_permissions
 from crawlsite.middleware.plain_loopback import OF_PROXIES
 from serving.access import withheld, withhold
 from serving.requests import asked_text
@@ -96,7 +96,7 @@ class AccountBackend(ModelBackend):
                 granted = {name for (name,) in cursor}
             vars(user_obj)[KEPT] = kept = granted - {RULE_IS_LIFTED}
             rule_is_lifted = RULE_IS_LIFTED in granted
-            withhold(user_obj, withheld_from(kept, rule_is_lifted=rule_is_lifted))
+            withhold(user_obj, withheld_permissions(kept, rule_is_lifted=rule_is_lifted))
         return kept - withheld(user_obj).keys()
 
 

@@ -105,7 +105,7 @@ def refused_fetch(fetch: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
     return replace(fetch, status=int(refusal.status), sentence=refusal.error)
 
 
-def too_late(fetch: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
+def late_fetch(fetch: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
     return replace(
         fetch,
         note=f"Not tried: with {clock.delay:g} s between two fetches from this host its turn "

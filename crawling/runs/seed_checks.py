@@ -23,7 +23,7 @@ from crawling.models import AllowedNetwork
 from crawling.orders.order import CrawlOrder
 from crawling.orders.seeds import mistakes_in_short
 from crawling.web.addresses import Address, BadUrl, read_address
-from crawling.web.fetch.files import below
+from crawling.web.fetch.files import path_within
 from crawling.web.vetting import AllowedRange
 from dnscache import store
 from dnscache.protocol.addresses import AddressClass, classify
@@ -86,7 +86,7 @@ def seed_mistakes(addresses: Sequence[Address]) -> list[str]:
     directories, mistakes = allowed_directories(), []
     for address in addresses:
         if address.scheme == "file":
-            if below(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
+            if path_within(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
                 mistakes.append(
                     f"{address.url} is below no directory that an administrator has allowed"
                 )

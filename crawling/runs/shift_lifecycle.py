@@ -19,7 +19,7 @@ from allocation.services import is_holder, release_resources
 from crawling.archive.files import seal_all
 from crawling.base.alert_events import AlertEvent
 from crawling.datasets.jobs import write_links_of_ended
-from crawling.frontier import free_hosts, give_back, limit_reached, locked_run, rules_key
+from crawling.frontier import free_hosts, limit_reached, locked_run, return_urls, rules_key
 from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
 from crawling.installation.events import alert
@@ -128,7 +128,7 @@ def lose_shift(
 
 
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
-    give_back(shift)
+    return_urls(shift)
     if Shift.objects.filter(pk=shift.pk, ended_at=None).update(
         ended_at=Now(),
         ending=ending[:200],

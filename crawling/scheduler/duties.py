@@ -22,7 +22,7 @@ from allocation.errors import AllocationError
 from allocation.services import forget_sent, forget_use, set_capacity
 from crawling.archive.files import seal_all, this_machine
 from crawling.frontier.change.rejudgement import rank_some
-from crawling.frontier.change.reusable_pages import forget_cold
+from crawling.frontier.change.reusable_pages import delete_cold_pages
 from crawling.frontier.run_limits import FILES_A_PAGE
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
 from crawling.installation.pools import capacity_of, crawl_pools, default_pool
@@ -230,7 +230,7 @@ def rank_anew() -> Progress:
 
 def forget_cold_pages() -> None:
     """Delete the counts of pages that crawls no longer request, in the page cache."""
-    forget_cold(timezone.now())
+    delete_cold_pages(timezone.now())
 
 
 def count_workers() -> None:

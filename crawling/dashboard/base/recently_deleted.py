@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from crawling.base.errors import NotFound, WrongState
 from crawling.base.use import offered_by_uses
-from crawling.installation.permissions import acted_on, is_restricted, require_act
+from crawling.installation.permissions import crawls_acted_on, is_restricted, require_act
 from crawling.models import CrawlJob, DeletedItem, DeletedKind, Run
 from crawling.models.deleted import RESTORABLE
 from crawling.runs.crawls.restored_items import remove_item, restore_item
@@ -174,7 +174,7 @@ def _row(kind: DeletedKind, thing: CrawlJob | Run, name: str, crawl: CrawlJob) -
 def restorable_rows(user: User) -> list[tuple[DeletedRow, bool]]:
     """All items that can be restored, each with whether the user may restore it."""
     rows = deleted_rows(user)
-    own = acted_on(user, {row.crawl.pk for row in rows if row.crawl})
+    own = crawls_acted_on(user, {row.crawl.pk for row in rows if row.crawl})
     restricted = is_restricted(user)
     return [
         (

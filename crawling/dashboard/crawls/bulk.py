@@ -14,7 +14,12 @@ from django.db.models import Q
 
 from crawling.base.errors import CrawlError
 from crawling.dashboard.crawls.filter import CrawlFilter, found_crawls
-from crawling.installation.permissions import STEER, acted_on, refusal_in_words, within_reach
+from crawling.installation.permissions import (
+    STEER,
+    crawls_acted_on,
+    crawls_within_reach,
+    refusal_in_words,
+)
 from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.seeds import BadTags
@@ -94,7 +99,7 @@ def chosen_crawls(
     """
     found = (CrawlJob.all_objects if action == "restore" else CrawlJob.objects).filter(pk__in=ids)
     if wanted is not None:
-        found = found_crawls(wanted, waiting_runs()).filter(within_reach(by))
+        found = found_crawls(wanted, waiting_runs()).filter(crawls_within_reach(by))
         if action in RUN_ACTIONS:
             found = found.filter(last__state__in=_selected_states(action, wanted))
         elif action in AT_REST_ONLY:
@@ -122,7 +127,7 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
 
     Raises BadTags if the action is about tags and names none, and BadOrder for an invalid schedule.
     """
-    own = acted_on(by, [crawl.pk for crawl in crawls])
+    own = crawls_acted_on(by, [crawl.pk for crawl in crawls])
     refused = {crawl.pk: refusal_in_words(crawl) for crawl in crawls if crawl.pk not in own}
     mine = [crawl for crawl in crawls if crawl.pk in own]
     if act.action in TAGGING:

@@ -34,7 +34,7 @@ from crawling.dashboard.crawls.export import export_answer
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.orders.forms.schedule import ScheduleForm
 from crawling.dashboard.orders.schedule_views import foreseen_starts
-from crawling.installation.permissions import within_reach
+from crawling.installation.permissions import crawls_within_reach
 from crawling.models import CrawlJob
 from crawling.orders.schedule_words import Repeat
 from crawling.orders.seeds import BadTags, read_tags
@@ -180,7 +180,7 @@ def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _crawls_without_schedule(request: AuthenticatedRequest) -> QuerySet[CrawlJob]:
-    return CrawlJob.objects.filter(within_reach(request.user), schedule=None).order_by("-pk")
+    return CrawlJob.objects.filter(crawls_within_reach(request.user), schedule=None).order_by("-pk")
 
 
 def _set_schedules(

@@ -15,7 +15,7 @@ from django.template.defaultfilters import filesizeformat
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
 from crawling.dashboard.base.panels import bulk_pages
 from crawling.dashboard.crawls.bulk import AT_REST_ONLY, needed_permission
-from crawling.installation.permissions import STEER, acted_on
+from crawling.installation.permissions import STEER, crawls_acted_on
 from crawling.models import CrawlJob, Run, RunState
 from crawling.runs.housekeeping.retention_view import deletion_loss
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
@@ -139,7 +139,7 @@ def bulk_preview(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkPrevi
     """The crawls to which the action applies now, and its effect. Takes a fixed number of
     queries.
     """
-    own = acted_on(by, [crawl.pk for crawl in crawls])
+    own = crawls_acted_on(by, [crawl.pk for crawl in crawls])
     able, reasons = [], Counter[str]()
     for crawl, view in zip(crawls, crawl_views(crawls), strict=True):
         why = _why_not(action, view) if crawl.pk in own else OTHERS

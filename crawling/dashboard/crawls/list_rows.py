@@ -13,7 +13,7 @@ from crawling.dashboard.base.crawl_views import NOT_STARTED, CrawlView
 from crawling.dashboard.crawls.filter import BY_COUNTS, CrawlFilter
 from crawling.dashboard.crawls.listing import Listing
 from crawling.dashboard.run.rates import rates_now
-from crawling.installation.permissions import acted_on
+from crawling.installation.permissions import crawls_acted_on
 from crawling.models import CrawlJob, Schedule
 from crawling.runs.endings import ALL_DONE
 from crawling.runs.transitions import FETCHING, possible_actions
@@ -69,7 +69,7 @@ def list_rows(listing: Listing, user: User) -> list[CrawlListRow]:
         [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
     )
     ids = [crawl.pk for crawl, _ in listing.crawls]
-    own = acted_on(user, ids)
+    own = crawls_acted_on(user, ids)
     next_at = dict(Schedule.objects.filter(crawl__in=ids).values_list("crawl", "next_at"))
     return [
         _row(crawl, view, now, crawl.pk in own, next_at.get(crawl.pk))

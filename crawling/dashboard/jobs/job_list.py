@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from crawling.dashboard.base.job_answers import cancelled_facts
-from crawling.installation.permissions import STEER, acted_on, is_administrator, may_end
+from crawling.installation.permissions import STEER, crawls_acted_on, is_administrator, may_end
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds, kind_of
 from crawling.models import BackgroundJob
@@ -79,7 +79,7 @@ def rows_for(user: User | None, jobs: Sequence[BackgroundJob]) -> list[JobRow]:
     """The jobs with the actions of the user. user: None for the command line. Takes at most one
     query.
     """
-    crawls = acted_on(user, {job.run.crawl_id for job in jobs if job.run})
+    crawls = crawls_acted_on(user, {job.run.crawl_id for job in jobs if job.run})
     steers = user is None or user.has_perm(STEER)
 
     kinds = job_kinds()

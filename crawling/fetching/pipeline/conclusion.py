@@ -25,7 +25,7 @@ from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import links_of_answer, with_fragment
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import fresh_until, read_date, read_etag
-from crawling.web.politeness import retry_after
+from crawling.web.politeness import retry_seconds_after
 from crawling.web.reading.process import AheadDocument
 from crawling.web.statuses import (
     MOST_INDEXES,
@@ -156,7 +156,7 @@ def _without_answer(
     asked: the seconds after which the server accepts the next request, whatever the status.
     """
     if (may_pass(status) or asked is not None) and not is_last:
-        retry = retry_after(claimed.attempts, asked)
+        retry = retry_seconds_after(claimed.attempts, asked)
         if retry is not None:
             return UrlOutcome(claimed.id, UrlState.QUEUED, status, error, retry_seconds=retry)
     if status < 0:

@@ -22,7 +22,7 @@ from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.models import CrawlJob, RunProcess, Shift, UrlState
 from crawling.orders.claims import STAGED, memory_share_mib
 from crawling.orders.sections.reuse import Deduplicate
-from crawling.web.politeness import retry_after
+from crawling.web.politeness import retry_seconds_after
 from crawling.web.statuses import FetchStatus
 
 #: the longest wait of documents in hand for an archive writer; after it their URLs are tried again
@@ -228,7 +228,7 @@ def _await_outcome(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
 
 def _too_late(outcome: UrlOutcome) -> UrlOutcome:
     assert outcome.captured is not None
-    status, retry = FetchStatus.ARCHIVE_BUSY, retry_after(outcome.captured.attempts)
+    status, retry = FetchStatus.ARCHIVE_BUSY, retry_seconds_after(outcome.captured.attempts)
     state = UrlState.FAILED if retry is None else UrlState.QUEUED
     return replace(
         outcome,

@@ -16,10 +16,10 @@ from crawling.fetching.shift.workbench import LONG_REST_SECONDS, Workbench
 from crawling.frontier import (
     LeasedHost,
     filters_of,
-    give_back,
     lease_hosts,
     locked_run,
     return_hosts,
+    return_urls,
     rules_key,
 )
 from crawling.models import Run, Shift
@@ -130,7 +130,7 @@ class HostLeases:
         """Put the URLs of hosts that rest for long back into their queues, untried."""
         if visits:
             with locked_run(self._shift.process.run_id):
-                give_back(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
+                return_urls(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
 
     def lease_more(self, threads: int) -> None:
         """Lease hosts that are due, as many as the fetch threads can use, and send those with URLs

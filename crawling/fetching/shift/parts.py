@@ -119,7 +119,7 @@ def _fetching(run: Run, stop: Stop) -> FetchingPart:
 KIB = 1024
 
 
-def bytes_a_second(politeness: PolitenessPart, grants: ShiftGrants, processes: int) -> float:
+def bytes_per_second(politeness: PolitenessPart, grants: ShiftGrants, processes: int) -> float:
     """The download rate of one of the crawl's processes, by the units that the pool granted and its
     share of the order's own limit.
     """
@@ -161,7 +161,7 @@ def make_context(
     client = Client(
         RequestPolicy(who.user_agent, fetching, Recipients(bound=origins_of_secrets(crawl))),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
-        Bandwidth(bytes_a_second(politeness, grants, len(serving_numbers(run.pk)))),
+        Bandwidth(bytes_per_second(politeness, grants, len(serving_numbers(run.pk)))),
         MOST_DOCUMENT_BYTES,
         budget,
         allowed_directories(),

@@ -23,7 +23,7 @@ from crawling.frontier import RecordingState, UrlOutcome, locked_run, record_all
 from crawling.frontier.admit.quarantine import states_of
 from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
-from crawling.frontier.change.reusable_pages import count_wanted
+from crawling.frontier.change.reusable_pages import count_requested_pages
 from crawling.frontier.host_state import keep_all_robots, keep_sessions
 from crawling.frontier.own_robots import keep_own_robots
 from crawling.models import Shift
@@ -215,7 +215,9 @@ class OutcomeRecorder:
             outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from
         }
         if offered:
-            count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
+            count_requested_pages(
+                {url: url_id in taken for url_id, url in offered.items()}, timezone.now()
+            )
 
     def write_links(self) -> None:
         """Store the links of recorded pages that are not stored yet."""

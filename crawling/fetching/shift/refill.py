@@ -11,7 +11,11 @@ from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.pipeline.preconditions import set_robots
 from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier import ClaimedUrl, claim_urls
-from crawling.frontier.change.reusable_pages import find_fresh, find_not_due, find_steady
+from crawling.frontier.change.reusable_pages import (
+    find_fresh_pages,
+    find_pages_not_due,
+    find_steady_pages,
+)
 from crawling.frontier.host_state import known_robots, old_robots, sessions_of
 from crawling.frontier.own_robots import own_robots
 from crawling.models import Run, Shift
@@ -62,14 +66,14 @@ class HostRefill:
         run, reuse = self._shift.process.run, self._crawl.order.reuse
         ids = [url.id for url in claimed]
         if reuse.visits_a_day:
-            steady = find_not_due(run, ids)
+            steady = find_pages_not_due(run, ids)
         elif days := reuse.revisit_days:
-            steady = find_steady(run, ids, days=days)
+            steady = find_steady_pages(run, ids, days=days)
         else:
             steady = {}
         if seconds := reuse.reuse_seconds:
             left = [url for url in claimed if url.id not in steady]
-            self._context.offers.make(find_fresh(run, left, seconds=seconds))
+            self._context.offers.make(find_fresh_pages(run, left, seconds=seconds))
         self._context.offers.make(steady, of_others=False)
 
     def _earlier_answers(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:

@@ -356,7 +356,7 @@ def _settle_urls(
     return {row.id: row for row in read_rows(cursor, SettledUrl)}
 
 
-def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
+def return_urls(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
     """Put claimed URLs back into their queues untried: the given URLs, or all that the shift still
     has.
 

@@ -35,7 +35,7 @@ from crawling.uses.alerts.wording import (
 from crawling.web.addresses import read_address
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
 from crawling.web.fetch.budgets import Bandwidth
-from crawling.web.fetch.transfer_errors import why_not
+from crawling.web.fetch.transfer_errors import fetch_status_of_fault
 from crawling.web.vetting import vet
 from dnscache.resolver import resolve
 
@@ -138,7 +138,7 @@ def deliver_by_post(
         with session.send(request) as response:
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300
     except RequestException as error:
-        return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False
+        return f"Not sent: {fetch_status_of_fault(error).sentence.rstrip('.')}.", False
 
 
 def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:

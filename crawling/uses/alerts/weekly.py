@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
-from crawling.installation.permissions import of_user
+from crawling.installation.permissions import crawls_of_user
 from crawling.models import CrawlJob
 from crawling.orders.schedules import UTC_ZONE, zone_named
 from crawling.runs.week import CrawlWeek, CrawlWeeks
@@ -126,7 +126,7 @@ def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, An
 def _crawls_of(listener: Listener) -> Collection[int] | None:
     """The ids of the crawls in the summary; None for all."""
     if listener.user:
-        own = CrawlJob.objects.filter(of_user(listener.user))
+        own = CrawlJob.objects.filter(crawls_of_user(listener.user))
         return set(own.values_list("pk", flat=True))
     return None if listener.crawl is None else {listener.crawl.pk}
 

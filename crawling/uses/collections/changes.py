@@ -18,7 +18,7 @@ from django.utils import timezone
 from allocation.wording import whole_number
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
-from crawling.installation.permissions import acted_on, refusal_in_words, within_reach
+from crawling.installation.permissions import crawls_acted_on, crawls_within_reach, refusal_in_words
 from crawling.models import CrawlJob, Page
 from crawling.runs.crawls.creation import team_errors
 from crawling.uses.collections.models import Collection, CollectionMember
@@ -44,7 +44,7 @@ class MembersAdded(NamedTuple):
 
 def may_change(user: User | None, collection: Collection) -> bool:
     """Whether a user whose role permits an action may perform it on this collection."""
-    return Collection.objects.filter(within_reach(user), pk=collection.pk).exists()
+    return Collection.objects.filter(crawls_within_reach(user), pk=collection.pk).exists()
 
 
 def require_change(user: User | None, collection: Collection) -> None:
@@ -129,7 +129,7 @@ def add_members(
     if missing := set(pages) - {page.pk for page in found}:
         raise NotFound(f"No page {min(missing)} is archived.")
     concerned = wanted | {page.run.crawl_id: page.run.crawl for page in found}
-    own = acted_on(by, concerned)
+    own = crawls_acted_on(by, concerned)
     refused = [refusal_in_words(one) for pk, one in concerned.items() if pk not in own]
     if concerned and not own:
         raise PermissionDenied(refused[0])

@@ -19,7 +19,7 @@ from crawling.archive.packages.stored_package import (
     store_package,
 )
 from crawling.base.errors import ArchiveTrouble
-from crawling.installation.permissions import acted_on
+from crawling.installation.permissions import crawls_acted_on
 from crawling.jobs.enqueue import open_job, request_job
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
@@ -212,5 +212,5 @@ def readable_file(collection: Collection, *, by: User | None) -> CollectionFile:
 
 def _require_runs(by: User | None, runs: Numbers[int]) -> None:
     crawls = set(Run.all_objects.filter(pk__in=runs).values_list("crawl", flat=True))
-    if crawls - acted_on(by, crawls):
+    if crawls - crawls_acted_on(by, crawls):
         raise PermissionDenied(OTHERS)

@@ -18,7 +18,7 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import asked_ids, next_page
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import acts_of, show_message
-from crawling.installation.permissions import within_reach
+from crawling.installation.permissions import crawls_within_reach
 from crawling.models import CrawlJob, Page
 from crawling.uses.collections.asked import CHANGE, wanted_collection
 from crawling.uses.collections.changes import (
@@ -53,7 +53,7 @@ def add(request: AuthenticatedRequest) -> HttpResponse:
                 next_page(request) or reverse("collections:collection", args=[collection.pk])
             )
     stored = Page.objects.filter(pk__in=pages, run__removal_asked_at=None).select_related("url")
-    own = Collection.objects.filter(within_reach(request.user)).order_by("-changed_at")
+    own = Collection.objects.filter(crawls_within_reach(request.user)).order_by("-changed_at")
     here = {
         "crawls": CrawlJob.objects.filter(pk__in=crawls).order_by("name"),
         "pages": stored,

@@ -30,7 +30,7 @@ from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import show_message
-from crawling.installation.permissions import is_administrator, within_reach
+from crawling.installation.permissions import crawls_within_reach, is_administrator
 from crawling.models import CrawlJob, Page, Team
 from crawling.runs.crawls.share_links import SharedKind
 from crawling.uses.collections.asked import CHANGE, VIEW, head_facts, wanted_collection
@@ -175,9 +175,9 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "count": len(rows),
     }
     if here["may_change"]:
-        here["offered"] = CrawlJob.objects.filter(within_reach(request.user)).order_by("-pk")[
-            :OFFERED
-        ]
+        here["offered"] = CrawlJob.objects.filter(crawls_within_reach(request.user)).order_by(
+            "-pk"
+        )[:OFFERED]
     return render(request, "collections/collection.html", here)
 
 
@@ -301,7 +301,7 @@ TEAM_USES = (_of_team,)
 
 def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
     deleted = deleted_collections().filter(**wanted)
-    own = set(deleted.filter(within_reach(user)).values_list("pk", flat=True))
+    own = set(deleted.filter(crawls_within_reach(user)).values_list("pk", flat=True))
     for one in deleted:
         assert one.removal_asked_at is not None
         yield kept_row("collection", one.pk, one.name, one.removal_asked_at, may_act=one.pk in own)

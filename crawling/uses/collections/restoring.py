@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crawling.base.audit import record_action
 from crawling.base.errors import NotFound, WrongState
-from crawling.installation.permissions import within_reach
+from crawling.installation.permissions import crawls_within_reach
 from crawling.jobs.removal import forget_these_jobs
 from crawling.models import BackgroundJob
 from crawling.models.deleted import RESTORABLE
@@ -37,7 +37,7 @@ def restore_collection(number: int, *, by: User | None) -> Collection:
     try:
         with transaction.atomic():
             found = _locked(number)
-            if not Collection.all_objects.filter(within_reach(by), pk=number).exists():
+            if not Collection.all_objects.filter(crawls_within_reach(by), pk=number).exists():
                 require_change(by, found)
             Collection.all_objects.filter(pk=number).update(removal_asked_at=None)
             record_action(by, found, "restored", {"members": (None, found.members.count())})

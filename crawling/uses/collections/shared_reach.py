@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from crawling.archive.captures import captures_of
-from crawling.installation.permissions import acted_on
+from crawling.installation.permissions import crawls_acted_on
 from crawling.models import Page, Run
 from crawling.uses.collections.members import MemberRow, member_rows
 from crawling.uses.collections.models import Collection, CollectionLink
@@ -56,7 +56,7 @@ class SharedReach:
 def reach_of(link: CollectionLink) -> SharedReach:
     members = link.collection.members.filter(crawl__removal_asked_at=None)
     rows = list(members.values_list("crawl", "page"))
-    own = acted_on(link.created_by, {crawl for crawl, _ in rows})
+    own = crawls_acted_on(link.created_by, {crawl for crawl, _ in rows})
     return SharedReach(
         link.collection,
         frozenset(crawl for crawl, page in rows if page is None and crawl in own),

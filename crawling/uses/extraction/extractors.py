@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, CrawlError, NotFound, WrongState
-from crawling.installation.permissions import is_restricted, within_reach
+from crawling.installation.permissions import crawls_within_reach, is_restricted
 from crawling.models import CrawlJob
 from crawling.models.deleted import RESTORABLE
 from crawling.orders.sections.reading import REVISION_MARK, Name, read_reference
@@ -221,7 +221,9 @@ def give_newest(extractor: Extractor, *, by: User | None) -> tuple[int, list[str
     on which the user may not act are left out. Return the number of crawls that got the revision,
     and a sentence for each crawl that could not be edited.
     """
-    mine = crawls_of(extractor).filter(within_reach(by)).exclude(extractor=extractor.reference)
+    mine = (
+        crawls_of(extractor).filter(crawls_within_reach(by)).exclude(extractor=extractor.reference)
+    )
     done, refused, behind = 0, list[str](), 0
     while done < MOST_CRAWLS and (
         some := mine.filter(pk__gt=behind).order_by("pk")[: MOST_CRAWLS - done]

@@ -18,7 +18,7 @@ from django.utils import timezone
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.datasets.progress import read_parts_later
-from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.frontier.change.withdrawn_pages import put_pages_back, take_pages_out
 from crawling.installation.events import pages_withdrawn
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget_jobs, forget_these_jobs
@@ -142,7 +142,7 @@ def withdraw_pages(
             pages=len(found),
             rewrite_at=now if at_once else now + RESTORABLE,
         )
-        take_out(withdrawal.pk, found)
+        take_pages_out(withdrawal.pk, found)
         WithdrawalFile.objects.bulk_create(
             WithdrawalFile(withdrawal=withdrawal, file=file, length=file.committed_length)
             for file in _files(runs)
@@ -189,7 +189,7 @@ def undo_withdrawal(crawl: CrawlJob, number: int, *, by: User | None) -> Withdra
         take_over_pages(later)
     rows = withdrawal.withdrawn_pages.filter(content__page__links_part__isnull=False)
     parts = set(rows.values_list("content__page__links_part", flat=True))
-    put_back(withdrawal.pk)
+    put_pages_back(withdrawal.pk)
     read_parts_later(parts)
     ids = list(runs_of(crawl, withdrawal.run).values_list("pk", flat=True))
     forget_jobs(JobEvent.WITHDRAWN, ids)

@@ -64,14 +64,14 @@ class Outage:
 
 
 def read_outage(fields: Mapping[str, Any] | None) -> Outage | None:
-    """Return the outage from its `json_value`."""
+    """Return the outage from its `as_json`."""
     if not fields:
         return None
     return Outage(**{**fields, **{name: datetime.fromisoformat(fields[name]) for name in TIMES}})
 
 
 def read_outages(fields: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Outage]:
-    """Return the outages, by origin, from their `json_value`."""
+    """Return the outages, by origin, from their `as_json`."""
     found = {origin: read_outage(outage) for origin, outage in (fields or {}).items()}
     return {origin: outage for origin, outage in found.items() if outage}
 

@@ -213,7 +213,7 @@ def change_frontier_urls(
 ) -> dict[str, Any]:
     """Change URLs of the latest run.
 
-    `put_pages_back` applies to URLs that were removed, the others to waiting URLs; other URLs are
+    `put_back` applies to URLs that were removed, the others to waiting URLs; other URLs are
     skipped.
     """
     run = get_run(crawl_id, None)

@@ -125,8 +125,8 @@ def refusal_in_words(crawl: CrawlJob) -> str:
 
 
 def may_still_share(maker: User | None, crawl: CrawlJob) -> bool:
-    """Whether access to a crawl that a user has given stays open: only while that user could still
-    give it. maker: None if the command line gave it.
+    """Whether access to a crawl that a user has given stays open, which is so only while the user
+    could still give it. maker: None if the command line gave it.
     """
     if maker is None:
         return True

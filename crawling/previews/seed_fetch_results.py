@@ -86,9 +86,7 @@ class TestFetchClock:
         self.free_at = self.rested_at + self.delay
 
     def delay_changed(self) -> None:
-        """Apply the longer delay that robots.txt asks for, beginning with the fetch of robots.txt
-        itself.
-        """
+        """Apply the longer delay of robots.txt, beginning with the fetch of robots.txt itself."""
         if self.rested_at:
             self.free_at = max(self.free_at, self.rested_at + self.delay)
 

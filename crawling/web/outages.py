@@ -15,8 +15,8 @@ from crawling.web.politeness import DOUBTFUL_ROW, JITTER
 #: one
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 2 * 3600.0
-#: a host that has never answered is given up after this time, however long the crawl waits for
-#: other hosts
+#: the time after which a host that has never answered is given up, even if the crawl waits longer
+#: for other hosts
 NEVER_HEARD_SECONDS = 3600.0
 #: the same for a host whose links are only checked
 CHECK_PATIENCE_SECONDS = 60.0

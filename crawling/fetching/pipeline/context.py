@@ -138,8 +138,8 @@ class ReuseOffers:
         return found if found is None or archives else found.without_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
-        """Withdraw the offers for URLs that are done; return the ids of URLs that had an offer of
-        another crawl's page.
+        """Withdraw the offers for URLs that are done. Return the ids of those URLs that were
+        offered another crawl's page.
         """
         done = {
             url_id: pages[0].url.url
@@ -190,8 +190,8 @@ class CrawlPace:
 class RobotsPolicy:
     #: the crawler's name in robots.txt files
     token: str
-    #: hosts with a robots.txt that does not bind this crawl, for a reason that an administrator
-    #: gave; the shift's own thread alone changes it
+    #: hosts whose robots.txt does not bind this crawl, for a reason that an administrator gave;
+    #: only the shift's own thread changes them
     unbound: frozenset[str] = frozenset()
 
     def binds(self, host_key: str) -> bool:

@@ -60,7 +60,7 @@ class HostClock:
     """The clock of one visit. All times are monotonic seconds.
 
     Only the shift writes the fields that come from the crawl's order, and only the thread that has
-    the visit writes the others. So neither can undo the other's change.
+    the visit writes all other fields. So no write is lost.
     """
 
     #: when the host may be asked again, by any crawl
@@ -123,9 +123,9 @@ class HostClock:
         """Wait for the delay after a fetch that has just ended, or for longer if the host may be
         overloaded.
 
-        asked: its Retry-After in seconds. is_page: false for a robots.txt or a login, on which the
-        whole host depends, and which says nothing about its pages. is_first_try: a URL that fails
-        again is not counted again.
+        asked: its Retry-After in seconds. is_page: whether a page was fetched, and not a robots.txt
+        or a login, whose failure is no failure of a page. is_first_try: a URL that fails again is
+        not counted again.
         """
         self.last_fetch_seconds = seconds
         if is_page and may_be_host_fault(status):
@@ -185,7 +185,8 @@ class HostAvailability:
     is_foreign: bool = False
     #: the reason why all URLs of the host fail
     given_up: Fetched | None = None
-    #: the latest page that was fetched from the host; it tells a refusing host from failing pages
+    #: the latest page that was fetched from the host; a request for it shows whether the host
+    #: refuses or single pages fail
     known_page: str = ""
     #: the number of failed pages in a row that makes the host doubtful; more if a known page was
     #: fetched meanwhile

@@ -137,7 +137,7 @@ def _ask_other_host(visit: Visit, hop: Address, context: FetchContext) -> Fetche
 
 
 def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
-    """The robots.txt that a visit of the other host has fetched by itself."""
+    """The robots.txt that a visit of the other host has fetched."""
     if hop.url != f"{hop.origin}/robots.txt":
         return None
     known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))

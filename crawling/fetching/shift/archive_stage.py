@@ -30,9 +30,8 @@ from crawling.web.statuses import FetchStatus
 DEADLINE_SECONDS = 30.0
 #: the time between two looks at a wait
 LOOK_SECONDS = 0.2
-#: a fetch thread puts an outcome right behind its document; the shift fails after this number of
-#: looks without it. A limit in seconds would not do: a machine that was suspended has used them up
-#: at once
+#: a fetch thread puts an outcome directly behind its document; the shift fails after this number of
+#: looks without it. A limit in seconds would fail wrongly after the machine was suspended
 OUTCOME_LOOKS = 100
 
 
@@ -46,12 +45,12 @@ class SettledBatch(NamedTuple):
 
 
 class ArchiveStage:
-    """The shift's use of archive files. Only the shift's own thread calls it, but for `put`, which
+    """The shift's use of archive files. Only the shift's own thread calls it, except `put`, which
     fetch threads call.
 
     From the first document to the end of the shift it holds one unit of `archive_writers`, if the
-    pool has that class. The request is a stage of the shift, which holds everything else meanwhile:
-    the pool ensures that this cannot deadlock, and the deadline ensures that it ends.
+    pool has that class. The request is a stage of the shift, which holds its other units meanwhile.
+    The pool ensures that this cannot deadlock, and the deadline that it ends.
     """
 
     def __init__(self, shift: Shift, grants: ShiftGrants, *, user_agent: str) -> None:
@@ -66,7 +65,7 @@ class ArchiveStage:
         }
         facts |= {"robots": robots_in_words(crawl, timezone.now())}
         run = shift.process.run
-        #: no other process of the run archives; once false, this stays false
+        #: whether no other process of the run archives; once false, this stays false
         self.is_alone = RunProcess.objects.filter(run=run, is_retired=False).count() == 1
         self._writer = (
             ArchiveWriter(
@@ -126,7 +125,7 @@ class ArchiveStage:
         return False
 
     def _is_writer_granted(self, now: float) -> bool:
-        """Whether the writer is granted; a request that waits too long is withdrawn."""
+        """Whether the writer is granted. A request that waits too long is withdrawn."""
         if not self._ask_until:
             if self._grants.has_stage:
                 return False
@@ -189,8 +188,8 @@ class ArchiveStage:
 
 
 def deduplication_scope(crawl: CrawlJob) -> Deduplicate:
-    """The archives in which a payload counts as stored. Answers that may be meant for this crawl
-    alone refer to no other crawl.
+    """The archives in which a payload counts as stored. An answer that may be meant for this crawl
+    alone never refers to another crawl's payload.
     """
     sought = crawl.order.reuse.deduplicate
     return "crawl" if sought == "all" and crawl.order.fetching.shows_itself else sought

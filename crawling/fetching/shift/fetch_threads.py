@@ -64,7 +64,7 @@ class FetchThreadPool:
             thread = threading.Thread(
                 target=self._work, args=(number,), name=f"fetch-{number}", daemon=True
             )
-            with suppress(RuntimeError):  # no memory for one more; the next look starts it
+            with suppress(RuntimeError):  # no memory for a further thread; the next look starts it
                 thread.start()
                 self._threads[number] = thread
 

@@ -62,7 +62,7 @@ Stop = Callable[[str], None]
 @dataclass(frozen=True)
 class ShiftParts:
     shift: Shift
-    #: all threads use the context; only the shift's own thread uses the other parts
+    #: the context, which all threads use; only the shift's own thread uses the other parts
     context: FetchContext
     bench: Workbench
     port: QueuedShiftPort

@@ -107,7 +107,7 @@ class OutcomeRecorder:
         )
 
     def write(self) -> None:
-        """Record the outcomes taken up, and all other results.
+        """Record the collected outcomes, and all other results.
 
         An outcome that the archive could not store is not written; the archive's `trouble` says
         why. After any other error, no length of a file may be committed any more.
@@ -172,8 +172,8 @@ class OutcomeRecorder:
         self._lengths = {}
 
     def _settled_outcomes(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
-        """The outcomes that can be recorded now, with the outcomes in `cut` whose URLs have no
-        other.
+        """The outcomes that can be recorded now. cut: outcomes of cut-off fetches, for URLs without
+        any other outcome.
         """
         taken, self._outcomes = self._outcomes, []
         outcomes, lengths, later = self._archive.settle(

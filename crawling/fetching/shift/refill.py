@@ -117,8 +117,8 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -
 
 
 def _origins(address: Address) -> Iterator[str]:
-    """The URL's origin, and the host's origin by the other of HTTP and HTTPS. If only one of the
-    two answers, only the URLs of the other wait.
+    """The URL's origin, and the host's origin with the other of the two schemes HTTP and HTTPS. If
+    only one of the two answers, only the URLs of the other origin wait.
     """
     yield address.origin
     scheme, rest = address.origin.split("://", 1)

@@ -34,7 +34,8 @@ from crawling.models import RunProcess
 from crawling.runs.shift_lifecycle import close_shifts_lost_here, is_server_loss, shift_was_lost
 from crawling.runs.steering import pause_for_trouble
 
-#: a killed worker keeps its seat for this time; a live worker gives several signs of life within it
+#: the time after which a killed worker no longer counts; a live worker reports several times within
+#: it
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8
 DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
@@ -166,7 +167,7 @@ class ShiftWorker(ReusedProcessWorker):
     def _close_shift(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
         """Close the shift.
 
-        PostgreSQL may have failed, so it gets some time to come back. After that time the lease
+        PostgreSQL may be down, so the worker tries for some time. After that time the lease
         expires.
         """
         if not (isinstance(job, OwnJob) and job.is_ours and len(job.args) == 2):
@@ -182,7 +183,7 @@ class ShiftWorker(ReusedProcessWorker):
                 self.log.warning(
                     "work session %s: its loss could not be recorded: %s", job.id, error
                 )
-                # no event tells that PostgreSQL is back, and the worker has nothing else to do
+                # no event shows that PostgreSQL is back, and the worker has nothing else to do
                 time.sleep(wait)
             finally:
                 # a connection opened here must not be shared with the next work process

@@ -17,8 +17,8 @@ from crawling.orders.ranking import is_from_extension, rank_by
 
 logger = logging.getLogger(__name__)
 
-#: an order that took longer than this as often as this is no longer called; a single slow call may
-#: be the fault of a page that keeps the interpreter busy
+#: the seconds of a slow call, and the number of slow calls after which a package's order is no
+#: longer called; a single one may be the fault of a page that keeps the interpreter busy
 CALL_SECONDS, MOST_SLOW = 1.0, 3
 #: the time for ranking seeds at the beginning of a shift; the remaining seeds are ranked by the
 #: next shift

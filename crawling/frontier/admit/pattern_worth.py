@@ -132,7 +132,7 @@ class PatternWorth:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the latest pages brought too little, whatever earlier pages brought."""
+        """Whether the latest pages have brought too little, even if earlier pages brought much."""
         sample = self.lately.maxlen or PROBE_PAGES
         is_sampled = len(self.lately) == sample
         return is_sampled and sum(self.lately) < LEAST_YIELD * sample and self.is_growing
@@ -279,7 +279,7 @@ class FetchedPage:
         return any(link.address.url not in self._known for link in links)
 
     def is_new_to(self, texts: KnownTexts) -> bool:
-        """Whether the page has text or images that no other page had."""
+        """Whether the page has text or images that no earlier page had."""
         return self.says_new_to(texts) or self.shows_new_to(texts)
 
     def says_new_to(self, texts: KnownTexts) -> bool:
@@ -313,8 +313,8 @@ class PatternWatch:
         originals: Mapping[bytes, int],
         known: Collection[str],
     ) -> list[PatternWorth]:
-        """Count a page under its patterns if it was read: once, however often its batch is tried.
-        known: URLs found again.
+        """Count a page under its patterns if it was read. It counts once, even if its batch is
+        tried again. known: URLs found again.
         """
         if (counted := self._counted.get(outcome.url_id)) is not None:
             return counted

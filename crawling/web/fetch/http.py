@@ -49,7 +49,7 @@ class AnswerPart(Enum):
 
 
 class DocumentRefusal(NamedTuple):
-    """The decision not to read a document. The answer has this status instead of the server's."""
+    """The decision not to read a document. The answer gets this status in place of the server's."""
 
     status: FetchStatus
     sentence: str
@@ -87,7 +87,7 @@ class Fetched:
     seconds: float = 0.0
     #: the reason for a negative status
     error: str = ""
-    #: the HTTP status, whatever happened to the body; 0 without an answer
+    #: the HTTP status, even if the body failed; 0 without an answer
     http_status: int = 0
     #: the bytes of a complete answer, if they are to be kept
     exchange: Exchange | None = None

@@ -1,7 +1,4 @@
-"""Pools in the admin site, which shows them without letting them be edited.
-
-Only limits can be edited, through services that check them.
-"""
+"""Pools in the admin site. Only limits can be edited there, by services that check them."""
 
 from __future__ import annotations
 
@@ -32,8 +29,8 @@ from serving.paging import BoundedPaginator
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Shows rows without letting them be edited, since an edit by hand would bypass the safety
-    check. Users with the permission may look.
+    """Shows rows that cannot be edited, since an edit by hand would bypass the safety check. Users
+    with the permission may see them.
     """
 
     permission = "allocation.view_pool"
@@ -143,7 +140,7 @@ class PoolAdmin(LimitsAdmin):
 
 
 def _by_class(pool: Pool, units: Sequence[int]) -> str:
-    """Units by class, each after its name: `worker 4, memory 3,013`."""
+    """Units by class, each behind the name of the class: `worker 4, memory 3,013`."""
     named = [(UnitWords(one.key, one.unit), units[one.ordinal]) for one in pool.classes.all()]
     return ", ".join(f"{words.name} {count:,}" for words, count in named)
 

@@ -15,13 +15,13 @@ from allocation.checks import missing_from
 from allocation.models import Event, EventKind, Pool, Process
 from allocation.rules.banker import State
 from allocation.rules.remedies import claims_too_high, missing_units, stuck_processes
-from allocation.wording import UnitWords, listed, some
+from allocation.wording import UnitWords, first_few, joined_in_words
 
 AUDIT = (
     "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ "
     "from the ledger."
 )
-#: asked for each page
+#: asked by each page
 IS_ONE = """
 SELECT EXISTS (
     SELECT FROM conservation c JOIN allocation_pool p ON p.id = c.pool_id
@@ -34,7 +34,8 @@ SELECT EXISTS (
 class Alarm:
     pool: int
     name: str
-    #: unsafe or missing; `sentences` describe the alarm, and `remedies` would end it
+    #: whether the state is unsafe or units are missing; `sentences` describe the alarm, and
+    #: `remedies` would end it
     kind: str
     sentences: tuple[str, ...]
     remedies: tuple[str, ...]
@@ -50,8 +51,8 @@ class Alarm:
 
 
 def alarms() -> list[Alarm]:
-    """The alarms of all pools, at most two for each. Takes one query if there is none, which is
-    nearly always so.
+    """The alarms of all pools, at most two for each. Takes one query if there is none, as is
+    usual.
     """
     with connection.cursor() as cursor:
         cursor.execute(IS_ONE)
@@ -83,7 +84,7 @@ def _unsafe_alarm(pool: Pool) -> Alarm:
         .first()
     )
     measures = [UnitWords(one.key, one.unit) for one in pool.classes.all()]
-    stuck_ones = some([holders[i].label for i in stuck_processes(state)])
+    stuck_ones = first_few([holders[i].label for i in stuck_processes(state)])
     could = f"; {stuck_ones} could wait for each other forever" if stuck_ones else ""
     return Alarm(
         pool=pool.pk,
@@ -113,16 +114,16 @@ def _remedies_in_words(
             m.amount(state.maximum[i][j] - units)
             for j, (m, units) in _classes_with_less(measures, less)
         ]
-        lower.append(f"the claim of {labels[i]} lowered to {listed(claims)}")
-    remedies = [f"with {listed(missing)}"] if missing else []
-    remedies += [f"with {some(lower)}"] if lower else []
+        lower.append(f"the claim of {labels[i]} lowered to {joined_in_words(claims)}")
+    remedies = [f"with {joined_in_words(missing)}"] if missing else []
+    remedies += [f"with {first_few(lower)}"] if lower else []
     return (*remedies, "once enough is released") if remedies else ()
 
 
 def _classes_with_less(
     measures: list[UnitWords], less: tuple[int, ...]
 ) -> list[tuple[int, tuple[UnitWords, int]]]:
-    """The classes of which a claim has to fall: the place, the measure and the units of each."""
+    """The classes of which a claim must fall: the place, the measure and the units of each."""
     return [
         (j, (measure, units))
         for j, (measure, units) in enumerate(zip(measures, less, strict=False))
@@ -133,7 +134,7 @@ def _classes_with_less(
 def alarms_in_pages(request: HttpRequest) -> dict[str, object]:
     """`alarms`: the flagged pools, for users who may see them.
 
-    Only read on pages that show it, not on their refreshes.
+    Read only on pages that show it, not on their refreshes.
     """
     user = getattr(request, "user", None)
     return {

@@ -1,4 +1,4 @@
-"""Missing units are reported by `manage.py check --database default`, by `/readyz` and at each
+"""Reports missing units: in `manage.py check --database default`, in `/readyz` and at each
 start.
 """
 
@@ -64,7 +64,7 @@ def conservation_check(
 
 
 def _is_there() -> bool:
-    """Whether the tables exist. Before the first migration there is nothing to check."""
+    """Whether the tables exist. Before the first migration nothing can be checked."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('conservation') IS NOT NULL")
         return bool(cursor.fetchone()[0])

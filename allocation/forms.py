@@ -36,7 +36,9 @@ from allocation.wording import UnitWords
 
 
 class LimitsForm(forms.Form):
-    """Edits numbers by name. A refusal of the pool is shown beside the field that it names."""
+    """Edits numbers by name. A refusal of the pool is shown beside the field with the refused
+    number.
+    """
 
     override_reason = forms.CharField(
         required=False,
@@ -54,9 +56,7 @@ class LimitsForm(forms.Form):
     def add_classes(
         self, classes: list[ResourceClass], likes: Sequence[int], help_on: list[str]
     ) -> None:
-        """Add a field for each class. likes: for each class, an amount whose unit the field
-        uses.
-        """
+        """Add a field for each class. likes: an amount for each class; the field uses its unit."""
         for one, like, sentence in zip(classes, likes, help_on, strict=True):
             measure = UnitWords(one.key, one.unit)
             self.names[one.key] = measure.name
@@ -95,7 +95,7 @@ class LimitsForm(forms.Form):
         return {key: to for key, (_, to) in self.changes().items() if to is not None}
 
     def refuse(self, error: AllocationError) -> None:
-        """Show an error at the field of its resource, or above all fields if it has none."""
+        """Show an error at the field of its resource, or above all fields if it has no resource."""
         resource = error.facts.get("resource")
         measures = filter(None, map(_measure_of, self.fields.values()))
         measure = next((one for one in measures if one.key == resource), None)
@@ -110,8 +110,8 @@ class LimitsForm(forms.Form):
         self.add_error(field, f"{error.message}{tail}")
 
     def apply(self, override: Override | None) -> bool:
-        """Ask the pool for the change. Return False if it refused; the form then shows the
-        error.
+        """Request the change from the pool. Return False if the pool refuses; the form then shows
+        the error.
         """
         try:
             if self.changes():
@@ -123,15 +123,15 @@ class LimitsForm(forms.Form):
 
     @abstractmethod
     def preview(self) -> LimitsPreview:
-        """The answer that the pool would give now."""
+        """The answer that the pool would give at the moment."""
 
     @abstractmethod
     def make_change(self, override: Override | None) -> None:
-        """Ask for the change. Raises AllocationError if it is refused."""
+        """Request the change from the pool. Raises AllocationError if the pool refuses."""
 
 
 def _measure_of(field: forms.Field) -> UnitWords | None:
-    return field.measure if isinstance(field, UnitsField) else None
+    return field.unit_words if isinstance(field, UnitsField) else None
 
 
 def _in_words(fact: object, measure: UnitWords | None) -> str:
@@ -176,7 +176,7 @@ class CapacityForm(PoolForm):
 class TurnsForm(PoolForm):
     """A pool's rules for turns: the bypass limit, and the units reserved for urgent starts."""
 
-    LIMIT = "bypass.limit"  # no key of a class contains a dot
+    LIMIT = "bypass.limit"  # a dot, since no key of a class contains one
 
     def __init__(self, pool: Pool, data: Any = None) -> None:
         classes = list(pool.classes.all())
@@ -210,7 +210,7 @@ class TurnsForm(PoolForm):
 
 
 class ShareForm(LimitsForm):
-    RESERVE, LIMIT = "reserve.", "limit."  # no key of a class contains a dot
+    RESERVE, LIMIT = "reserve.", "limit."  # a dot, since no key of a class contains one
 
     def __init__(self, share: Share, data: Any = None) -> None:
         self.share = share

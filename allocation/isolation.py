@@ -1,5 +1,5 @@
-"""Transactions beside those of others. Several tables are read as of one moment, and work that
-failed because of other transactions, or because the connection broke, is tried again.
+"""Transactions beside others. Several tables are read as of one moment. Work that failed because of
+other transactions, or because the connection broke, is repeated.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
-#: SQLSTATEs of conflicts with other transactions, after which the same work may well succeed:
+#: SQLSTATEs of conflicts with other transactions, after which a repetition may succeed:
 #: serialisation failure, deadlock, lock time-out
-IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
-#: SQLSTATEs of a server that is stopping or away: `08` connection exceptions, `57P` an operator's
-#: action or a crash, `25P03` an end of a transaction that was idle for too long
-GOING = ("08", "57P", "25P03")
+CONFLICTS = frozenset({"40001", "40P01", "55P03"})
+#: SQLSTATEs of a server that is stopping or unreachable: `08` connection exceptions, `57P` an
+#: operator's action or a crash, `25P03` the end of a transaction that was idle for too long
+SERVER_GONE = ("08", "57P", "25P03")
 T = TypeVar("T")
 
 
@@ -36,48 +36,48 @@ def repeatable_read() -> Iterator[None]:
         yield
 
 
-def insist(work: Callable[[], T], *, attempts: int, through_breaks: bool = False) -> T:
+def retry_on_conflict(work: Callable[[], T], *, attempts: int, through_breaks: bool = False) -> T:
     """Do `work`, which is one transaction, and repeat it while other transactions conflict with it,
-    up to `attempts` times in all. Within a transaction of the caller it is done once, since that
-    transaction has failed with it.
+    up to `attempts` times in all. Within a transaction of the caller it is done once, since its
+    failure ends that transaction.
 
-    through_breaks: repeat it, too, if the connection breaks. It may just have been committed then,
-    so `work` must be harmless when done twice.
+    through_breaks: whether to repeat it after a break of the connection, too. It may have been
+    committed just before, so `work` must be harmless when done twice.
     """
     for attempt in range(1, attempts + 1):
         try:
             return work()
         except (OperationalError, InternalError, InterfaceError) as error:
-            is_broken = through_breaks and was_cut_off(error)
-            is_passing = is_broken or was_in_the_way(error)
+            is_broken = through_breaks and is_connection_lost(error)
+            is_passing = is_broken or is_conflict(error)
             if attempt == attempts or connection.in_atomic_block or not is_passing:
                 raise
             if is_broken:
                 connection.close()
         pause = random.uniform(0.01, 0.05) * 2**attempt  # noqa: S311 - no secret
-        # nothing tells when the other transactions have ended. No lock and no transaction is open
-        # here. Two transactions that collided try again at different times, since they would
-        # otherwise collide again
+        # no event announces the end of the other transactions. No lock and no transaction is open
+        # here. Two transactions that collided wait for different times, since they could collide
+        # again
         time.sleep(pause)
     raise AssertionError("unreachable")
 
 
-def was_in_the_way(error: BaseException | None) -> bool:
-    """Whether the error is a conflict with other transactions, which will soon end."""
-    return sqlstate(error) in IN_THE_WAY
+def is_conflict(error: BaseException | None) -> bool:
+    """Whether the error is a conflict with other transactions, which end soon."""
+    return sqlstate(error) in CONFLICTS
 
 
-def was_cut_off(error: BaseException | None) -> bool:
-    """Whether the connection is broken, and with it all uncommitted work lost."""
+def is_connection_lost(error: BaseException | None) -> bool:
+    """Whether the connection is broken, so that all uncommitted work is lost."""
     if isinstance(error, InterfaceError):
         return True
     if not isinstance(error, OperationalError | InternalError):
         return False
-    state = sqlstate(error)  # a broken connection has no server that could give a code
-    return state is None or state.startswith(GOING)
+    state = sqlstate(error)  # after a break of the connection there is no code of the server
+    return state is None or state.startswith(SERVER_GONE)
 
 
 def sqlstate(error: BaseException | None) -> str | None:
-    """PostgreSQL's code for an error; None if the server was not there to give one."""
+    """PostgreSQL's code for an error; None if the server could not be reached to give one."""
     cause = error.__cause__ if error else None
     return getattr(cause, "sqlstate", None)

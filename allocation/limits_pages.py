@@ -1,8 +1,8 @@
 """Pages that edit limits, in the product and in the admin site: first the fields, then the pool's
 answer, then the change.
 
-Neither a form's `save` nor a transaction of a page makes the change: the service locks, checks, and
-serves waiting processes.
+Not a form's `save` makes the change, nor a transaction of a page, but a service, which locks,
+checks, and serves waiting processes.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ SHARE_PAGES: tuple[LimitsPage[Share], ...] = (
 @dataclass(frozen=True)
 class LimitsAnswer:
     form: LimitsForm
-    #: None if nothing would change, or the form is invalid
+    #: the effect of the change; None if nothing would change, or if the form is invalid
     preview: LimitsPreview | None = None
     #: the change that was made, in words; "" if none was made
     done: str = ""
-    #: whether the sent numbers are the current ones
+    #: whether the numbers in the form are the current ones
     is_unchanged: bool = False
 
 

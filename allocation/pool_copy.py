@@ -1,6 +1,5 @@
-"""Copy a live pool into a state in which changes can be tried.
-
-A change of the copy changes nothing in the pool.
+"""Copies a live pool into a state in which changes can be tried. A change of the copy does not
+change the pool.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ ROOM_FOR_A_NUMBER = 24
 class PoolCopy:
     name: str
     sandbox: Sandbox
-    #: ids of the pool's processes, in the order of the sandbox's rows
+    #: the ids of the pool's processes, in the order of the rows of the sandbox
     ids: tuple[int, ...]
-    #: processes on which no other's safety depends: those that keep units in a reservation, and
-    #: those without units that can be served only after a reservation has ended. In a pool with
-    #: more than MOST_PROCESSES, all processes without units
+    #: processes on which the safety of no other process depends: those that keep units in a
+    #: reservation, and those without units that can be served only after a reservation has ended.
+    #: In a pool with more than MOST_PROCESSES processes, all those without units
     left_out: tuple[ProcessRow, ...]
     #: the classes as pages name them; for sizes, with the unit of the numbers in the copy
     class_names: tuple[str, ...]
@@ -37,8 +36,8 @@ class PoolCopy:
 
 
 def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
-    """The current state of the pool, including the process `asker`, whatever it holds. Raises
-    UnknownPool.
+    """The current state of the pool, including the process `asker`, even if it holds nothing.
+    Raises UnknownPool.
     """
     view = bank_view(pool)
     out = {process.id for process in (*view.reserved, *view.held_off)} - {asker}
@@ -61,7 +60,7 @@ def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
         Sandbox(classes, _distinct_labels(rows), state),
         tuple(process.id for process in rows),
         left_out,
-        tuple(_class_name(resource.measure) for resource in view.resources),
+        tuple(_class_name(resource.unit_words) for resource in view.resources),
     )
 
 

@@ -20,8 +20,8 @@ from allocation.rules.fairness import (
     kept_back,
 )
 from allocation.rules.shares import ShareUse, classes_beyond
-from allocation.wait_ends import HoldingParty, by_releasing_holders, capacity_of_classes
-from allocation.wording import UnitWords, clock_text, listed, some
+from allocation.wait_ends import HoldingParty, capacity_of_classes, sufficient_holders
+from allocation.wording import UnitWords, clock_text, first_few, joined_in_words
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Party:
 @dataclass(frozen=True)
 class Parties:
     """The processes and classes of the rows and columns of a State, in the same order. Also the
-    processes that keep units but are no row of it.
+    processes that keep units and have no row in the State.
     """
 
     rows: tuple[Party, ...]
@@ -88,8 +88,8 @@ class Explanation:
     verdict: AnyVerdict
     why: str
     blockers: tuple[Blocker, ...]
-    #: returns the event that ends the wait; computed only when read, since it may take many safety
-    #: checks
+    #: returns the event that ends the wait; called only when the text is read, since it may take
+    #: many safety checks
     ending: Callable[[], str] = field(compare=False)
     short: tuple[ShortClass, ...] = ()
     stuck: tuple[StuckProcess, ...] = ()
@@ -106,7 +106,7 @@ class Explanation:
         is_about_holders = isinstance(self.verdict, BankVerdict) and not self.is_beyond_pool
         if self.verdict is BankVerdict.GRANT or not is_about_holders:
             return self.why
-        holders = some(
+        holders = first_few(
             [_first_blocker_in_words(blockers) for blockers in _by_holder(self.blockers)]
         )
         return (
@@ -169,7 +169,7 @@ def explain_queue(
             (),
             lambda: f"Ends when {ahead.label} is served or withdraws its request.",
         )
-    kept = listed(
+    kept = joined_in_words(
         [
             measure.amount(units)
             for measure, units in zip(measures, kept_back(rules, asker), strict=True)
@@ -177,7 +177,7 @@ def explain_queue(
         ]
     )
     for_urgent = ["urgent work"] if any(rules.reserved) and asker.priority < URGENT else []
-    whom = some([*for_urgent, *shares.use.reserving(shares.own)]) or "urgent work"
+    whom = first_few([*for_urgent, *shares.use.reserving(shares.own)]) or "urgent work"
     return Explanation(
         verdict,
         f"Enough is free, but the last {kept} are reserved for {whom}.",
@@ -196,10 +196,10 @@ def _beyond_limit(
         f"{measures[j].number(asker.claim[j])} more requested)"
         for j in short
     ]
-    holders = some(use.holders(own), last="or") or "none of them holds units"
+    holders = first_few(use.holders(own), last="or") or "none of them holds units"
     return Explanation(
         QueueVerdict.WAIT_SHARE,
-        f"Enough is free, but the limit of {terms.name} is {listed(parts)}.",
+        f"Enough is free, but the limit of {terms.name} is {joined_in_words(parts)}.",
         (),
         lambda: f"Ends when a process of {terms.name} releases all its units: {holders}.",
         short=_short_classes(
@@ -232,21 +232,23 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
         _beside_free(parties.measures[j], request[j], state.available[j], units[j] + own[j])
         for j in short
     ]
-    missing = listed([parties.measures[j].amount(lack) for j, lack in short.items()])
+    missing = joined_in_words([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(
         BankVerdict.WAIT_UNAVAILABLE,
         f"Waits for {' and '.join(parts)}.",
         blockers,
         lambda: (
             f"Ends with the release of {missing}"
-            f"{by_releasing_holders(state, others, process, request, short)}."
+            f"{sufficient_holders(state, others, process, request, short)}."
         ),
         short=_short_classes(parties.measures, short),
     )
 
 
 def _beside_free(measure: UnitWords, wanted: int, free: int, units: int) -> str:
-    """`1 worker (0 of 2 free)`. If both amounts round to the same words, the shortage is shown."""
+    """`1 worker (0 of 2 free)`. If both amounts would have the same words after rounding, the
+    shortage is stated.
+    """
     looks_equal = measure.number(wanted) == measure.number(free)
     short = f", {measure.number(wanted - free)} short" if looks_equal else ""
     return f"{measure.amount(wanted)} ({measure.part(free, units)} free{short})"
@@ -287,8 +289,8 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
     """The processes that finish in the state that the grant would make, and those that would be
     stuck, with the classes that they lack.
     """
-    after = banker.granted(state, process, request)
-    order = banker.finishable(after)
+    after = banker.state_after_grant(state, process, request)
+    order = banker.finishable_processes(after)
     work = banker.work_vectors(after, order)[-1]
     stuck = [i for i in range(len(parties.rows)) if i not in order]
     # from a safe state the requester is always among the stuck processes; from a flagged state it
@@ -315,7 +317,7 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
     ]
     rivals = [parties.rows[i].label for i in stuck if i != process]
     harm = (
-        f"{some([*rivals, 'this process'])} could block each other forever"
+        f"{first_few([*rivals, 'this process'])} could block each other forever"
         if rivals
         else "it could wait for as long as they are reserved"
     )
@@ -323,11 +325,11 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
         BankVerdict.WAIT_UNSAFE,
         "Enough is free, but it would not be safe: after this grant "
         f"{parties.rows[first].label} could still request "
-        f"{listed(parts)}, so {harm}.",
+        f"{joined_in_words(parts)}, so {harm}.",
         blockers,
         lambda: (
-            f"Ends with the release of {listed([parties.measures[j].name for j in short])}"
-            f"{by_releasing_holders(state, others, process, request, short)}."
+            f"Ends with the release of {joined_in_words([parties.measures[j].name for j in short])}"
+            f"{sufficient_holders(state, others, process, request, short)}."
         ),
         short=_short_classes(parties.measures, short),
         stuck=tuple(_stuck_process(after, parties, i, work) for i in stuck),
@@ -351,7 +353,7 @@ def _stuck_process(after: State, parties: Parties, row: int, work: Vector) -> St
             if need > free
         ],
     )
-    names = listed([parties.measures[j].name for j in lacks])
+    names = joined_in_words([parties.measures[j].name for j in lacks])
     return StuckProcess(party.id, party.label, tuple(parties.measures[j].key for j in lacks), names)
 
 
@@ -383,7 +385,7 @@ def _blockers(
 
 
 def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
-    """The classes of each holder together, in the order in which the holders first occur."""
+    """The classes of each holder together, the holders in the order of their first class."""
     found: dict[int, list[Blocker]] = {}
     for blocker in blockers:
         found.setdefault(blocker.process, []).append(blocker)
@@ -391,7 +393,7 @@ def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
 
 
 def _first_blocker_in_words(blockers: Sequence[Blocker]) -> str:
-    one, amount = blockers[0], listed([blocker.amount for blocker in blockers])
+    one, amount = blockers[0], joined_in_words([blocker.amount for blocker in blockers])
     if one.kept_until:
         return f"{one.label} ({amount}, reserved until {clock_text(one.kept_until)})"
     since = f" since {clock_text(one.since)}" if one.since else ""

@@ -41,7 +41,7 @@ from allocation.wait_rows import FirstByShare, WaitReasons, usual_shifts, wait_r
 from allocation.wording import UnitWords
 from serving.ids import ids_as_parameter
 
-#: the requests that wait for a pool, in turn; Django would take longer to write the query than
+#: the requests that wait for a pool, in turn; Django would take longer to build the query than
 #: PostgreSQL to answer it
 IN_TURN = """
 SELECT *, row_number() OVER (ORDER BY turn, seq) AS place FROM allocation_request
@@ -128,7 +128,8 @@ class _PoolRows:
 
 
 def bank_view(pool_id: int) -> BankView:
-    """A pool for display: its matrices, the proof that it is safe, and every wait explained.
+    """A pool for display: its matrices, the proof that it is safe, and an explanation of every
+    wait.
 
     Raises UnknownPool.
     """
@@ -137,7 +138,7 @@ def bank_view(pool_id: int) -> BankView:
     holders = [
         process for process in processes if any(process.allocation) and process.kept_until is None
     ]
-    order = banker.finishable(_state(pool, holders))
+    order = banker.finishable_processes(_state(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
     idle, held_off = _split_idle(books)
     return BankView(
@@ -163,7 +164,7 @@ def _read_pool(
     """Read a pool. Raises UnknownPool.
 
     wanted: the processes to read, besides the first in turn and all that hold units; None for all.
-    estimates: False leaves out rows that only estimates need.
+    estimates: whether to read the rows that only estimates need.
     """
     with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()
@@ -187,10 +188,10 @@ def _read_pool(
 
 
 def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
-    """The waiting requests, each with its `place`; or only the first ones, and further ones of
-    `wanted` processes.
+    """The waiting requests, each with its `place`. With `wanted`, only the first ones and those of
+    these processes.
 
-    Only for the further ones are all waiting requests read, to count those before them.
+    All waiting requests are read only to find the place of a later one.
     """
     if wanted is None:
         return [*Request.objects.raw(IN_TURN, {"pool": pool})]
@@ -201,8 +202,8 @@ def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
 
 
 def _split_idle(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
-    """Separate the processes that hold nothing into those that can always come last, and those that
-    claim more than reservations leave.
+    """Separate the processes that hold nothing into those that can always finish last, and those
+    that claim more than reservations leave.
     """
     most, empty = (
         tuple(books.pool.capacity),
@@ -216,8 +217,8 @@ def _split_idle(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
 
 
 def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
-    """The waiting ones among these processes, each pool's in turn. Reasons are left out, since they
-    take longer.
+    """The processes among these that wait, in the order of turns of each pool. The reasons are left
+    out, since they take longer.
     """
     waiting = Request.objects.filter(
         process__in=ids_as_parameter(process_ids), state=RequestState.WAITING
@@ -362,8 +363,8 @@ def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[Resourc
 
 
 def pool_cards() -> list[PoolCard]:
-    """Every pool that crawls use, with how full it is and how many runs wait; pools without
-    processes last.
+    """Every pool that crawls use, with the held share of its units and the number of waiting runs;
+    pools without processes last.
     """
     active = dict(
         Process.objects.filter(state=ProcessState.ACTIVE)

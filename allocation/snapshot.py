@@ -24,11 +24,11 @@ class ResourceRow:
     available: int
     #: units that are reserved for urgent starts
     reserved: int = 0
-    #: the held units that are used at the moment; None if this is not measured
+    #: the number of held units that are used at the moment; None if that is not measured
     in_use: int | None = None
 
     @property
-    def measure(self) -> UnitWords:
+    def unit_words(self) -> UnitWords:
         return UnitWords(self.key, self.unit)
 
     @property
@@ -38,7 +38,7 @@ class ResourceRow:
     @property
     def reserved_part(self) -> str:
         """`60 of 100 MB/s`: the held units and the capacity."""
-        return self.measure.part(self.used, self.capacity)
+        return self.unit_words.part(self.used, self.capacity)
 
     @property
     def percent(self) -> int:
@@ -105,9 +105,10 @@ class HolderRelease:
     label: str
     run_ref: str
     amounts: dict[str, int]
-    #: in words
+    #: the units in words
     units: tuple[str, ...]
-    #: by how much this is earlier than after a shift of the usual length, if known
+    #: how much earlier this would be than after a shift of the usual length, in seconds, if that is
+    #: known
     seconds_sooner: float | None
 
 
@@ -138,8 +139,8 @@ class WaitRow:
     position: int
     #: how often others were granted units ahead of its turn
     bypassed: int
-    #: the releases of the fewest processes that would end the wait, taking the smallest part of the
-    #: pool; empty if no release would, or none was computed
+    #: the releases of the fewest processes that would end the wait and hold the smallest part of
+    #: the pool; empty if none would, or if they were not computed
     release: tuple[HolderRelease, ...] = ()
 
     @property
@@ -184,22 +185,22 @@ class BankView:
     resources: tuple[ResourceRow, ...]
     processes: tuple[ProcessRow, ...]
     is_safe: bool
-    #: None if the state is unsafe; reserved and held-off processes are not included
+    #: the safe sequence, without reserved and held-off processes; None if the state is unsafe
     safe_sequence: tuple[SafeStep, ...] | None
     #: the processes that might not finish, if the state is unsafe
     stuck: tuple[ProcessRow, ...]
     waiting: tuple[WaitRow, ...]
     #: the processes whose units are reserved
     reserved: tuple[ProcessRow, ...] = ()
-    #: processes that hold nothing and claim more than is free besides the reservations: they are
+    #: processes that hold nothing and claim more than is free besides the reservations. They are
     #: not stuck, but are served only after a reservation has ended
     held_off: tuple[ProcessRow, ...] = ()
     shares: tuple[ShareRow, ...] = ()
 
     @property
     def waiting_runs(self) -> int:
-        """How many runs wait: a request of one of its processes waits, and none of them holds
-        units.
+        """The number of waiting runs: a request of one of a run's processes waits, and none of them
+        holds units.
         """
         asking = {wait.process for wait in self.waiting}
         waits = {_run_of(one) for one in self.processes if one.id in asking}
@@ -207,13 +208,15 @@ class BankView:
 
 
 def _run_of(process: ProcessRow) -> str:
-    """The first two parts of its reference, which the run's processes share."""
+    """The first two parts of its reference, which all processes of a run share."""
     return "/".join(process.run_ref.split("/")[:2]) or str(process.id)
 
 
 @dataclass(frozen=True)
 class Holding:
-    """Units of one class that a process holds, since its oldest open grant."""
+    """Units of one class that a process holds, and the time of its oldest grant that is not fully
+    released.
+    """
 
     process: int
     key: str
@@ -222,13 +225,13 @@ class Holding:
     since: datetime | None
 
     @property
-    def words(self) -> UnitWords:
+    def unit_words(self) -> UnitWords:
         return UnitWords(self.key, self.unit)
 
     @property
     def amount(self) -> str:
         """The units in words: `8 fetch slots`."""
-        return self.words.amount(self.units)
+        return self.unit_words.amount(self.units)
 
 
 @dataclass(frozen=True)

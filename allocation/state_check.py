@@ -1,4 +1,4 @@
-"""Answer a question about an invented state: whether it is safe, and the verdict on a request.
+"""Answers a question about an invented state: whether it is safe, and the verdict on a request.
 Pure.
 """
 
@@ -12,7 +12,7 @@ from allocation.reasons import Parties, Party, excess, explain
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
 from allocation.wait_ends import capacity_of_classes
-from allocation.wording import UnitWords, listed, some
+from allocation.wording import UnitWords, first_few, joined_in_words
 
 EXCEEDS_NEED = "exceeds_need"
 
@@ -21,13 +21,13 @@ EXCEEDS_NEED = "exceeds_need"
 class StateCheck:
     """The state after the request was granted, if possible; otherwise the given state."""
 
-    #: a Verdict's value, EXCEEDS_NEED, or None if nothing was requested
+    #: the value of a verdict, or EXCEEDS_NEED; None if nothing was requested
     verdict: str | None
     is_safe: bool
-    #: None if the state is unsafe
+    #: the safe sequence; None if the state is unsafe
     sequence: tuple[int, ...] | None
-    #: one entry more than the sequence: the last has the units that are free when all have
-    #: finished. None if the state is unsafe
+    #: the Work of each process of the sequence, and as one more entry the units that are free when
+    #: all have finished; None if the state is unsafe
     work: tuple[Vector, ...] | None
     reason: str
 
@@ -67,7 +67,7 @@ def check_request(
         return _check_of(
             state, verdict.value, explain(state, parties, process, wanted, verdict).reason
         )
-    after = banker.granted(state, process, wanted)
+    after = banker.state_after_grant(state, process, wanted)
     if verdict is BankVerdict.GRANT:
         return _check_of(
             after,
@@ -93,20 +93,20 @@ def _is_safe(state: State) -> bool:
 def _unsafe_reason(state: State, parties: Parties | None) -> str:
     """The reason why the state is unsafe: claims that exceed the capacity, or mutual waits."""
     parties, units = parties or numbered_parties(state), capacity_of_classes(state, ())
-    finish = set(banker.finishable(state))
+    finish = set(banker.finishable_processes(state))
     stuck = [i for i in range(len(state.maximum)) if i not in finish]
     beyond = [i for i in stuck if not banker.fits(state.maximum[i], units)]
-    waiting = some([parties.rows[i].label for i in stuck if i not in beyond])
+    waiting = first_few([parties.rows[i].label for i in stuck if i not in beyond])
     if not beyond:
         return f"Unsafe: {waiting} could block each other forever."
-    claims = some([_excess_claims(state, parties, i, units) for i in beyond])
+    claims = first_few([_excess_claims(state, parties, i, units) for i in beyond])
     whose = "they hold" if len(beyond) > 1 else "it holds"
     others = f" {waiting} could wait forever for what {whose}." if waiting else ""
     return f"Unsafe: {claims}. Lower the claim or raise the capacity.{others}"
 
 
 def _excess_claims(state: State, parties: Parties, row: int, units: Vector) -> str:
-    return f"{parties.rows[row].label} claims " + listed(
+    return f"{parties.rows[row].label} claims " + joined_in_words(
         [
             f"{measure.amount(most)} of {there:,} that there are"
             for measure, most, there in zip(

@@ -24,8 +24,8 @@ COMMA = (
 
 
 class UnitText(forms.TextInput):
-    """Sends the displayed unit along with the number, since the capacity may be displayed in
-    another unit by the time the form is sent.
+    """Sends the displayed unit together with the number, since the capacity may have another unit
+    when the form is sent.
     """
 
     def __init__(self, unit: str, attrs: dict[str, Any]) -> None:
@@ -59,10 +59,10 @@ class UnitsField(forms.Field):
         help_text: str = "",
     ) -> None:
         """like: an amount that has the unit of the field. name: the beginning of the label."""
-        self.measure, self.now, self.like = measure, now, like
+        self.unit_words, self.now, self.like = measure, now, like
         invalid, unit = NO_SIZE if measure.is_size else NO_NUMBER, measure.unit_of(like)
-        # a browser would discard invalid text in a number field, and change the number by the mouse
-        # wheel
+        # in a number field a browser would discard invalid text, and the mouse wheel would change
+        # the number
         typed = {"inputmode": "decimal", "autocomplete": "off"}
         super().__init__(
             required=required,
@@ -75,7 +75,7 @@ class UnitsField(forms.Field):
         )
 
     def prepare_value(self, value: Any) -> Any:
-        return self.measure.written(value, like=self.like) if isinstance(value, int) else value
+        return self.unit_words.written(value, like=self.like) if isinstance(value, int) else value
 
     def to_python(self, value: Any) -> int | None:
         text = str(value or "").strip()
@@ -83,7 +83,7 @@ class UnitsField(forms.Field):
             return None
         if text == self.prepare_value(self.now):
             return self.now  # the displayed number is rounded
-        units = self.measure.read(text, like=self.like)
+        units = self.unit_words.read(text, like=self.like)
         if units is None:
             told = COMMA if "," in text else self.error_messages["invalid"]
             raise ValidationError(told, code="invalid")

@@ -28,7 +28,7 @@ class RequestOutcome:
     state: RequestState
     verdict: AnyVerdict
     grant_id: int | None
-    #: the shift that the request belongs to; None for a start that has not been granted
+    #: the shift of the request; None for a start that is not granted yet
     epoch: int | None
     #: a sentence; empty once granted
     reason: str
@@ -67,12 +67,12 @@ class ReleaseStatus(Enum):
 class Released:
     """The answer to a release.
 
-    STALE: the shift was over, so nothing changed, and its sender must stop working.
+    STALE: the shift was over, so nothing changed, and its worker must stop.
     """
 
     release_id: UUID
     status: ReleaseStatus
-    #: the released units by class: by this call, or (REPEATED) by the first one
+    #: the released units by class; for REPEATED those of the first call
     amounts: Mapping[str, int]
 
 
@@ -90,8 +90,8 @@ class PoolLimits:
     """The changed limits of a pool. Missing limits and classes stay unchanged."""
 
     capacity: Mapping[str, int] = field(default_factory=dict)
-    #: the last units, which are left to urgent starts; processes that hold something are not bound
-    #: by this
+    #: the number of last units that are left to urgent starts; processes that hold something are
+    #: not affected
     reserved: Mapping[str, int] = field(default_factory=dict)
     bypass_limit: int | None = None
 
@@ -101,7 +101,7 @@ class ShareLimits:
     """The reserve and the limit of a share, by class. Missing classes stay unchanged."""
 
     reserved: Mapping[str, int] = field(default_factory=dict)
-    #: None means no limit
+    #: the limit of each class; None means no limit
     limits: Mapping[str, int | None] = field(default_factory=dict)
 
 
@@ -133,12 +133,11 @@ class LimitsPreview:
     served: tuple[str, ...] = ()
     #: the processes whose request would still wait, in the order of their turns
     waiting: tuple[str, ...] = ()
-    #: the shares of these processes
+    #: the shares of the processes in `waiting`
     waiting_shares: tuple[str, ...] = ()
-    #: the processes that could now get everything that they may still request, but would have to
-    #: wait after the change
+    #: the processes that could get everything at once now, but would have to wait after the change
     would_wait: tuple[str, ...] = ()
-    #: the shares of these processes
+    #: the shares of the processes in `would_wait`
     would_wait_shares: tuple[str, ...] = ()
 
     @property

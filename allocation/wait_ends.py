@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector, fits, plus
 from allocation.rules.remedies import ALONE, cheapest_release
-from allocation.wording import NAMES_AT_MOST, listed, some
+from allocation.wording import NAMES_AT_MOST, first_few, joined_in_words
 
 
 @dataclass(frozen=True)
 class HoldingParty:
     label: str
     allocation: Vector
-    #: the row in the State; None if the holder's units are reserved, so that it has none
+    #: the row in the State; None if the holder's units are reserved, and it therefore has no row
     row: int | None
 
 
@@ -30,15 +30,15 @@ def capacity_of_classes(state: State, holders: Collection[HoldingParty]) -> Vect
     return units
 
 
-def by_releasing_holders(
+def sufficient_holders(
     state: State,
     holders: Sequence[HoldingParty],
     process: int,
     request: Vector,
     short: Collection[int],
 ) -> str:
-    """The names of the holders one of which is enough (` by a or b`), or which are enough together
-    (` by a and b together`); empty if not even all of them are.
+    """The holders whose release ends the wait, in words: any one of them (` by a or b`), or several
+    together (` by a and b together`). Empty if not even all together would.
 
     short: the classes with too few units; the holder with the most of these is named first. Takes
     at most some hundred safety checks, however many processes hold units.
@@ -52,14 +52,14 @@ def by_releasing_holders(
     alone = [holders[i].label for i in ordered[:ALONE] if ends_wait(frozenset([i]))]
     if alone:
         is_more = len(alone) > NAMES_AT_MOST or len(ordered) > ALONE
-        return f" by {listed([*alone[:NAMES_AT_MOST], *['others'] * is_more], last='or')}"
+        return f" by {joined_in_words([*alone[:NAMES_AT_MOST], *['others'] * is_more], last='or')}"
     chosen = cheapest_release(cost, ends_wait)
     if not chosen:
         return ""
     everyone = frozenset(ordered)
     is_only_way = not any(ends_wait(everyone - {i}) for i in chosen)
     example = "" if is_only_way else ", for example"
-    names = some([holders[i].label for i in sorted(chosen, key=ordered.index)])
+    names = first_few([holders[i].label for i in sorted(chosen, key=ordered.index)])
     return f"{example} by {names} together"
 
 

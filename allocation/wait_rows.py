@@ -71,15 +71,15 @@ def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -
 
 @dataclass(frozen=True)
 class FirstByShare:
-    """The first requests in turn that no reservation prevents."""
+    """The first requests in turn, without those that must wait for a reservation."""
 
     #: in turn
     requests: Sequence[Request]
     use: ShareUse
 
     def for_share(self, share: int | None) -> Request | None:
-        """The first request that a process of this share must not bypass too often. The limits of
-        other shares prevent some requests, which do not count.
+        """The first request that a process of this share must not bypass too often. Requests that
+        must wait for the limits of other shares do not count.
         """
         return next((one for one in self.requests if not self._is_held_off(one, share)), None)
 
@@ -87,7 +87,7 @@ class FirstByShare:
         process = request.process
         if process.share_id == share or process.holding:
             return False
-        return self.use.full_for(process.share_id, tuple(process.max_claim))
+        return self.use.is_full_for(process.share_id, tuple(process.max_claim))
 
 
 def wait_rows(
@@ -99,8 +99,8 @@ def wait_rows(
     first: FirstByShare,
     wanted: Collection[int] | None = None,
 ) -> tuple[WaitRow, ...]:
-    """The waiting requests, in turn, each explained as of this moment. wanted: only those of these
-    processes, if given.
+    """The waiting requests, in turn, each with its explanation at this moment. wanted: only
+    requests of these processes.
 
     Each request has its `place` in line.
     """
@@ -147,7 +147,7 @@ class WaitReasons:
         state, parties, row = self._state, self._parties, self._rows.get(asker.id)
         if row is None:
             row = len(parties.rows)
-            state = banker.joined(state, asker.maximum, asker.allocation)
+            state = banker.with_process(state, asker.maximum, asker.allocation)
             parties = replace(parties, rows=parties.rows + _parties([asker]))
         verdict = _verdict(self._pool, state, row, amounts)
         queued = (
@@ -192,7 +192,9 @@ def _wait_row(
 def _queued(
     pool: Pool, measures: Sequence[UnitWords], request: Request, turns: FirstByShare
 ) -> Explanation | None:
-    """The reason why the rules of turns keep back a request that is free and safe, if they do."""
+    """The reason why the rules of turns keep back a request whose units are free and whose grant
+    would be safe; None if they do not.
+    """
     asker, rules = _asker(request, turns.use), _rules(pool)
     own, first = request.process.share_id, turns.for_share(request.process.share_id)
     is_behind = first is not None and (first.turn, first.seq) < (request.turn, request.seq)

@@ -1,4 +1,4 @@
-"""Write amounts, times and lists as people do, and read whole numbers that people write. Pure."""
+"""Writes amounts, times and lists in words, and reads whole numbers that people write. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class UnitWords:
 
     @property
     def _size(self) -> int | None:
-        """The place of the unit among the units of sizes."""
+        """The place of the unit in COUNTED; None if it is no unit of size."""
         size = self.unit.removesuffix("/s")
         return COUNTED.index(size) if size in COUNTED else None
 
@@ -79,7 +79,7 @@ class UnitWords:
         return round(float(number) * 1_024.0 ** (SAID.index(unit) - self._size))
 
     def _unit_without_time(self, units: int) -> str:
-        """The unit without its time."""
+        """The unit of an amount without the time: `MB` of `MB/s`."""
         return self.unit_of(units).removesuffix("/s")
 
     def number(self, units: int) -> str:
@@ -126,7 +126,7 @@ def clock_text(moment: datetime) -> str:
     return f"{moment:%H:%M} UTC"
 
 
-def listed(names: Sequence[str], *, last: str = "and") -> str:
+def joined_in_words(names: Sequence[str], *, last: str = "and") -> str:
     """`a, b and c`."""
     return f" {last} ".join(part for part in (", ".join(names[:-1]), "".join(names[-1:])) if part)
 
@@ -137,12 +137,12 @@ def beginning_of_list(names: Sequence[str], most: int, *, between: str = ", ") -
     return between.join([*names[:most], f"and {more:,} more"] if more > 0 else names)
 
 
-def some(names: Sequence[str], *, last: str = "and") -> str:
+def first_few(names: Sequence[str], *, last: str = "and") -> str:
     """The first few names, as in `listed`, and the number of further ones."""
     shown = list(names[:NAMES_AT_MOST])
     if len(names) > NAMES_AT_MOST:
         shown.append(f"{len(names) - NAMES_AT_MOST} more")
-    return listed(shown, last=last)
+    return joined_in_words(shown, last=last)
 
 
 def whole_number(text: str | None, *, most_digits: int = 18) -> int | None:

@@ -26,7 +26,7 @@ from serving.paging import BoundedPaginator
 
 
 class LogEntryFilter(admin.RelatedFieldListFilter):
-    """Offers those values that occur in entries. Each is looked up by an index, and no entry is
+    """Offers the values that occur in entries. An index finds each value, and no entry is
     counted.
     """
 
@@ -52,7 +52,7 @@ class AuditAdmin(admin.ModelAdmin):
     ]
     list_display_links = None
     search_fields = ["object_repr", "change_message", "user__username"]
-    ordering = ["-pk"]  # the same order as by time, except when the clock is set
+    ordering = ["-pk"]  # the same order as by time, unless the clock was set
     show_full_result_count = False
     paginator = BoundedPaginator
 
@@ -94,19 +94,19 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class PeopleAdmin(UserAdmin):
-    """Administrators create users and give them roles. Only a superuser creates or changes
+    """Administrators can create users and give them roles. Only a superuser creates or changes
     superusers, or grants single permissions.
     """
 
     def save_model(self, request: HttpRequest, obj: User, form: ModelForm, change: bool) -> None:
-        """Mark the password of a new user, which the user who entered it knows."""
+        """Mark the password of a new user as given, since the user who entered it knows it."""
         super().save_model(request, obj, form, change)
         if not change:
             mark_given(obj)
 
     def log_change(self, request: HttpRequest, obj: User, message: Any) -> LogEntry:
-        """Mark the password, too. After another's password was set, Django calls this, and nothing
-        else of ours.
+        """Mark the password as given. After the password of another user was set, Django calls only
+        this method of ours.
         """
         is_password = request.resolver_match is not None and (
             request.resolver_match.url_name == "auth_user_password_change"
@@ -122,8 +122,8 @@ class PeopleAdmin(UserAdmin):
         )
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Whether an account may be deleted, which is never so: the audit log refers to accounts.
-        They can be made inactive.
+        """Whether an account may be deleted: never, since the audit log refers to accounts. They
+        can be made inactive.
 
         Django would refuse, too, but only after listing all actions of the account.
         """

@@ -23,7 +23,7 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
-from crawling.archive.adoption import checked_name, copy_file, own_restored
+from crawling.archive.adoption import adopt_restored, checked_name, copy_file
 from crawling.archive.checkpoint_directory import (
     MANIFEST,
     SNAPSHOT,
@@ -37,7 +37,7 @@ from crawling.base.audit import record_action
 from crawling.base.encrypted_text import SealBroken, seal, unseal
 from crawling.base.errors import CheckpointTrouble
 from crawling.base.storage import storage
-from crawling.datasets.parts import parts_restored
+from crawling.datasets.parts import drop_all_parts
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import forget_jobs
 from crawling.models import ArchiveFile, CrawlJob
@@ -46,7 +46,7 @@ from crawling.scheduler.leader import is_somebody_leading
 FORMAT, VERSION = "crawlsite-backup", 1
 #: sessions are left out of a back-up; migrations are compared, but not restored
 LEFT_OUT = ("django_session", "django_migrations")
-#: settings that are secret, or may contain a password or name servers
+#: settings that are secret, or that may contain a password or name servers
 UNTOLD = ("secret_key", "database_url", "redis_url", "mail_url")
 COLUMNS = """
 SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class c
@@ -80,7 +80,7 @@ class BackupManifest:
     elsewhere: dict[str, str]
     #: the settings at that time, for the new installation, without secrets
     settings: dict[str, Any]
-    #: a sealed text that shows whether SECRET_KEY is the key with which logins of crawls were
+    #: a sealed text, which shows whether SECRET_KEY is the key with which the crawls' logins were
     #: sealed
     sealed: str
 
@@ -154,7 +154,7 @@ def _write(folder: Path) -> BackupManifest:
             cursor.execute("SELECT transaction_timestamp()")
             taken_at = cursor.fetchone()[0].isoformat()
             tables = _tables(cursor, writer)
-            cursor.execute(SEQUENCES)  # sequences only rise, so values from a moment later are fine
+            cursor.execute(SEQUENCES)  # sequences only rise, so slightly later values do no harm
             sequences = dict(cursor.fetchall())
         files = list(ArchiveFile.objects.filter(committed_length__gt=0))
         migrations = migrations_done()
@@ -207,7 +207,7 @@ def restore(folder: Path) -> BackupManifest:
     """Load a back-up into this installation, completely or not at all. Raises BackupTrouble.
 
     Work that was under way at the back-up continues as after a crash: shifts with expired leases
-    give their units back, and runs continue.
+    lose their units, and runs continue.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
@@ -218,8 +218,8 @@ def restore(folder: Path) -> BackupManifest:
             copied.append(copy_file(folder / "archive" / name, checked_name(name)))
         with transaction.atomic(durable=True):
             _load_tables(folder, manifest)
-            own_restored(manifest.files)
-            parts_restored()
+            adopt_restored(manifest.files)
+            drop_all_parts()
             forget_jobs(JobEvent.RESTORED)
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:

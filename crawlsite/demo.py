@@ -1,7 +1,7 @@
 """A small web on loopback, with which new users see working crawls in the first minute, offline: a
 WSGI application with two invented sites at one address, a library and a shop.
 
-Every page depends on its path alone, so the web is the same each time. Like real webs, it has a
+Each page depends on its path alone, so the web is the same each time. As on real sites, there are a
 robots.txt, redirects, dead links and slow pages.
 """
 
@@ -111,7 +111,7 @@ def inside(section: str, rest: str) -> Answer:
     if int(parts[1]) >= BOOKS:
         return "404 Not Found", "text/plain", "Nothing is here."
     if int(parts[1]) % 5 == 4:
-        time.sleep(SLOW_SECONDS)  # real webs have slow pages
+        time.sleep(SLOW_SECONDS)  # real sites have slow pages
     subject, about = list(SUBJECTS.items())[shelf]
     thing, told = list(THINGS[section].items())[int(parts[1])]
     return page(

@@ -1,5 +1,5 @@
-"""A limit for long answers, like archives and tables of millions of rows, to a quarter of the web
-server's threads.
+"""A limit for long answers, such as archives and tables of millions of rows: together they may use
+a quarter of the web server's threads.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _as_refusal(response: StreamingHttpResponse) -> StreamingHttpResponse:
     for name in ("Content-Disposition", "Content-Length", "ETag", "Last-Modified"):
         response.headers.pop(name, None)
     tell_refusal(response)
-    # a frame of ours may show it
+    # one of our frames may show the answer
     response["X-Frame-Options"] = "SAMEORIGIN"
     response["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'self'"
     response.status_code = HTTPStatus.SERVICE_UNAVAILABLE

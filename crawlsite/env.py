@@ -91,14 +91,14 @@ def read() -> Environment:
 
 
 def servers_to_bring() -> tuple[str, ...]:
-    """Return the embedded servers that are needed: those whose address is not set."""
+    """The embedded servers that are needed: those whose address is not set."""
     wanted = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL"}
     return tuple(server for server, variable in wanted.items() if not os.environ.get(variable))
 
 
 def for_child(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment with `changes`. The programs of this Python come first on
-    its PATH.
+    """This process's environment with `changes`. The programs of this Python come first on its
+    PATH.
     """
     programs = str(Path(sys.executable).parent)
     return {
@@ -109,7 +109,7 @@ def for_child(changes: Mapping[str, str]) -> dict[str, str]:
 
 
 def adopt(environment: Mapping[str, str]) -> None:
-    """Set the environment of this process to that of its forked children."""
+    """Set the environment of this process, and so that of its forked children."""
     os.environ.update(environment)
 
 
@@ -303,7 +303,7 @@ def _kept_secret(state_dir: Path) -> str:
     fresh.touch(mode=0o600)
     fresh.write_text(secrets.token_urlsafe(50))
     try:
-        os.link(fresh, path)  # the first link wins, and a partial key is never read
+        os.link(fresh, path)  # the first link wins, and no process reads a partial key
     except FileExistsError:
         pass
     finally:

@@ -29,7 +29,7 @@ DOCUMENTS = {
     "command-line": "Command line",
     "operations": "Operations",
 }
-#: the document in which each paragraph explains a term, which is its anchor
+#: the document each of whose paragraphs explains a term; the term is the anchor
 GLOSSARY = "glossary"
 TERM = re.compile(r"^\*\*(?P<term>[^*]+)\*\* – (?P<text>.+?)(?=\n\n|\Z)", re.M | re.S)
 #: text in brackets for readers of the code
@@ -54,7 +54,7 @@ def _close_table(*_: Any) -> str:
 
 
 def _code(tokens: Sequence[Token], index: int, *_: Any) -> str:
-    """A block of code, which can be scrolled by keyboard, too."""
+    """A block of code that can also be scrolled by keyboard."""
     escaped = tokens[index].content.replace("&", "&amp;").replace("<", "&lt;")
     return f'<pre tabindex="0"><code>{escaped}</code></pre>\n'
 
@@ -80,7 +80,7 @@ def terms() -> dict[str, str]:
 def document_of(name: str, address_of: Callable[[str], str]) -> HelpDocument:
     """A document in DOCUMENTS, with links to the others by their addresses.
 
-    Pictures are left out, since the product itself is at hand. Links to documents that are not
+    Pictures are left out, since readers have the product open. Links to documents that are not
     served are left out, too.
     """
     source = _source(name)
@@ -125,7 +125,7 @@ def _tokens_with_served_links(
 
 
 def _target(address: str, address_of: Callable[[str], str]) -> str:
-    """The target of a link from here; "" if it is not served."""
+    """The target of a link from a served document; "" if the target is not served."""
     if address.startswith(("#", "http://", "https://")):
         return address
     path, mark, anchor = address.partition("#")

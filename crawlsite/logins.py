@@ -24,7 +24,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from crawling.installation.permissions import withheld_from
+from crawling.installation.permissions import withheld_permissions
 from crawlsite.middleware.plain_loopback import OF_PROXIES
 from serving.access import withheld, withhold
 from serving.requests import asked_text
@@ -33,9 +33,9 @@ from serving.visitors import parsed_address
 #: the number of wrong passwords for a name, as a multiple of that for an address
 TIMES = 10
 LONGEST_NAME = 150
-#: the attribute in which Django stores a user's permissions for one request
+#: the attribute of a user in which Django stores the permissions for one request
 KEPT = "_perm_cache"
-#: as if it were a permission that all users have, while all operators act on all crawls
+#: treated like a permission of all users while all operators may act on all crawls
 RULE_IS_LIFTED = "teams.rule_is_lifted"
 #: The user's own permissions, those of the user's groups, and whether the rule of teams is lifted.
 #: Each page asks, and building the same statement from querysets took most of the time
@@ -70,7 +70,7 @@ def locked_out(
 
 
 class AccountBackend(ModelBackend):
-    """Django's backend with fewer queries, since every page makes them. One query reads a user with
+    """Django's backend with fewer queries, since every page needs them. One query reads a user with
     the user's preferences. Another reads the permissions of the user and of the user's groups, and
     whether the rule of teams (`TeamRule`) is lifted. Withheld permissions are left out: those of an
     operator for all crawls, and those on the crawl of a request
@@ -96,7 +96,7 @@ class AccountBackend(ModelBackend):
                 granted = {name for (name,) in cursor}
             vars(user_obj)[KEPT] = kept = granted - {RULE_IS_LIFTED}
             rule_is_lifted = RULE_IS_LIFTED in granted
-            withhold(user_obj, withheld_from(kept, rule_is_lifted=rule_is_lifted))
+            withhold(user_obj, withheld_permissions(kept, rule_is_lifted=rule_is_lifted))
         return kept - withheld(user_obj).keys()
 
 
@@ -118,8 +118,8 @@ def tried_name(request: HttpRequest, credentials: dict[str, Any] | None = None) 
 
 
 def counted_by(request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[str]:
-    """The keys by which an attempt is counted: always the address, and the name unless the browser
-    is known for it.
+    """The keys by which an attempt is counted: the address, and the name unless the browser is
+    known for the name.
     """
     name = tried_name(request, credentials)
     is_trusted = _is_here(request) or (name and name == _known_as(request))
@@ -127,7 +127,7 @@ def counted_by(request: HttpRequest, credentials: dict[str, Any] | None = None) 
 
 
 class KnownBrowserMiddleware:
-    """Middleware: a browser is known for a user after a log-in of that user."""
+    """Middleware: after a log-in a browser counts as known for that user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -158,8 +158,8 @@ def _known_as(request: HttpRequest) -> str:
 
 
 def _is_here(request: HttpRequest) -> bool:
-    """Whether the request was sent on this machine, and not by a proxy, which sends requests of
-    others.
+    """Whether the request was sent on this machine, and not by a proxy, which passes on the
+    requests of others.
     """
     address = parsed_address(str(request.META.get("REMOTE_ADDR", "")))
     is_loopback = address is not None and address.is_loopback

@@ -28,8 +28,8 @@ def logging_setting(*, level: str, style: str, own_hosts: Sequence[str] = ()) ->
 
     own_hosts: hosts whose addresses may have secret parts, besides those of this machine.
     """
-    # the default, rich tracebacks, would print the values of local variables (passwords, tokens),
-    # and take a tenth of a second each
+    # the default, rich tracebacks, prints the values of local variables (passwords, tokens), and
+    # takes a tenth of a second each
     for_people = structlog.dev.ConsoleRenderer(
         colors=False, exception_formatter=structlog.dev.plain_traceback
     )
@@ -58,7 +58,8 @@ def logging_setting(*, level: str, style: str, own_hosts: Sequence[str] = ()) ->
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "filters": {"refusals": {"()": RefusalLogFilter}},
         "loggers": {
-            "axes.apps": {"level": "WARNING"},  # it logs at each command that it is installed
+            # this logger writes at each command that it is installed
+            "axes.apps": {"level": "WARNING"},
             "django.request": {"filters": ["refusals"]},
         },
         "root": {"handlers": ["stderr"], "level": level},

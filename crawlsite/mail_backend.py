@@ -1,5 +1,5 @@
-"""Django's backend for mail servers, with a limit of time: smtplib has a limit only for each line,
-so it waits for ever for a server that never stops sending.
+"""Django's backend for mail servers, with a time limit. smtplib limits only the time of each line,
+so it would wait for ever for a server that never stops sending.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from socket import SHUT_RDWR
 
 from django.core.mail.backends import smtp
 
-#: the limit for everything that a server sends in one connection, which is for one letter
+#: the time limit for everything that a server sends in one connection, in which one mail is sent
 TALK_SECONDS = 30.0
 
 

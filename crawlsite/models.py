@@ -35,8 +35,8 @@ class ApiToken(models.Model):
 
 
 class GivenPassword(models.Model):
-    """While this row exists, the user's password is one that another person knows, and has to be
-    changed.
+    """A user whose password another person knows, so that it must be changed. The row exists until
+    then.
 
     Written by `crawlsite.administration.passwords`.
     """

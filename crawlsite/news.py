@@ -1,5 +1,5 @@
-"""The news of all crawls for one user: those that are unread, and a feed for feed readers, which
-have no account.
+"""The news of all crawls for one user: the unread ones, and a feed for feed readers, which have no
+account.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from crawlsite.preferences import preference_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
-#: the cache key of the times of all news, which all users share, and the seconds for which these
-#: are cached, since every page reads them
+#: the cache key of the times of all news, which all users share, and the seconds for which it is
+#: cached, since every page reads it
 KEPT, KEPT_SECONDS = "news/times", 5
-#: the cache key of the runs whose news are not known yet, for pages that are requested every few
+#: the cache key of the runs whose news are not known yet, since pages are refreshed every few
 #: seconds
 KEPT_PENDING = "news/pending"
 MOST_ENTRIES = 50
@@ -40,7 +40,7 @@ SIGNER = Signer(sep=".", salt="crawlsite.news.feed")
 
 
 def unread_since(user: User) -> datetime:
-    """News found after this time are unread. For a new user, news from before the account count as
+    """The time after which news are unread. For a new user, news from before the account count as
     read.
     """
     return preference_of(user).news_read_until or user.date_joined
@@ -84,8 +84,8 @@ def mark_read(user: User, until: datetime) -> None:
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def read(request: AuthenticatedRequest) -> HttpResponse:
-    """Mark the news as read that the page has shown, up to `until`. `renew` gives the feed a new
-    address.
+    """Mark the news up to `until`, which the page has shown, as read. With `renew`, give the feed a
+    new address.
     """
     if "renew" in request.POST:
         renew_feed(request.user)
@@ -112,7 +112,7 @@ def feed_address(user: User) -> str:
 
 
 def _user_of(token: str) -> User | None:
-    """The user of a token. None if the token is unknown or renewed, or if its user may no longer
+    """The user of a token. None if the token is unknown or renewed, or if the user may no longer
     see crawls.
     """
     try:
@@ -128,7 +128,7 @@ def _user_of(token: str) -> User | None:
 @require_safe
 @sensitive_variables("token")
 def feed(request: HttpRequest, token: str) -> HttpResponse:
-    """Send the latest news, for as long as the user may see crawls."""
+    """Send the latest news, as long as the user may see crawls."""
     if exceeds_shared_reports(request):
         again = {"Retry-After": str(seconds_left())}
         return HttpResponse("Too many requests; try again later.", status=429, headers=again)

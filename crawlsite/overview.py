@@ -19,8 +19,8 @@ from redis.exceptions import RedisError
 
 from allocation.alarms import alarms
 from allocation.selectors import pool_cards
-from crawling.dashboard.crawls.overview import crawl_problems, crawls_now
-from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all, from_first_page
+from crawling.dashboard.crawls.overview import crawl_problems, read_overview
+from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all, from_first_fetch
 from crawling.installation.identity import identity
 from crawling.installation.news import by_run, latest_news, pending_news
 from crawling.models import Run
@@ -35,8 +35,8 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.requests import render_live, wants_fragment
 
-#: the cache key of their number for all users, and the seconds for which it is kept, since every
-#: page reads it
+#: the cache key of the number of problems for all users, and the seconds for which it is kept,
+#: since every page reads it
 KEPT, KEPT_SECONDS = "attention/count", 5
 #: the number of news on the overview, and on the page of all news
 SOME_NEWS, MOST_NEWS = 10, 50
@@ -46,15 +46,15 @@ SOME_NEWS, MOST_NEWS = 10, 50
 class FirstStep:
     name: str
     sentence: str
-    #: the text and the target of its link; "" if other users have to do it
+    #: the text and the target of its link; "" if other users must do the step
     link: str
     address: str
     is_done: bool = False
 
 
 def first_steps(user: User) -> list[FirstStep]:
-    """Open and finished steps. There are none once one of the user's crawls has fetched a page, and
-    none for users who cannot create crawls.
+    """Open and finished steps. Empty once a crawl of the user has fetched a page, and for users who
+    cannot create crawls.
     """
     if not user.has_perm("crawling.add_crawljob"):
         return []
@@ -153,8 +153,8 @@ def attention(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def attention_count(request: AuthenticatedRequest) -> HttpResponse:
-    """The numbers of problems, of unread news, and of runs whose news are not known yet, for which
-    the bell asks.
+    """The numbers of problems, of unread news, and of runs whose news are not known yet, for the
+    bell.
     """
     counts = {"count": _count(), "news": unread_count(request.user), "pending": len(pending_now())}
     return JsonResponse(counts)
@@ -168,8 +168,8 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
     hours = _hours(request)
     services = component_health()
     here = {
-        "crawls": crawls_now(),
-        "chart": from_first_page(chart_of_all(hours)),
+        "crawls": read_overview(),
+        "chart": from_first_fetch(chart_of_all(hours)),
         "hours": hours,
         "hours_text": str(hours),
         "spans": list(SPANS),
@@ -191,6 +191,6 @@ def numbers(request: AuthenticatedRequest) -> StreamingHttpResponse:
 
 
 def _hours(request: HttpRequest) -> int:
-    """The hours that the overview covers. An invalid value counts as the least."""
+    """The hours that the overview covers. An invalid value gives the fewest hours."""
     asked = request.GET.get("hours", "")
     return next((hours for hours in SPANS if str(hours) == asked), min(SPANS))

@@ -43,7 +43,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {"crawls": CRAWL_COLUMNS, "pages": PA
 HIDDEN_AT_FIRST: Mapping[str, Collection[str]] = {"crawls": USUALLY_HIDDEN}
 #: paths that use UTC and have no user
 WITHOUT = ("/api/", "/shared/", "/healthz", "/readyz", "/metrics")
-#: the route of each list whose last filter and sort are stored -> the list's name
+#: the route of each list whose last filter and sort are stored, with the list's name
 LISTS = {"crawling:crawls": "crawls", "hosts:hosts": "hosts"}
 #: parameters for the page of a list, which are not stored
 PLACES = ("after", "before")
@@ -99,7 +99,7 @@ def _columns_fault(hidden: Any) -> str:
     return ""
 
 
-#: returns the fault of a value, by its field; "" if it has none
+#: returns the fault of a value of each field; "" if it has none
 FAULTS: Mapping[str, Callable[[Any], str]] = {
     "theme": _one_of(THEMES),
     "density": _one_of(DENSITIES),
@@ -113,7 +113,7 @@ FAULTS: Mapping[str, Callable[[Any], str]] = {
 
 class PreferenceMiddleware:
     """Middleware: pages are rendered in the user's time zone, with the user's preferences. A list's
-    filter is stored for returning to the list.
+    filter is stored, so that users return to it.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -132,7 +132,7 @@ class PreferenceMiddleware:
 
 
 def _preference(request: HttpRequest) -> Preference | None:
-    """The user's preference. None without a log-in, or if the database does not answer, which the
+    """The user's preference. None without a log-in, and if the database does not answer, which the
     page itself reports.
     """
     with suppress(DatabaseError):

@@ -1,5 +1,5 @@
-"""Files that only the service's account and its group can read. New files are restricted by the
-umask, and files of earlier versions by changing their permissions.
+"""Files that only the service's account and its group can read. The umask restricts new files; the
+permissions of files of earlier versions are changed.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None
 
 
 def open_to_others(places: Iterable[Path]) -> list[Path]:
-    """The places that other accounts can enter, judging by the permissions of all directories
-    above.
-    """
+    """The places that other accounts can enter, by the permissions of all directories above."""
     return [place for place in places if place.exists() and _is_reachable(place)]
 
 
@@ -62,8 +60,8 @@ def _entries(waiting: deque[Path]) -> Iterator[os.DirEntry[str]]:
 
 
 def _close(path: Path | os.DirEntry[str]) -> bool:
-    """Close an entry. Return whether it was open and is closed now. False if it was deleted
-    meanwhile, or belongs to another account.
+    """Close an entry. Return whether its permissions were changed; False also if it was deleted
+    meanwhile or belongs to another account.
     """
     try:
         mode = os.stat(path).st_mode

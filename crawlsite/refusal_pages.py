@@ -16,8 +16,8 @@ MOST_NAMED = 3
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: the users who may do it, if the refusal names them; otherwise the permission that the
-    role lacks; for a user without a role, the administrators to ask.
+    """The page for a refusal (403). It names the users who may do it, if the refusal names them;
+    otherwise the permission that the role lacks, or, for a user without a role, the administrators.
     """
     user = request.user
     has_role = not user.is_authenticated or user.is_superuser or user.groups.exists()
@@ -34,5 +34,7 @@ def administrators() -> list[str]:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form whose token is invalid: usually the session ended while the form was open."""
+    """The page for a form whose CSRF token is invalid (403): usually the session ended while the
+    form was open.
+    """
     return render(request, "403_csrf.html", {"page": page_sent_from(request)}, status=403)

@@ -20,7 +20,7 @@ NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST
 
 #: The time limit of a connection is a share of a lease, or of an hour if the lease is longer.
 LONGEST_LEASE_SECONDS = 3600.0
-#: scheme -> its usual port; `smtps` speaks TLS from the first byte, `smtp+tls` asks for TLS
+#: the usual port of each scheme; `smtps` uses TLS from the first byte, `smtp+tls` requests TLS
 #: (STARTTLS) and sends nothing without it
 PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
@@ -58,8 +58,8 @@ def _time_limits(lease_seconds: float) -> dict[str, int]:
 
 
 def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
-    """Return (address, port) of the web servers, PostgreSQL and Redis; those on a Unix socket have
-    none.
+    """The address and port of each web server, of PostgreSQL and of Redis; a server on a Unix
+    socket has none.
 
     A name is resolved once, at the start; a name that cannot be resolved is left out, since no
     server can be reached by it. Raises BadSetting for a port that is not a number.

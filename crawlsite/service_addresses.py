@@ -1,6 +1,5 @@
-"""The addresses on which the embedded servers of a state directory listen.
-
-Pure: the answer depends on the path alone.
+"""The addresses on which the embedded servers of a state directory listen. Pure: the result depends
+on the path alone.
 """
 
 from __future__ import annotations

@@ -25,17 +25,18 @@ from crawlsite.download_limit import CountedStream
 from serving.downloads import Download, send
 from serving.visitors import HEADERS
 
-#: files that strangers have in hand at once: users have places for downloads left
+#: the places for files that strangers download; users have other places left
 FILES = BoundedSemaphore(max(1, settings.WEB_THREADS // 8))
 
 
 @for_visitors
 @sensitive_variables("token")
 def report(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Show the report that the token opens, or a page or file below it; the report is the same for
-    all visitors.
+    """Show the report of the token, or a page or file below it. The report is the same for all
+    visitors.
 
-    Unknown, expired and revoked tokens, and those of deleted crawls, get the same answer.
+    The answer is the same for a token that is unknown, expired or revoked, or whose crawl is
+    deleted.
     """
     link = shared_crawl(token)
     if link is None:

@@ -1,8 +1,7 @@
-"""Tokens by which programs log in: a token is made once, shown once, and kept as a digest. Also the
-page on which users make and revoke their own.
-
-No token can make a token, whatever its user may do: a thief could otherwise keep access after the
-token's end. A token that expires cannot make accounts or passwords either.
+"""Tokens by which programs log in. A token is shown once, when it is made, and stored as a digest.
+Also the page on which users make and revoke their tokens. No token can make a token, whatever its
+user may do: otherwise a thief could keep access after the token's end. A token that expires cannot
+make accounts or passwords either.
 """
 
 from __future__ import annotations
@@ -28,17 +27,16 @@ from crawling.base.audit import record_action
 from crawlsite.models import ApiToken
 from serving.access import AuthenticatedRequest, authenticated
 
-#: the prefix makes a token easy to find in a place where it should not be, for people and for
-#: scanners of repositories
+#: a prefix by which people and scanners of repositories recognise a token in a wrong place
 PREFIX = "crawlsite_"
-#: the time of use is stored no more often than this, so that a busy program does not cause a write
-#: at every request
+#: the shortest time between two writes of the time of use, so that a busy program does not cause a
+#: write for every request
 USED_EVERY = timedelta(minutes=1)
 LONGEST_NAME = 100
 MOST_DAYS = 3650
 
 
-#: the attribute of a request that has its token
+#: the attribute of a request that holds its token
 ASKED_BY = "api_token"
 OF_SESSIONS = (
     "A token makes no tokens. Log in and make it on the page Tokens (/account/tokens/), or run "
@@ -55,9 +53,9 @@ class BadToken(Exception):
 
 
 def make_token(user: User, name: str, *, days: int | None = None, reads_only: bool = False) -> str:
-    """Make a token and return it; it cannot be read again.
+    """Make a token and return it. The token cannot be read again.
 
-    Raises IntegrityError if the user has one of that name.
+    Raises IntegrityError if the user has a token of that name.
     """
     token = PREFIX + secrets.token_urlsafe(32)
     expires_at = None if days is None else timezone.now() + timedelta(days=days)
@@ -117,9 +115,9 @@ def revoke_token(token: ApiToken, *, by: User) -> None:
 
 
 def revocable_tokens(user: User) -> QuerySet[ApiToken]:
-    """The tokens that a user may revoke: their own, and as an administrator those of others.
+    """The tokens that a user may revoke: the user's own, and for administrators those of others.
 
-    Tokens of superusers are revoked by superusers only, as their accounts are changed.
+    Only superusers may revoke tokens of superusers.
     """
     tokens = ApiToken.objects.select_related("user")
     if user.is_superuser:
@@ -129,8 +127,8 @@ def revocable_tokens(user: User) -> QuerySet[ApiToken]:
     return tokens.filter(user=user)
 
 
-def by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
-    """The tokens, the last used first, and never used ones at the end."""
+def sorted_by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
+    """The tokens, the last used first, never used ones at the end."""
     return tokens.order_by(F("last_used_at").desc(nulls_last=True), "user__username", "name")
 
 
@@ -153,15 +151,15 @@ def refuse_ending_tokens(request: HttpRequest) -> None:
 
 
 def sent_token(request: HttpRequest) -> str | None:
-    """The token of a request, as `api.auth.Token` reads it. None if the request has none, whatever
-    else is in `Authorization`, so that its session counts.
+    """The token of a request, as `api.auth.Token` reads it. None if `Authorization` has no token;
+    then the session of the request counts.
     """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else None
 
 
 def find_token(token: str) -> ApiToken | None:
-    """The token with its user, if it is known, not expired, and its user may log in."""
+    """The token with its user. None if it is unknown or expired, or if its user may not log in."""
     now = timezone.now()
     alive = Q(expires_at=None) | Q(expires_at__gt=now)
     found = (
@@ -185,7 +183,7 @@ def _digest(token: str) -> str:
 @never_cache
 @sensitive_variables("made")
 def tokens(request: AuthenticatedRequest) -> HttpResponse:
-    """List the user's own tokens; make one, and show it in this answer only."""
+    """List the user's own tokens. A POST makes a token; only its answer shows the token."""
     made, errors = "", {}
     if request.method == "POST":
         try:
@@ -197,7 +195,7 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
             )
         except BadToken as trouble:
             errors = trouble.errors
-    rows = by_last_use(ApiToken.objects.filter(user=request.user))
+    rows = sorted_by_last_use(ApiToken.objects.filter(user=request.user))
     typed = {} if made else request.POST
     return render(
         request,
@@ -215,7 +213,7 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="", methods=("POST",))
 def revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Revoke a token; an administrator is sent back to the list of all users' tokens."""
+    """Revoke a token. An administrator is redirected to the list of all users' tokens."""
     token = get_object_or_404(revocable_tokens(request.user), pk=pk)
     revoke_token(token, by=request.user)
     messages.success(request, f"The token {token} is revoked.")

@@ -14,11 +14,11 @@ from crawlsite.middleware.secret_addresses import keep_secrets_of_gunicorn
 from crawlsite.private_files import keep_private
 from crawlsite.supervisor.preload import import_pages
 
-#: a thread that only sends a refusal waits this long for another that renders a page, instead of 5
-#: ms
+#: the longest time for which a thread that only sends a refusal waits for a thread that renders a
+#: page; Python's default is 5 ms
 SWITCH_SECONDS = 0.001
-#: how long a thread keeps its connection to PostgreSQL: making a connection takes longer than most
-#: pages
+#: the seconds for which a thread keeps its connection to PostgreSQL; a new connection takes longer
+#: than most pages
 KEPT_SECONDS = 60
 
 keep_private()
@@ -28,6 +28,6 @@ keep_secrets_of_gunicorn(settings.OWN_HOSTS)
 import_pages()
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)
-# The objects that exist by now are not garbage: going through them made about every tenth page 130
-# ms slower.
+# The objects that exist by now are never garbage. Collections that went through them made about
+# every tenth page 130 ms slower.
 gc.freeze()

@@ -1,3 +1,3 @@
-"""The DNS cache: names are resolved before they are needed, and kept as the patent says (SEEDS
-D).
+"""The DNS cache: names are resolved before they are needed, and answers are kept as the patent
+describes (SEEDS D).
 """

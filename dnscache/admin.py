@@ -12,7 +12,7 @@ from dnscache.models import DnsEntry
 
 @admin.register(DnsEntry)
 class DnsEntryAdmin(admin.ModelAdmin):
-    """Answers can be seen, but not edited: an edited answer would not be what DNS said. A flushed
+    """Answers can be seen, but not edited, since an edited answer would not be DNS's. A flushed
     name is looked up again when it is needed.
     """
 
@@ -41,7 +41,7 @@ class DnsEntryAdmin(admin.ModelAdmin):
         self.message_user(request, f"{count} names flushed.", messages.SUCCESS)
 
     def has_flush_permission(self, request: HttpRequest) -> bool:
-        """Users who may delete entries may flush them; there is no other way to delete one."""
+        """Users who may delete entries may flush them; entries are deleted in no other way."""
         return request.user.has_perm("dnscache.delete_dnsentry")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

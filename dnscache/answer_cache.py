@@ -1,6 +1,4 @@
-"""The answers that this process has in memory, the look-ups under way, and the effect of a
-flush.
-"""
+"""The answers in this process's memory, the look-ups under way, and the effects of flushes."""
 
 from __future__ import annotations
 
@@ -11,41 +9,56 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
+from typing import NamedTuple
 
 from dnscache.models import DnsFlush
 from dnscache.protocol.answers import DnsAnswer
-from dnscache.regions.entry import CachedAnswer, Region, TreeNode, first_of, region_of, unpack
+from dnscache.regions.entry import (
+    CachedAnswer,
+    Region,
+    TreeNode,
+    region_of,
+    registered_name_of,
+    unpack,
+)
 from dnscache.regions.space import CacheSpace, EvictedAnswer
 
 PURGE_EVERY_SECONDS = 60.0
-#: every process that resolves names notices a flush within this time
-HEED_EVERY_SECONDS = 1.0
-#: a flush may become visible as late as this after its time
+#: the longest time until a process that resolves names notices a flush
+FLUSH_CHECK_SECONDS = 1.0
+#: the longest time between a flush and the moment when it becomes visible to others
 LATE_SECONDS = 60
 
 
 class PendingLookup:
-    """A look-up that others may join: one thread does it, the others wait for `entry`."""
+    """A look-up that several threads wait for. One thread does it; the others wait for `entry`."""
 
     def __init__(self) -> None:
         self.entry: CachedAnswer | None = None
-        self.landed = threading.Event()
+        self.is_done = threading.Event()
 
-    def land(self, entry: CachedAnswer | None) -> None:
-        """Wake the waiting threads; None if there is no answer."""
+    def finish(self, entry: CachedAnswer | None) -> None:
+        """Wake the waiting threads. entry: None if there is no answer."""
         self.entry = entry
-        self.landed.set()
+        self.is_done.set()
 
 
 @dataclass
 class CacheLookup:
-    """The results for the requested names: answers from the cache, flights that the caller now
-    leads and must land, and flights of other threads.
+    """The results for the requested names: answers from the cache, look-ups that the caller must
+    now do and end, and look-ups of other threads.
     """
 
     served: dict[str, CachedAnswer] = field(default_factory=dict)
-    led: dict[str, PendingLookup] = field(default_factory=dict)
+    begun: dict[str, PendingLookup] = field(default_factory=dict)
     joined: dict[str, PendingLookup] = field(default_factory=dict)
+
+
+class AnswersBelow(NamedTuple):
+    #: the names of its tree, each with the third-level answers below it
+    branches: list[tuple[TreeNode, list[CachedAnswer]]]
+    #: the answers in the conflict area, in the order of the area
+    conflicts: list[CachedAnswer]
 
 
 class AnswerCache:
@@ -53,12 +66,12 @@ class AnswerCache:
 
     def __init__(self, capacity: int) -> None:
         self.space = CacheSpace(capacity)
-        #: the answers that left recently, the newest last
+        #: the answers that were removed recently, the newest last
         self.dropped: list[EvictedAnswer] = []
-        #: names that must not make room for others, because they are due soon
+        #: names that must not be evicted, because they are due soon
         self.needed: Collection[str] = ()
-        self._attic: dict[str, str] = {}
-        self._flights: dict[str, PendingLookup] = {}
+        self._packed_rows: dict[str, str] = {}
+        self._pending: dict[str, PendingLookup] = {}
         self._lock = threading.Lock()
         self._purge_at = 0.0
 
@@ -74,98 +87,100 @@ class AnswerCache:
         return entry
 
     def find(self, name: str, now: float) -> CachedAnswer | None:
-        """Return the cached answer of a name, good or not, without counting a hit."""
-        if name in self._attic:
+        """The cached answer of a name, fresh or not. No hit is counted."""
+        if name in self._packed_rows:
             with self._lock:
                 self._fetch_down(name, now)
         return self.space.find(name)
 
     def knows(self, name: str) -> bool:
-        return name in self.space or name in self._attic
+        return name in self.space or name in self._packed_rows
 
-    def stock(self, rows: Iterable[tuple[str, str]]) -> int:
-        """Take over the rows of earlier processes, the most useful first, up to the capacity;
-        return how many.
+    def load_rows(self, rows: Iterable[tuple[str, str]]) -> int:
+        """Take over the rows of earlier processes, the most useful first, up to the capacity.
+        Return their number.
 
-        A row is unpacked at its first access. An answer in memory stays.
+        A row is unpacked at its first access. An answer that is in memory already stays.
         """
-        attic: dict[str, str] = {}
+        rows_by_name: dict[str, str] = {}
         room = self.space.capacity - len(self.space)
         with _without_collections():
-            attic.update(islice((row for row in rows if row[0] not in self.space), room))
+            rows_by_name.update(islice((row for row in rows if row[0] not in self.space), room))
         with self._lock:
-            self._attic = attic
-        return len(attic)
+            self._packed_rows = rows_by_name
+        return len(rows_by_name)
 
     def unpack(self, most: int, now: float) -> None:
         """Unpack up to `most` rows that were not accessed yet, so that tables and trees have them,
         too.
         """
         with self._lock:
-            for name in list(islice(self._attic, most)):
+            for name in list(islice(self._packed_rows, most)):
                 self._fetch_down(name, now)
 
     @property
     def packed(self) -> int:
         """The number of rows of earlier processes that are not unpacked yet."""
-        return len(self._attic)
+        return len(self._packed_rows)
 
     def domains(self, *, text: str, after: str, most: int) -> list[tuple[str, int]]:
-        """Return up to `most` registered names of table 1 that contain `text` and come after
-        `after` in the alphabet, each with the number of names in its tree.
+        """Up to `most` registered names of table 1 that contain `text`, in alphabetical order from
+        behind `after`, each with the number of names in its tree.
         """
         with self._lock:
             forward = self.space.forward
             found = (first for first in forward.table1 if first > after and text in first)
             return [(first, len(forward.names_of(first))) for first in nsmallest(most, found)]
 
-    def tree_of(
-        self, first: str
-    ) -> tuple[list[tuple[TreeNode, list[CachedAnswer]]], list[CachedAnswer]]:
-        """Return the branches of a registered name's tree, and the answers under it in the conflict
-        area, in its order.
-        """
+    def answers_below(self, registered: str) -> AnswersBelow:
+        """The answers below a registered name."""
         with self._lock:
             reverse = self.space.reverse
-            hard = [row.entry for name in reverse.names_of(first) if (row := reverse.find(name))]
-            return list(self.space.forward.branches(first)), hard
+            hard = [
+                row.entry for name in reverse.names_of(registered) if (row := reverse.find(name))
+            ]
+            return AnswersBelow(list(self.space.forward.branches(registered)), hard)
 
-    def board(self, names: Collection[str], now: float) -> CacheLookup:
-        """Serve, lead or join the look-up of each name."""
-        boarding = CacheLookup()
-        # one lock for both look-ups: between them a flight could land and be missed
+    def begin_lookups(self, names: Collection[str], now: float) -> CacheLookup:
+        """For each name, return the answer, begin its look-up, or join the look-up of another
+        thread.
+        """
+        results = CacheLookup()
+        # one lock for both searches: otherwise a look-up could end between them and be missed
         with self._lock:
             for name in names:
                 self._fetch_down(name, now)
                 if entry := self.serve(name, now):
-                    boarding.served[name] = entry
-                elif name in self._flights:
-                    boarding.joined[name] = self._flights[name]
+                    results.served[name] = entry
+                elif name in self._pending:
+                    results.joined[name] = self._pending[name]
                 else:
-                    boarding.led[name] = self._flights[name] = PendingLookup()
-        return boarding
+                    results.begun[name] = self._pending[name] = PendingLookup()
+        return results
 
-    def take_off(self, name: str) -> PendingLookup | None:
-        """Begin to lead a flight whether or not there is an answer, to renew it; return None if
-        another thread already leads one.
+    def begin_renewal(self, name: str) -> PendingLookup | None:
+        """Begin a look-up even if there is an answer, to renew it. Return None if another thread is
+        doing one already.
         """
         with self._lock:
-            if name in self._flights:
+            if name in self._pending:
                 return None
-            flight = self._flights[name] = PendingLookup()
-            return flight
+            lookup = self._pending[name] = PendingLookup()
+            return lookup
 
-    def land(self, name: str, answer: DnsAnswer | None, now: float) -> CachedAnswer | None:
-        """End the flight that the caller leads; keep its answer and return the kept entry."""
+    def end_lookup(self, name: str, answer: DnsAnswer | None, now: float) -> CachedAnswer | None:
+        """End a look-up of the caller: keep its answer, and wake the waiting threads. Return the
+        kept entry.
+        """
         with self._lock:
             entry = None if answer is None else self._put_answer(answer, now)
-            flight = self._flights.pop(name)
-        flight.land(entry)
+            lookup = self._pending.pop(name)
+        lookup.finish(entry)
         return entry
 
     def adopt(self, entries: Iterable[tuple[str, CachedAnswer]], now: float) -> None:
-        """Take over entries that other processes have found, each with its registered name, for
-        names without an answer in memory.
+        """Take over entries that other processes have found, each with its registered name. A name
+        with an answer in memory keeps it.
         """
         with self._lock:
             for first, entry in entries:
@@ -178,43 +193,43 @@ class AnswerCache:
         """Drop the answers for these names, or all."""
         with self._lock:
             if names is None:
-                self._attic.clear()
+                self._packed_rows.clear()
                 self.space.clear()
             for name in names or ():
-                self._attic.pop(name, None)
+                self._packed_rows.pop(name, None)
                 self.space.remove(name)
 
     def forget_domain(self, first: str) -> None:
         """Drop a registered name with all names below it."""
         with self._lock:
-            self._clear_attic(lambda row: first_of(row) == first)
+            self._clear_packed(lambda row: registered_name_of(row) == first)
             for name in self.space.names_of(first):
                 self.space.remove(name)
 
     def forget_reverse_region(self) -> None:
         """Drop every name that failed or was slow."""
         with self._lock:
-            self._clear_attic(lambda row: region_of(row) is Region.REVERSE)
+            self._clear_packed(lambda row: region_of(row) is Region.REVERSE)
             for name in list(self.space.reverse.table3):
                 self.space.remove(name)
 
-    def _clear_attic(self, is_meant: Callable[[str], bool]) -> None:
-        for name in [name for name, row in self._attic.items() if is_meant(row)]:
-            del self._attic[name]
+    def _clear_packed(self, is_meant: Callable[[str], bool]) -> None:
+        for name in [name for name, row in self._packed_rows.items() if is_meant(row)]:
+            del self._packed_rows[name]
 
     def _put_answer(self, answer: DnsAnswer, now: float) -> CachedAnswer | None:
         if now >= self._purge_at:
             self._note_dropped(self.space.purge(now))
             self._purge_at = now + PURGE_EVERY_SECONDS
         self._fetch_down(answer.name, now)
-        while self._attic and len(self._attic) + len(self.space) >= self.space.capacity:
-            self._attic.popitem()  # the least useful row
+        while self._packed_rows and len(self._packed_rows) + len(self.space) >= self.space.capacity:
+            self._packed_rows.popitem()  # the least useful row
         self._note_dropped(self.space.put(answer, now, needed=self.needed))
         return self.space.find(answer.name)
 
     def _fetch_down(self, name: str, now: float) -> None:
         """Unpack a row, if the name has one. The caller holds the lock."""
-        row = self._attic.pop(name, None)
+        row = self._packed_rows.pop(name, None)
         if row is not None:
             first, entry = unpack(name, row)
             self._note_dropped(self.space.adopt(entry, now, first=first, needed=self.needed))
@@ -225,8 +240,8 @@ class AnswerCache:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Pause garbage collection: a million new objects would make Python look through all of them
-    again and again for garbage that isn't there.
+    """Pause garbage collection: while a million objects are made, Python would examine all of them
+    repeatedly without finding garbage.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -238,9 +253,9 @@ def _without_collections() -> Iterator[None]:
 
 
 class FlushWatch:
-    """Drops names from a process's memory that any process has flushed.
+    """Drops the names from a process's memory that any process has flushed.
 
-    The watch polls a table: a notification can be missed, a row can't.
+    It polls a table, since a notification can be missed and a row cannot.
     """
 
     def __init__(self, memory: AnswerCache) -> None:
@@ -248,14 +263,14 @@ class FlushWatch:
         self._heeded_at: float | None = None
         self._seen: set[int] = set()
 
-    def heed(self, now: float) -> None:
-        """Look for flushes if the time has come.
+    def apply_new_flushes(self, now: float) -> None:
+        """Read new flushes if the last look is long enough ago.
 
         At the first call there is nothing in memory to flush.
         """
         if self._heeded_at is None:
             self._heeded_at = now
-        if now - self._heeded_at < HEED_EVERY_SECONDS:
+        if now - self._heeded_at < FLUSH_CHECK_SECONDS:
             return
         flushes = DnsFlush.objects.since(seconds=now - self._heeded_at + LATE_SECONDS)
         self._heeded_at = now

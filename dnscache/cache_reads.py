@@ -25,13 +25,14 @@ from dnscache.regions.entry import CachedAnswer
 
 logger = logging.getLogger(__name__)
 
-#: the time that a page waits for caches that are slow, or lost their connection
+#: the time that a page waits for caches that are slow or not connected
 PATIENCE_SECONDS = 2.0
-#: an answer that comes later than this is dropped
+#: the time after which an unread answer is deleted
 KEPT_SECONDS = 10
-#: a cache notices that it is to end, and tries again after Redis was away, within this time
+#: the longest time until a cache notices that it is to end, or tries again after Redis was
+#: unreachable
 LOOK_SECONDS = 1.0
-#: names of a domain in an answer; a domain with a wildcard can have any number
+#: the most names of a domain in an answer; a domain with a wildcard can have any number
 MOST_NAMES = 1000
 
 
@@ -108,7 +109,7 @@ def _domain_answer(memory: AnswerCache, first: str) -> dict[str, Any]:
     """The tree under a registered name, with the registered name itself before the second level;
     and its names in the negative region, those of most weight first.
     """
-    branches, hard = memory.tree_of(first)
+    branches, hard = memory.answers_below(first)
     branches.sort(key=lambda branch: (branch[0].name != first, branch[0].name))
     told: list[dict[str, Any]] = []
     left = MOST_NAMES
@@ -141,7 +142,7 @@ def _redis() -> Redis:
 
 
 def _channel(redis: Redis) -> str:
-    """The name of the channel: all databases of a Redis share the channels, but each database is
-    one installation's.
+    """The name of the channel. It contains the number of the database, since all databases of a
+    Redis share the channels, but each belongs to one installation.
     """
     return f"dns/reads/{redis.connection_pool.connection_kwargs.get('db', 0)}"

@@ -37,8 +37,8 @@ Server = tuple[str, int]
 
 
 class ExchangeOutcome(Enum):
-    """How a server responded to the questions of a look-up: A and AAAA, or those that were left of
-    them.
+    """How a server responded to the questions of a look-up (A and AAAA, or the remaining one of
+    them).
     """
 
     #: it answered all questions
@@ -56,15 +56,15 @@ class ExchangeCounts:
     failed: int = 0
     silent: int = 0
     over_tcp: int = 0
-    #: the time until the answers came, if they came
+    #: the time until the answers came; 0 if none came
     milliseconds: int = 0
     longest_ms: int = 0
-    #: questions that were asked without taking a token first
+    #: the number of questions that were asked without a token
     unpaid: int = 0
 
 
 class ExchangeCounter:
-    """Counts of exchanges with name servers: any thread may add, one thread takes them."""
+    """Counts of exchanges with name servers. Any thread may add to them; one thread takes them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -90,13 +90,13 @@ class ExchangeCounter:
             self._counts.setdefault(server, ExchangeCounts()).over_tcp += 1
 
     def take(self) -> dict[Server, ExchangeCounts]:
-        """Return the counts since the last call."""
+        """The counts since the last call, which are then reset."""
         with self._lock:
             counts, self._counts = self._counts, {}
         return counts
 
 
-#: the time that each try waits for an answer; the tries go round the servers
+#: the seconds that each try waits for an answer; each further try goes to the next server
 TRY_SECONDS = (1.0, 2.0, 5.0)
 #: the largest packet of UDP
 LARGEST_PACKET_BYTES = 65535
@@ -107,14 +107,13 @@ MOST_STRAYS = 50
 RESOLVER_SETTINGS = Path("/etc/resolv.conf")
 #: the exchanges with each server
 exchanges = ExchangeCounter()
-#: servers that do not repeat a question's letters as they are; there can be no more than are
-#: configured
+#: the servers that do not repeat a question's letters unchanged; at most as many as are configured
 _folding: set[Server] = set()
 
 
 def configured_servers() -> tuple[Server, ...]:
-    """Return the servers of the setting DNS_SERVERS, or else the system's; the tuple is empty if
-    there are none.
+    """The servers of the setting DNS_SERVERS, or else those of the system; empty if there are
+    none.
     """
     return tuple(settings.DNS_SERVERS) or _system_servers(_changed_at(RESOLVER_SETTINGS))
 
@@ -122,13 +121,13 @@ def configured_servers() -> tuple[Server, ...]:
 def _changed_at(file: Path) -> int:
     try:
         return file.stat().st_mtime_ns
-    except OSError:  # other systems keep these settings elsewhere
+    except OSError:  # other systems have these settings elsewhere
         return 0
 
 
 @lru_cache(maxsize=1)
 def _system_servers(_changed_at: int) -> tuple[Server, ...]:
-    """The system's servers, which are read again when the system's settings have changed."""
+    """The system's servers. They are read again when the system's settings have changed."""
     try:
         resolver = dns.resolver.Resolver(str(RESOLVER_SETTINGS))
     except dns.resolver.NoResolverConfiguration:
@@ -144,8 +143,8 @@ def ask(
     tries: tuple[float, ...] = TRY_SECONDS,
     is_paid: bool = False,
 ) -> Reply:
-    """Ask for all addresses of a canonical name, for at most `seconds`; failures are returned as a
-    reply, too. `is_paid`: a token of the first server was taken for the first try.
+    """Ask for all addresses of a canonical name, for at most `seconds`. A failure is returned as a
+    reply, too. is_paid: whether a token of the first server was taken for the first try.
 
     IPv4 addresses come first, since they can be reached from everywhere. A silent server gets its
     next try after the others; a server that fails gets none; `tries` says how long each one waits.
@@ -201,16 +200,15 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
             try:
                 family, address = _reach(server)
                 sockets.append(sock := socket(family, SOCK_DGRAM))
-                # The socket is connected: the kernel drops packets of others, and reports when no
-                # server listens there.
+                # The socket is connected, so the kernel drops packets of other senders, and reports
+                # when no server listens.
                 sock.connect(address)
                 sock.send(query)
             except OSError as error:
                 question.fail(f"{type(error).__name__}: {error}", server_text(server))
             else:
                 sent.append((question, query, sock))
-        # addresses of IPv4 come first: if the other family is silent, they must have time left for
-        # TCP
+        # IPv4 first: if the other family is silent, time for TCP must be left
         for question, query, sock in sent:
             _receive(question, query, sock, server, until)
     finally:
@@ -220,8 +218,8 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
 
 @lru_cache
 def _reach(server: Server) -> tuple[int, Any]:
-    """The family and the address of a server, for a socket; they are cached, since formatting them
-    again cost a tenth of a look-up.
+    """The family and the address of a server for a socket. They are cached, since formatting them
+    again took a tenth of a look-up.
     """
     return dns.inet.af_for_address(server[0]), dns.inet.low_level_address_tuple(server)
 
@@ -240,8 +238,8 @@ def _receive(question: DnsQuery, query: bytes, sock: socket, server: Server, unt
 def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedResponse:
     """Wait for the answer and drop other packets. Raises TimeoutError when there is none in time.
 
-    An answer with changed letters may be forged. It counts if TCP, which others cannot forge, is
-    not available, or shows that the server always changes letters.
+    An answer with changed letters may be forged. It counts if the server is known to change
+    letters: TCP, which others cannot forge, has shown that, or is not available.
     """
     strays = 0
     while (left := until - time.monotonic()) > 0:
@@ -292,7 +290,7 @@ def _tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessa
     exchanges.note_tcp(server)
     asked = dns.message.from_wire(query)
     told = dns.query.tcp(asked, address, timeout=seconds, port=port)
-    # a message with the query's opcode is a QueryMessage
+    # a message with the opcode of a query is a QueryMessage
     return cast(dns.message.QueryMessage, told)
 
 

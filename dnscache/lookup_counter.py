@@ -42,7 +42,7 @@ class LookupCounter:
         self._told: Counter[str] = Counter()
 
     def note(self, resolution: Resolution, waited: float) -> None:
-        """Count an answer that was used, and how long its host waited.
+        """Count an answer that was used. waited: the seconds that its host waited.
 
         A literal address is not counted.
         """
@@ -83,7 +83,7 @@ class LookupCounter:
 
 
 def keep_history(memory: AnswerCache) -> None:
-    """Store evictions since the last call, and delete old rows."""
+    """Store the evictions since the last call, and delete old rows."""
     dropped, memory.dropped = memory.dropped, []
     DnsDropped.objects.bulk_create(
         DnsDropped(name=one.name, region=one.region, weight=one.weight, why=one.why)

@@ -27,8 +27,8 @@ __all__ = [
 
 
 class DnsEntry(models.Model):
-    """The last answer for a name, unchecked: whether an address may be fetched from is decided by
-    the fetcher, at each connection.
+    """The last answer for a name, unchecked: the fetcher decides at each connection whether its
+    address is allowed.
     """
 
     class Status(models.TextChoices):
@@ -93,7 +93,7 @@ class DnsEntry(models.Model):
         verbose_name = "DNS entry"
         verbose_name_plural = "DNS entries"
         ordering = ["name"]
-        # No index has `last_access` or `hits`: an update that touches no index is the cheap kind.
+        # No index has `last_access` or `hits`, since an update that touches no index is cheap.
         indexes = [
             models.Index(F("weight").desc(), name="dns_heaviest_first"),
             models.Index("registrable", name="dns_by_registrable"),
@@ -166,7 +166,7 @@ class DnsFlush(models.Model):
 
 
 class DnsPreResolver(models.Model):
-    """A process that resolves names ahead, one a machine, as of its last heartbeat.
+    """A process that resolves names ahead, as of its last heartbeat. A machine has one.
 
     Only `dnscache.preresolver.preresolver` writes here.
     """

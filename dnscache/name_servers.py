@@ -2,8 +2,8 @@
 asked.
 
 The row of a server is its token bucket. The pre-resolver takes tokens in batches before it asks, in
-the thread that uses the database. A look-up with a waiting caller, or a further try, does not wait
-for a token; its token is taken off the bucket afterwards.
+the thread that uses the database. A look-up with a waiting caller does not wait for a token, nor
+does a further try; such tokens are taken from the bucket afterwards.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from django.db import connection
 from dnscache.lookup import Server, exchanges, server_text
 from dnscache.records import DEFAULT_PER_SECOND
 
-#: the share of each limit that a process may take at first, if it starts slowly
+#: the share of each limit that a process may use at first, if it starts slowly
 FIRST_SHARE = 0.1
 #: the least time between two requests for more tokens
 REFILL_SECONDS = 0.05
 
 _BEGIN = "INSERT INTO dnscache_dnsserver (server) VALUES (%(server)s) ON CONFLICT DO NOTHING"
-#: a bucket holds the tokens of one second; this process may have a share of them
+#: takes tokens: a bucket holds those of one second, of which this process may have a share
 _TAKE = """
 UPDATE dnscache_dnsserver s SET tokens = have - got, taken_at = clock_timestamp()
 FROM (
@@ -53,7 +53,7 @@ ON CONFLICT (minute, server) DO UPDATE SET
 
 
 def write_questions() -> None:
-    """Add this process's questions to the minute's rows, and take them off the buckets."""
+    """Add this process's questions to the minute's rows, and take their tokens from the buckets."""
     for server, counts in exchanges.take().items():
         values = {"server": server_text(server), **asdict(counts)}
         with connection.cursor() as cursor:
@@ -61,7 +61,7 @@ def write_questions() -> None:
 
 
 def take_tokens(server: str, wanted: int, *, share: float = 1.0) -> int:
-    """Take up to `wanted` tokens of a server, and return how many were taken."""
+    """Take up to `wanted` tokens of a server. Return how many were taken."""
     values: dict[str, str | float] = {"server": server, "wanted": wanted, "share": share}
     with connection.cursor() as cursor:
         cursor.execute(_TAKE, values)
@@ -88,7 +88,7 @@ class LookupBudget:
         self._change = threading.Condition()
 
     def refill(self, names: int) -> None:
-        """Refill the tokens that `names` names, which wait or are under way, still lack."""
+        """Refill the tokens that `names` names, waiting or under way, still lack."""
         now, missing = time.monotonic(), names - self._taken - len(self._ready)
         if missing <= 0 or now < self._refill_at:
             return
@@ -103,7 +103,7 @@ class LookupBudget:
                 return
 
     def take(self) -> tuple[Server, ...] | None:
-        """Wait for a token, and return the servers, first the one that the token is for; None once
+        """Wait for a token. Return the servers, with the server of the token first; None once
         closed.
         """
         servers = self._servers()

@@ -281,7 +281,7 @@ def list_dns_domains(
 def get_dns_domain(
     request: AuthenticatedRequest, name: Name, machine: Machine = ""
 ) -> selectors.DomainTree:
-    return selectors.tree_of(read_host(name).text, machine=machine)
+    return selectors.domain_tree(read_host(name).text, machine=machine)
 
 
 @reports.get(

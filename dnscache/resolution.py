@@ -1,4 +1,4 @@
-"""The resolution of a host that callers get."""
+"""The resolution of a host, as callers get it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dnscache.regions.entry import CachedAnswer
 
 
 class AnswerSource(StrEnum):
-    """The source of an answer; LITERAL means the text itself, an address or a refused name."""
+    """The source of an answer. LITERAL means the text itself: an address or a refused name."""
 
     LITERAL = "literal"
     MEMORY = "memory"
@@ -25,19 +25,19 @@ class Resolution:
     name: str
     status: DnsStatus
     addresses: tuple[str, ...]
-    #: the rest of the answer's TTL, or of the back-off after a failure
+    #: the rest of the answer's TTL, or of the back-off after a failure, in seconds
     ttl: float
-    #: the time since the name was resolved
+    #: the seconds since the name was resolved
     age: float
     source: AnswerSource
-    #: the time that the caller waited
+    #: the seconds that the caller waited
     waited: float
     error: str = ""
     #: the number of look-ups in a row that failed; 0 with `DnsStatus.TIMEOUT`: the deadline passed
     #: before a server was asked
     tries: int = 0
-    #: the addresses are past their TTL and no server answers (RFC 8767); otherwise no expired
-    #: address is returned
+    #: whether the addresses are past their TTL while no server answers (RFC 8767); otherwise no
+    #: expired address is returned
     stale: bool = False
 
     @property
@@ -73,8 +73,7 @@ def resolution_of(
     turn: int = 0,
     just_asked: bool = False,
 ) -> Resolution:
-    """Return the entry's present resolution; `turn` rotates its addresses, IPv4 staying before
-    IPv6.
+    """The entry's present resolution. turn: rotates its addresses, with IPv4 before IPv6.
 
     An answer that was `just_asked` for is good for this use even if it must not be kept (TTL 0).
     """

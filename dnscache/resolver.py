@@ -1,11 +1,11 @@
 """Finds the addresses of names: in this process's memory, then in PostgreSQL, then from a name
 server.
 
-No expired address is served, except when its renewal failed, and then it is marked as `stale`. All
-database work happens in the calling thread and outside any look-up, so that no transaction waits
-for the network (call it outside any of your own); the threads of a pool only communicate with name
-servers. A thread that calls this has used Django's connection and must close it when it ends, as
-after any query.
+An expired address is served only if its renewal failed; it is then marked as `stale`. All database
+work happens in the calling thread and outside any look-up, so that no transaction waits for the
+network (call it outside any of your own); the threads of a pool only communicate with name servers.
+A thread that calls this has used Django's connection and must close it when it ends, as after any
+query.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 MOST_ANSWERS_IN_MEMORY = 100_000
-#: RFC 8767: a caller with stale addresses does not wait longer than this for fresh ones
+#: the longest time for which a caller with stale addresses waits for fresh ones (RFC 8767)
 STALE_AFTER_SECONDS = 1.8
 
 Found = dict[str, tuple[CachedAnswer, AnswerSource]]
@@ -75,13 +75,13 @@ class Resolver:
         self._turns = count()
 
     def resolve(self, host: str, *, deadline: float = 5.0) -> Resolution:
-        """Return the addresses of a host, or the reason why there are none; a fault of the host
-        raises no exception.
+        """The addresses of a host, or the reason why there are none. A fault of the host raises no
+        exception.
         """
-        # the name is known in this very spelling, so there is no need to read or wait
+        # a fresh answer for exactly this spelling is in memory, so nothing need be read or awaited
         if self.memory.knows(host):
             now = self.clock()
-            self._flushes.heed(now)
+            self._flushes.apply_new_flushes(now)
             if entry := self.memory.serve(host, now):
                 return resolution_of(
                     entry, AnswerSource.MEMORY, now=now, waited=0.0, turn=next(self._turns)
@@ -93,8 +93,8 @@ class Resolver:
     ) -> dict[str, Resolution]:
         """Return a resolution for each host, by its spelling, within about `deadline` seconds.
 
-        At most `parallel` names are looked up at a time; a look-up that another thread already does
-        is joined instead.
+        At most `parallel` names are looked up at a time. If another thread is looking a name up
+        already, its answer is awaited.
         """
         begun = time.monotonic()
         resolutions: dict[str, Resolution] = {}
@@ -123,17 +123,17 @@ class Resolver:
         return resolutions
 
     def warm_start(self) -> int:
-        """Take over the answers that earlier processes stored, the most useful first; return their
+        """Take over the answers that earlier processes stored, the most useful first. Return their
         number.
         """
         now = self.clock()
-        return self.memory.stock(store.stored_rows(most=self.memory.space.capacity, now=now))
+        return self.memory.load_rows(store.stored_rows(most=self.memory.space.capacity, now=now))
 
     def recall(self, names: Iterable[str], now: float) -> None:
         """Read the names from PostgreSQL that this process does not have in memory, and apply
         flushes.
         """
-        self._flushes.heed(now)
+        self._flushes.apply_new_flushes(now)
         known = store.read([name for name in names if self.memory.find(name, now) is None])
         self.memory.adopt(
             [
@@ -148,13 +148,13 @@ class Resolver:
         self.memory.forget(None if names is None else list(names))
 
     def apply_flush(self, flush: DnsFlush) -> None:
-        """Drop the flushed names at once; other processes notice the flush by themselves."""
+        """Drop the flushed names at once. Other processes notice the flush later."""
         forget_flushed(flush, self.memory)
 
     def _answers_for(self, names: set[str], parallel: int, until: float) -> Found:
         now = self.clock()
         if names:
-            self._flushes.heed(now)
+            self._flushes.apply_new_flushes(now)
         found: Found = {
             name: (entry, AnswerSource.MEMORY)
             for name in names
@@ -162,39 +162,39 @@ class Resolver:
         }
         if len(found) == len(names):
             return found
-        boarding = self.memory.board(names - found.keys(), now)
-        found.update(
-            (name, (entry, AnswerSource.MEMORY)) for name, entry in boarding.served.items()
-        )
-        if boarding.led:
-            found.update(self._resolve_flights(boarding.led, parallel, until))
-        # Other threads' flights are awaited last: threads that wait for others before they finish
-        # their own look-ups could wait for each other for ever.
-        for name, flight in boarding.joined.items():
-            flight.landed.wait(max(0.0, until - time.monotonic()))
-            if flight.entry:
-                found[name] = flight.entry, AnswerSource.LOOKUP
+        results = self.memory.begin_lookups(names - found.keys(), now)
+        found.update((name, (entry, AnswerSource.MEMORY)) for name, entry in results.served.items())
+        if results.begun:
+            found.update(self._resolve_lookups(results.begun, parallel, until))
+        # The look-ups of other threads are awaited last: threads that wait for others before they
+        # finish their own look-ups could wait for each other for ever.
+        for name, lookup in results.joined.items():
+            lookup.is_done.wait(max(0.0, until - time.monotonic()))
+            if lookup.entry:
+                found[name] = lookup.entry, AnswerSource.LOOKUP
         return found
 
-    def _resolve_flights(
-        self, flights: Mapping[str, PendingLookup], parallel: int, until: float
+    def _resolve_lookups(
+        self, lookups: Mapping[str, PendingLookup], parallel: int, until: float
     ) -> Found:
-        """Get the answers for the flights from the store or the network, and land every one of them
-        whatever happens.
+        """Get the answers for these look-ups from the store or the network, and end every one of
+        them, whatever happens.
         """
         found: Found = {}
         try:
-            known = self._last_answers(flights.keys())
+            known = self._last_answers(lookups.keys())
             now = self.clock()
             for name, answer in known.items():
-                if answer.may_be_served(now) and (entry := self.memory.land(name, answer, now)):
+                if answer.may_be_served(now) and (
+                    entry := self.memory.end_lookup(name, answer, now)
+                ):
                     found[name] = entry, AnswerSource.DATABASE
             self._look_up(
-                [name for name in flights if name not in found], found, known, parallel, until
+                [name for name in lookups if name not in found], found, known, parallel, until
             )
         finally:
-            for name in flights.keys() - found.keys():
-                self.memory.land(name, None, self.clock())
+            for name in lookups.keys() - found.keys():
+                self.memory.end_lookup(name, None, self.clock())
         self.writer.write_entries(
             [entry for entry, source in found.values() if source is AnswerSource.LOOKUP]
         )
@@ -223,7 +223,8 @@ class Resolver:
     ) -> None:
         """Look names up and add their answers to `found`.
 
-        Each flight lands in the thread that did the look-up: no other has to be woken for it.
+        Each thread hands over the answer that it looked up itself, so that no other thread has to
+        be woken.
         """
         now = self.clock()
         patience = {
@@ -238,7 +239,7 @@ class Resolver:
             now = self.clock()
             if _is_evidence(reply):
                 answer = answer_from(name, reply, previous=known.get(name), now=now)
-                if entry := self.memory.land(name, answer, now):
+                if entry := self.memory.end_lookup(name, answer, now):
                     found[name] = entry, AnswerSource.LOOKUP
 
         _for_each(one, names, threads=min(parallel, len(names)))
@@ -247,12 +248,12 @@ class Resolver:
 def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) -> None:
     """Do the work for every name.
 
-    A future for each name would cost a fifth of a look-up, so there is one for each thread.
+    A future for each name would take a fifth of the time of a look-up, so each thread has one.
     """
     waiting = iter(names)
 
     def serve() -> None:
-        # the next item of a list is taken in one step, so that no two threads get the same
+        # the next item of a list is taken in one step, so no two threads get the same item
         for name in waiting:
             work(name)
 
@@ -264,8 +265,8 @@ def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) ->
 
 
 def _is_evidence(reply: Reply) -> bool:
-    """Whether the reply shows anything: silence counts as a failure only if the server had the
-    whole of a first try to answer.
+    """Whether the reply shows anything about the name: silence counts as a failure only if the
+    server had the time of a whole first try.
     """
     return reply.status is not DnsStatus.TIMEOUT or reply.resolve_ms >= 1000 * TRY_SECONDS[0]
 

@@ -31,7 +31,7 @@ from serving.listing.columns import Column
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
 SERVER_SUMS = ("asked", "answered", "failed", "silent", "over_tcp")
-#: look-ups without an answer; fewer say nothing about name servers
+#: the number of look-ups without an answer; fewer show nothing about name servers
 DEAD_BY_THEMSELVES = 3
 
 
@@ -46,7 +46,7 @@ class ServerFigures:
     failed: int
     silent: int
     over_tcp: int
-    #: the mean time of the answers; None if there was no answer
+    #: the mean time of the answers in ms; None if there was no answer
     mean_ms: float | None
     longest_ms: int | None
     #: the rate in the server's busiest minute
@@ -59,8 +59,8 @@ class CacheOverview:
     used: int
     shares: dict[str, float]
     wait_ms: dict[str, float | None]
-    #: the number of hosts that waited for their names at a time, on average. Waits are counted as
-    #: the upper bounds of their classes; None if a wait is longer than all
+    #: the mean number of hosts that waited for their names at the same time. Waits are counted as
+    #: the upper bounds of their classes; None if a wait is in the last class
     hosts_waiting: float
     #: the sum of the weights of fresh answers: the fetch threads that the cache saves now
     threads_saved: float
@@ -125,9 +125,7 @@ def _are_silent(minutes: Sequence[DnsMinute]) -> bool:
 
 
 def _seconds_counted() -> float:
-    """The seconds of the last hour, idle minutes included; less in an installation that is
-    younger.
-    """
+    """The seconds of the last hour, idle minutes included; fewer in a younger installation."""
     first = DnsMinute.objects.aggregate(first=Min("minute"))["first"]
     return (
         min(HOUR, max(timezone.now() - first, MINUTE)).total_seconds()
@@ -137,8 +135,8 @@ def _seconds_counted() -> float:
 
 
 def name_servers() -> list[ServerFigures]:
-    """Return the name servers that are configured, or were asked in the last hour: with their
-    limits, and their questions in the hour.
+    """The name servers that are configured or were asked in the last hour, with their limits and
+    their questions in that hour.
     """
     figures = {
         row["server"]: row
@@ -209,8 +207,8 @@ class ConflictName:
         return max(0, MOST_TRIES - self.entry.fails)
 
 
-#: the sort orders of hard names: largest first, but names in alphabetical order and times of the
-#: next look-up soonest first
+#: the sort orders of the rows: the largest first, but names alphabetically and the soonest next
+#: look-up first
 SORTS = {
     "weight": "-weight",
     "name": "name",
@@ -223,8 +221,8 @@ SORTS = {
 def hard_names(
     *, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100
 ) -> list[ConflictName]:
-    """Return the names of the negative region; the conflict area is in the order of weight, which
-    is what its rows cost or save.
+    """The names of the negative region. The order of the conflict area itself is that of weight:
+    the fetch threads that its rows cost or save.
 
     after: the last name of the previous page; the next page begins after this name's present place.
     """
@@ -306,8 +304,8 @@ class NameLeaf:
     last_access: datetime
 
     @property
-    def life_left(self) -> int:
-        """The rest of the answer's TTL, as a percentage."""
+    def ttl_left_percent(self) -> int:
+        """The rest of the answer's TTL, in percent."""
         left = (self.expires_at - timezone.now()).total_seconds()
         return max(0, min(100, round(100 * left / self.ttl))) if self.ttl else 0
 
@@ -348,7 +346,7 @@ def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = 
     return DomainList(told["machine"], machines, told["packed"], found)
 
 
-def tree_of(registrable: str, *, machine: str = "") -> DomainTree:
+def domain_tree(registrable: str, *, machine: str = "") -> DomainTree:
     """Return the tree of a registered name from a live cache: the second level, and the third below
     it.
     """
@@ -364,7 +362,9 @@ def tree_of(registrable: str, *, machine: str = "") -> DomainTree:
 
 
 def _one_of(told: list[dict[str, Any]], machine: str) -> tuple[dict[str, Any] | None, list[str]]:
-    """The answer of the requested machine, or else of the first, and all machines."""
+    """The answer of the requested machine, or of the first if none is requested, and the names of
+    all machines.
+    """
     machines = [one["machine"] for one in told]
     chosen = [one for one in told if one["machine"] == machine] or told
     return (chosen[0] if chosen else None), machines

@@ -1,4 +1,4 @@
-"""The actions of operators on the cache, and the log in which administrators see who did them."""
+"""The actions of operators on the cache, and the log in which administrators see who did what."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dnscache.protocol.names import BadName, DnsCacheError, levels_of, read_host
 from dnscache.records import MOST_PER_SECOND
 from dnscache.regions.entry import Region
 
-#: how long a flush is kept: longer than any process goes without looking for one
+#: the time for which a flush is kept; every process looks for flushes more often
 FLUSHES_KEPT = timedelta(days=2)
 FORGETS = {"retry", "flush"}
 
@@ -33,10 +33,10 @@ class UnknownServer(DnsCacheError):
 
 
 def flush(names: Collection[str]) -> int:
-    """Forget the names: in PostgreSQL and in this process at once, in other processes within a
+    """Forget these names: at once in PostgreSQL and in this process, in other processes within a
     second of their next use of the cache.
 
-    Returns the number of names that were known.
+    Return the number of names that were known.
     """
     deleted = _order_flush(
         [DnsFlush(scope=DnsFlush.Scope.NAME, value=name) for name in names],
@@ -96,7 +96,7 @@ def flush_all() -> int:
 def flush_scope(scope: str, value: str = "") -> int:
     """Forget a `domain` with all names below it, the whole `reverse` region, or `all`.
 
-    Raises BadName for any other scope.
+    Raises BadName for any other scope, and for an invalid domain BadName or RefusedName.
     """
     if scope == DnsFlush.Scope.ALL:
         return flush_all()

@@ -1,5 +1,5 @@
-"""Keeps the answers in PostgreSQL, where they outlive workers and serve all of them. Processes that
-live long write in batches, after the look-ups.
+"""Stores the answers in PostgreSQL, where they outlive workers and serve all of them. Long-lived
+processes write in batches, after the look-ups.
 
 The module uses neither the network nor a clock.
 """
@@ -24,7 +24,6 @@ from dnscache.regions.entry import CachedAnswer
 _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
 #: the query is written by hand: for one name, Django takes longer to build the query than
 #: PostgreSQL to answer it
-# the columns are the model's own
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM dnscache_dnsentry WHERE name = ANY(%s)"  # noqa: S608
 #: Answers may arrive late, from a slow worker: an older answer never replaces a newer one. With
 #: equal times the last writer counts. An answer that was flushed between its look-up and its
@@ -41,7 +40,7 @@ _UPSERT = f"""
         {", ".join(f"{column} = excluded.{column}" for column in _COLUMNS if column != "name")}
     WHERE dnscache_dnsentry.resolved_at <= excluded.resolved_at
 """  # noqa: S608 - the columns are the model's own
-#: COPY is used, because a million rows go through here while all processes wait. `+ 0` keeps
+#: COPY is used, because a million rows may be loaded while all processes wait. `+ 0` keeps
 #: PostgreSQL from walking the index on weight, which visits the rows at random: 3.6 s instead of
 #: 10.5 for a million
 _LOAD = """
@@ -73,8 +72,8 @@ def read(names: Collection[str]) -> dict[str, DnsAnswer]:
 
 
 def stored_rows(*, most: int, now: float) -> Iterator[tuple[str, str]]:
-    """Yield the rows for a new process, each name with its row as `regions.packed` reads it, the
-    most useful first.
+    """The rows for a new process, the most useful first: each name with its row in the form that
+    `regions.packed` reads.
 
     These are the rows that may still be served, or that count failures.
     """
@@ -91,8 +90,8 @@ def write(answers: Collection[DnsAnswer]) -> None:
 
 
 def write_entries(entries: Collection[CachedAnswer]) -> None:
-    """Store the entries by one statement, unless a newer one is stored; and report the questions to
-    their name servers.
+    """Store the entries by one statement, unless a newer entry is stored. Also report the questions
+    to their name servers.
     """
     if not entries:
         return
@@ -157,8 +156,8 @@ def answer_of(entry: DnsEntry) -> DnsAnswer:
 
 
 class WriteBehind:
-    """Takes entries from any thread, and writes them from a thread of its own after a limited
-    delay, or as soon as a batch is full.
+    """Takes entries from any thread, and writes them in a thread of its own after a limited delay,
+    or as soon as a batch is full.
 
     While PostgreSQL cannot be reached, the entries wait; of each name only the newest is kept.
     Without `start`, `flush` writes.
@@ -192,8 +191,8 @@ class WriteBehind:
             self._wake.set()
 
     def flush(self) -> None:
-        """Write all entries taken so far, a batch a statement; entries that can't be written now
-        are kept for the next time.
+        """Write all entries taken so far, a batch in each statement. Entries that cannot be written
+        now are kept for the next time.
         """
         with self._lock:
             dirty, self._dirty = self._dirty, {}

@@ -28,10 +28,10 @@ from serving.requests import asked_text, render_live, wants_fragment
 WIDTH, HEIGHT = 600, 60
 KINDS = ("memory", "database", "lookup")
 ROWS = 100
-#: used in place of a status for names that were evicted before they expired
+#: stands for a status in the list of names that were evicted before they expired
 EVICTED = "evicted"
-#: the columns of hard names: the sort (empty if there is none), the heading, whether the column has
-#: numbers
+#: the columns of the conflict area: the sort (empty if there is none), the heading, whether the
+#: column has numbers
 HARD_COLUMNS = (
     ("name", "Name", False),
     ("", "Why", False),
@@ -71,7 +71,7 @@ class Bars:
 
 
 def bars_of(minutes: Sequence[DnsMinute]) -> Bars:
-    """Return the bars, the last minute on the right; a minute without names has none."""
+    """The bars, with the last minute on the right; a minute without names has none."""
     most = max((sum(getattr(minute, kind) for kind in KINDS) for minute in minutes), default=0)
     parts = []
     for minute in minutes:
@@ -121,16 +121,16 @@ def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
     )
     facts: dict[str, Any] = {"domain": domain, "text": text, "domains": (), "next": None}
     if domain:
-        return {**facts, "view": selectors.tree_of(domain, machine=machine)}
+        return {**facts, "view": selectors.domain_tree(domain, machine=machine)}
     view = selectors.domains(text=text, after=behind, most=ROWS + 1, machine=machine)
     rows, following = cut_to_limit(view.domains, ROWS, lambda row: row.registrable)
     return {**facts, "view": view, "domains": rows, "next": following}
 
 
 def _conflict_area(request: AuthenticatedRequest) -> dict[str, Any]:
-    """The conflict area in the order of `?sort=`: names with `?status=` that contain `?q=`, after
-    the name `?after=`; for the status EVICTED, answers that were evicted before they expired, the
-    latest first.
+    """The names of the conflict area with `?status=` that contain `?q=`, in the order of `?sort=`,
+    after the name `?after=`. For the status EVICTED: answers that were evicted before they expired,
+    the latest first.
     """
     text, status, sort, after = (
         asked_text(request.GET, name, most=LONGEST_NAME)
@@ -184,8 +184,8 @@ def act(request: AuthenticatedRequest, deed: str) -> HttpResponse:
 
 @authenticated(needs="dnscache.delete_dnsentry", methods=("POST",))
 def flush(request: AuthenticatedRequest) -> HttpResponse:
-    """Forget the names that `scope` names: `all`, `reverse`, or `domain` with the registered name
-    in `value`.
+    """Forget the names of `scope`: `all`, `reverse`, or `domain` with the registered name in
+    `value`.
     """
     scope, value = request.POST.get("scope", ""), request.POST.get("value", "").strip()
     try:

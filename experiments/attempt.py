@@ -36,8 +36,8 @@ from experiments.workload import CLASSES, WorkloadJob
 EXPERIMENT_REF = "experiment/"
 #: how often a waiting thread checks its request without being woken
 LOOK_SECONDS = 5.0
-#: a wait ends at the bound by itself; if this program is killed, the pool ends the wait this much
-#: later, so that it does not serve a dead process
+#: the time after its bound at which the pool ends a wait, in case this program was killed and could
+#: not end it, so that the pool does not serve a dead process
 GRACE_SECONDS = 5.0
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 #: the number of workers that the experiment starts, and so of shifts at work at the same time
 WORKERS = 3
-#: crawls that run or wait at the same time; the next one begins when one has ended
+#: the number of crawls that run or wait at the same time; the next one begins when one has ended
 AT_A_TIME = 5
 #: MiB that the program that reads a PDF needs; a shift asks for them when it has fetched one
 PDF_MEMORY = 64

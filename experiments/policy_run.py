@@ -96,7 +96,7 @@ class PolicyRun:
         )
 
     def fetch(self, session: PinnedSession, page: int) -> None:
-        """Fetch a page of the experiment's web. Raises AttemptLost."""
+        """Fetch a page of the experiment's web. Raises AttemptLost or ExperimentStopped."""
         if self.stopping.is_set():
             raise ExperimentStopped
         fetched = fetch(

@@ -53,8 +53,8 @@ def unsafe_grants(pool: Pool) -> Counter[int]:
     """
     replay, found = LedgerReplay(), Counter[int]()
     for entry in entries(pool.pk):
-        replay.follow(entry)
+        replay.apply_event(entry)
         if entry.kind == EventKind.GRANTED:
             state, rows = replay.state()
-            found[entry.process] += len(banker.finishable(state)) < len(rows)
+            found[entry.process] += len(banker.finishable_processes(state)) < len(rows)
     return found

@@ -23,7 +23,7 @@ from experiments.models import (
 
 #: after this long without a heartbeat the experiment's process counts as dead
 SILENT = timedelta(seconds=30)
-#: a cancelled experiment gives back its units within this time
+#: the longest time until a cancelled experiment has released its units
 ENDS_WITHIN = timedelta(minutes=1)
 FIRST = Q(attempt=1)
 ENDED = (ExperimentState.FINISHED, ExperimentState.BROKEN_OFF, ExperimentState.CANCELLED)

@@ -1,4 +1,4 @@
-"""The run of an experiment, whose policies take turns: the work of its job."""
+"""The work of an experiment's job: it runs the policies by turns."""
 
 from __future__ import annotations
 

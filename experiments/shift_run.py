@@ -41,7 +41,7 @@ from experiments.synthetic_web import HOST, serve_sites
 
 #: how often the pool is read
 LOOK_SECONDS = 0.25
-#: a crawl ends by itself after this long
+#: the time after which a crawl is ended
 MOST_SECONDS = 300
 #: the time that aborted crawls may take to end
 END_SECONDS = 30.0

@@ -27,8 +27,8 @@ FORK = multiprocessing.get_context("fork")
 def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
     """Run `count` workers until the block ends.
 
-    To be called by the main thread while there is no other, because this forks. If this process
-    dies, the kernel stops the workers, and their shifts end in order.
+    Only the main thread may call this, while there is no other thread, because this forks. If this
+    process dies, the kernel stops the workers, and their shifts end in order.
     """
     workers = tuple(FORK.Process(target=_work, name="experiment worker") for _ in range(count))
     try:

@@ -1,7 +1,6 @@
-"""The outcomes of downloads that a page begins by itself: a cookie tells the page and its script
-whether the server has begun to send each.
-
-A frame that receives a file tells its page nothing, and a frame that is refused one shows nothing.
+"""The outcomes of downloads that a page begins automatically. A cookie shows the page and its
+script whether the server has begun to send each file: a frame that receives a file does not notify
+its page, and a frame that is refused one shows nothing.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Download:
     pieces: Iterator[str] | Iterator[bytes]
     #: the length in bytes, if it is known in advance
     length: int | None = None
-    #: False if rows are not yet computed; the file's name and a header tell the user
+    #: whether all rows are computed; if not, the file's name and a header say so
     complete: bool = True
 
     @property

@@ -33,7 +33,7 @@ MOST_NUMBERED = 10_000
 
 
 class BoundedCount(int):
-    """A count that was broken off; it is shown with a plus."""
+    """A count that was stopped at its limit; it is shown with a plus."""
 
     def __str__(self) -> str:
         return f"{self:,}"

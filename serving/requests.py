@@ -1,6 +1,5 @@
 """Facts of a request: the fields of its address or form, the page that had its form, and whether it
-asks for a fragment, as the script of an open live page does again and again for the part that
-changes.
+asks for a fragment. The script of a live page repeatedly asks for the fragment that changes.
 """
 
 from __future__ import annotations
@@ -34,9 +33,7 @@ def page_sent_from(request: HttpRequest) -> str:
 
 
 def wants_fragment(request: HttpRequest) -> bool:
-    """Whether the request is a script's for the part that changes; a browser asks for the whole
-    page.
-    """
+    """Whether a script requests only the part that changes; a browser requests the whole page."""
     return bool(getattr(request, "htmx", False))
 
 

@@ -36,8 +36,8 @@ class PastHolder:
 
 @dataclass(frozen=True)
 class PastWait:
-    """A request that was waiting at that time, since the event of that version, with the reason as
-    it was stated then.
+    """A request that was waiting at that time, with the event that began the wait, and the reason
+    as it was given then.
     """
 
     request: UUID
@@ -74,8 +74,8 @@ class PastBank:
     resources: tuple[ResourceRow, ...]
     processes: tuple[PastHolder, ...]
     waiting: tuple[PastWait, ...]
-    #: the evidence of the decision: after a grant, for the shown state; after a wait, for the state
-    #: that the grant would have made
+    #: the evidence of the decision: after a grant about the shown state, after a wait about the
+    #: state that the grant would have made
     evidence: tuple[EvidenceStep, ...]
     is_safe: bool
     safe_sequence: tuple[int, ...] | None
@@ -108,7 +108,7 @@ def bank_as_of(pool_id: int, version: int | None = None) -> PastBank:
 def _past_bank(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
     labels = _labels({*bank.claims, event.process_id or 0, *event.sequence})
     state, rows = bank.state()
-    order = banker.finishable(state)
+    order = banker.finishable_processes(state)
     return PastBank(
         id=pool.pk,
         name=pool.name,
@@ -136,7 +136,9 @@ def _past_bank(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
 
 
 def _labels(processes: Iterable[int]) -> dict[int, str]:
-    """The names of the processes. The ledger outlives the rows that it names."""
+    """The names of the processes. Processes whose rows were deleted are named by number, since the
+    ledger outlives its rows.
+    """
     wanted = [one for one in processes if one]
     names = dict(Process.objects.filter(pk__in=wanted).values_list("pk", "label"))
     return {one: names.get(one, f"process {one}") for one in wanted}
@@ -191,7 +193,7 @@ def _evidence(event: Event, bank: LedgerReplay, labels: dict[int, str]) -> tuple
         return ()
     state, rows = bank.state(event.process_id)
     if event.verdict == BankVerdict.WAIT_UNSAFE.value and event.process_id:
-        state = banker.granted(state, rows.index(event.process_id), tuple(event.amounts))
+        state = banker.state_after_grant(state, rows.index(event.process_id), tuple(event.amounts))
     return tuple(_evidence_steps(state, rows, event.sequence, labels))
 
 

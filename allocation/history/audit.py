@@ -1,4 +1,6 @@
-"""Replay the whole ledger of a pool, judge every decision, and compare the result with the rows."""
+"""Replays the whole ledger of a pool, checks every decision, and compares the result with the
+rows.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class AuditFinding:
 @dataclass(frozen=True)
 class PoolAudit:
     """A pool's whole past: the number of events, the number of decisions among them, and the
-    faults.
+    findings.
 
     A bad event ends the replay.
     """
@@ -65,7 +67,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
             )
             waiting = dict(WaitCount.objects.filter(pool=pool).values_list("version", "waiting"))
             for entry in entries(pool_id):
-                proof.take(entry)
+                proof.check_event(entry)
                 if entry.version in checkpoints:
                     _check_checkpoint(pool, entry, proof)
                 if waiting.get(entry.version, len(proof.bank.waiting)) != len(proof.bank.waiting):

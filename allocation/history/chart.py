@@ -1,5 +1,5 @@
-"""The fullness of a pool over time and the number of waiting requests, sampled from the ledger, and
-the use of its units by minute. All of this is computed in the database.
+"""The share of a pool's units that processes held over time, and the number of waiting requests,
+sampled from the ledger. Also the use of units by minute. All of this is computed in the database.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from allocation.isolation import repeatable_read
 from allocation.models import ResourceClass
 from allocation.wording import UnitWords
 
-#: by name, the seconds that a chart covers
+#: the seconds that a chart covers, by name
 SPANS: dict[str, float | None] = {"hour": 3600.0, "day": 86400.0, "all": None}
 SAMPLES = 60
 
@@ -97,7 +97,7 @@ class ChartLine:
 @dataclass(frozen=True)
 class ResourceLines:
     name: str
-    #: the places of its lines' numbers within a sample, as the page's script reads them
+    #: the places of its lines' numbers within a sample, for the page's script
     columns: str
     reserved: ChartLine
     #: None if not measured in any interval
@@ -202,7 +202,7 @@ def _use_percent(units: float | None, capacity: int) -> int | None:
 
 
 def _padded_values(values: list[int], length: int) -> list[int]:
-    """The values, with 0 for classes that were added later."""
+    """The values, with 0 for classes that did not exist yet."""
     return [*values, *[0] * (length - len(values))]
 
 

@@ -1,5 +1,5 @@
-"""Replay the ledger from near its end. A checkpoint is stored every thousand events, and the audit
-can prove its content.
+"""Replays the ledger from near its end. A checkpoint is stored every thousand events. The audit can
+prove its content.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 def entries(pool: int, *, after: int = 0, until: int | None = None) -> Iterator[LedgerEntry]:
     """The events of a pool after one version and up to another. They are read by a server-side
-    cursor, so their number does not matter to the memory.
+    cursor, so only some are in memory.
     """
     found = Event.objects.filter(pool=pool, version__gt=after).order_by("version")
     if until is not None:
@@ -65,7 +65,7 @@ def replayed_state(pool: int, until: int) -> LedgerReplay:
     )
     replay = restored_replay(nearest.version, nearest.state) if nearest else LedgerReplay()
     for entry in entries(pool, after=replay.version, until=until):
-        replay.follow(entry)
+        replay.apply_event(entry)
     return replay
 
 
@@ -106,8 +106,8 @@ def restored_replay(version: int, state: dict[str, Any]) -> LedgerReplay:
 
 
 def keep_checkpoints() -> int:
-    """Store the checkpoints that have become due since the last call. Return their number. This
-    needs no lock, since events never change.
+    """Store the checkpoints that have become due since the last call. Return their number. No lock
+    is needed, since events never change.
 
     For a ledger that cannot be replayed, nothing is stored: the fault is logged, and
     `audit_allocation` explains it.
@@ -126,7 +126,7 @@ def _write_new_checkpoints(pool: int, version: int) -> int:
     try:
         replay = restored_replay(last.version, last.state) if last else replayed_state(pool, 0)
         for entry in entries(pool, after=replay.version, until=version - version % EVERY):
-            replay.follow(entry)
+            replay.apply_event(entry)
             if entry.version % EVERY == 0:
                 kept += LedgerCheckpoint.objects.get_or_create(
                     pool_id=pool, version=entry.version, defaults={"state": saved_state(replay)}

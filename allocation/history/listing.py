@@ -40,8 +40,8 @@ class EventNeighbours:
     last: int | None
 
 
-def ways_from(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
-    """The neighbours of the event of that version. Takes one query."""
+def neighbours_of_event(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
+    """The neighbours of the event with this version. Takes one query."""
     versions = filters.of(pool).values("version")
     return EventNeighbours(
         *_first_of_each(
@@ -76,8 +76,8 @@ def _first_of_each(pool: int, *found: QuerySet[Any]) -> tuple[int | None, ...]:
 def list_events(
     pool: int, filters: EventFilter, *, before: int | None = None, limit: int
 ) -> tuple[list[Event], int | None]:
-    """A page of the ledger, the newest event first, and the version before which to continue; None
-    at the end.
+    """The events of a pool, the newest first, and the version before which to continue; None at the
+    end.
     """
     found = filters.of(pool).select_related("process").order_by("-version")
     if before is not None:
@@ -111,7 +111,7 @@ def _event_row(event: Event, measures: list[UnitWords]) -> EventRow:
         what=kind.label.partition(" (")[0],
         process=event.process_id,
         label=event.process.label if event.process else "",
-        # amounts in events from before a class was added are shorter
+        # amounts in events from before a class was added have fewer entries
         amounts=tuple(
             measure.amount(units)
             for measure, units in zip(measures, event.amounts, strict=False)

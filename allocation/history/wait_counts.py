@@ -40,8 +40,8 @@ SELECT %(pool)s, version, at, waiting
 
 
 def keep_wait_counts() -> int:
-    """Store the counts that have become due since the last call. Return their number. This needs no
-    lock, since events never change.
+    """Store the counts that have become due since the last call. Return their number. No lock is
+    needed, since events never change.
     """
     return sum(
         _write_new_counts(pool, version)

@@ -226,7 +226,7 @@ class Process(models.Model):
                 condition=Q(kept_until__isnull=False),
             ),
             models.Index(fields=["run_ref"], name="process_run_ref"),
-            # this index lets the scheduler find its work however many processes wait or have
+            # by this index the scheduler finds its work, however many processes wait or have
             # finished
             models.Index(fields=["id"], name="process_idle", condition=IS_IDLE),
         ]

@@ -13,7 +13,7 @@ from allocation.models.bank import Pool, Process
 
 
 class RequestKind(models.TextChoices):
-    """The kind of a request, which decides whether and how it may wait."""
+    """The kind of a request. It decides whether the request may wait, and how."""
 
     START = "start", "start: all that a work session needs at least; asked when nothing is held"
     GROWTH = "growth", "growth: more of something useful; never blocks the work session"
@@ -21,7 +21,9 @@ class RequestKind(models.TextChoices):
 
 
 class RequestState(models.TextChoices):
-    """A request waits until it is granted, cancelled or expired; a rejected one never waits."""
+    """The state of a request. It waits until it is granted, cancelled or expired; a rejected
+    request never waits.
+    """
 
     WAITING = "waiting"
     GRANTED = "granted"

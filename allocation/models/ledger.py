@@ -42,8 +42,8 @@ class EventKind(models.TextChoices):
     SHARE_LIMITED = "share_limited", "limit of a share changed (the new limit)"
 
 
-#: kinds by which the ledger is often searched. Frequent events are found quickly anyway, and rare
-#: ones by an index that hardly ever grows
+#: kinds by which the ledger is often searched. Frequent events are found quickly without an index,
+#: and rare ones by an index that hardly ever grows
 OFTEN = (EventKind.GRANTED, EventKind.WAITING, EventKind.RELEASED, EventKind.CANCELLED)
 RARE_KINDS = tuple(kind for kind in EventKind if kind not in OFTEN)
 #: events whose amounts become the pool's capacity

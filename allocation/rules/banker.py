@@ -33,12 +33,12 @@ __all__ = [
     "decide",
     "examine",
     "find_safe_sequence",
-    "finishable",
+    "finishable_processes",
     "fits",
-    "granted",
-    "joined",
     "minus",
     "plus",
+    "state_after_grant",
+    "with_process",
     "work_vectors",
 ]
 
@@ -113,7 +113,7 @@ class State:
 
     @cached_property
     def columns(self) -> safety.Columns | None:
-        """Need and Allocation as arrays, if the full check is faster on arrays."""
+        """Need and Allocation as arrays; None if the full check is faster without arrays."""
         return safety.columns(self.available, self.need, self.allocation)
 
 
@@ -135,7 +135,7 @@ def find_safe_sequence(state: State) -> list[int] | None:
     Equal states give equal answers. Small states are searched by repeated passes in row order.
     Takes at most O(n m log n) besides 16 rounds of O(n m): see `allocation.rules.safety`.
     """
-    order = finishable(state)
+    order = finishable_processes(state)
     return order if len(order) == len(state.maximum) else None
 
 
@@ -163,8 +163,7 @@ def examine(
 ) -> Decision:
     """Decide as `decide` does, and keep the evidence.
 
-    search: finds, among all processes, those that can finish; None to search only up to the
-    requester.
+    search: finds all processes that can finish; None to search only up to the requester.
     """
     if not 0 <= process < len(state.maximum):
         raise IndexError(f"there is no process {process} among {len(state.maximum)}")
@@ -176,24 +175,24 @@ def examine(
 
     if fits(state.need[process], state.available):
         return Decision(BankVerdict.GRANT, (process,))
-    after = granted(state, process, wanted)
+    after = state_after_grant(state, process, wanted)
     if search is not None:
         order = list(search(after))
         is_enough = len(order) == len(after.maximum)
         return Decision(BankVerdict.GRANT if is_enough else BankVerdict.WAIT_UNSAFE, tuple(order))
-    # from an unsafe state the early exit would be wrong, in about a fifth of random cases
-    order = finishable(after, until=process if state_is_safe else None)
+    # from an unsafe state the early exit would give a wrong answer in about a fifth of random cases
+    order = finishable_processes(after, until=process if state_is_safe else None)
     enough = process in order if state_is_safe else len(order) == len(after.maximum)
     return Decision(BankVerdict.GRANT if enough else BankVerdict.WAIT_UNSAFE, tuple(order))
 
 
-def finishable(state: State, *, until: int | None = None) -> list[int]:
+def finishable_processes(state: State, *, until: int | None = None) -> list[int]:
     """Return the processes that can finish, in the order in which they are found. Stop as soon as
     `until` is among them.
     """
     if state.columns is None:
-        return safety.by_passes(state.available, state.need, state.allocation, until)
-    return safety.by_rounds(state.available, state.columns, until)
+        return safety.search_by_passes(state.available, state.need, state.allocation, until)
+    return safety.search_by_rounds(state.available, state.columns, until)
 
 
 def work_vectors(state: State, sequence: Iterable[int]) -> list[Vector]:
@@ -210,15 +209,15 @@ def work_vectors(state: State, sequence: Iterable[int]) -> list[Vector]:
     return work
 
 
-def granted(state: State, process: int, request: Vector) -> State:
+def state_after_grant(state: State, process: int, request: Vector) -> State:
     """Return the state in which `process` also holds `request` (SEEDS A3, step 3).
 
     Raises ValueError if the process may not hold it.
     """
     if not fits(request, state.available) or not fits(request, state.need[process]):
         raise ValueError(f"{request} is more than process {process} needs or than there is")
-    # only one row changes, and the numbers stay valid: checking and converting all of them again
-    # would take longer than the search
+    # only one row changes, and the numbers stay valid; checking and converting all rows again would
+    # take longer than the search
     after = copy(state)
     held, need = list(state.allocation), list(state.need)
     held[process], need[process] = plus(held[process], request), minus(need[process], request)
@@ -230,7 +229,7 @@ def granted(state: State, process: int, request: Vector) -> State:
     return after
 
 
-def joined(state: State, maximum: Vector, allocation: Vector) -> State:
+def with_process(state: State, maximum: Vector, allocation: Vector) -> State:
     """Return the state with one more process, as its last row. Raises the ValueErrors of State."""
     one, after = State(state.available, (maximum,), (allocation,)), copy(state)
     after.__dict__.pop("columns", None)
@@ -251,7 +250,7 @@ def minus(a: Vector, b: Vector) -> Vector:
 def _matrix(name: str, rows: Iterable[Iterable[int]], *, length: int) -> Matrix:
     """The rows as tuples.
 
-    All are checked at once, since checking row by row took longer than the search for a hundred
+    All rows are checked at once: checks row by row took longer than the search for a hundred
     holders.
     """
     matrix = tuple(map(tuple, rows))

@@ -19,7 +19,7 @@ from math import ceil
 
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
-from allocation.wording import some
+from allocation.wording import first_few
 
 #: the most waiting processes with an estimate, and the most simulated steps, since a page waits for
 #: this
@@ -40,9 +40,9 @@ class HoldingProcess:
     label: str
     maximum: Vector
     allocation: Vector
-    #: None if the process has never finished a shift, so that nothing is known
+    #: the term; None if the process has never finished a shift, so that nothing is known
     term: HoldingTerm | None = None
-    #: whether it waits in line, and holds units only in the simulation
+    #: whether it waits in line and holds units only in the simulation
     is_ahead: bool = False
     share: int | None = None
 
@@ -63,9 +63,9 @@ class WaitingRequest:
     amounts: Vector
     #: the seconds for which its process holds units once it is served, if known
     usual: float | None = None
-    #: the units that must stay free besides its request, if some are reserved for urgent work
+    #: the units that must stay free besides its request; empty if none are reserved for urgent work
     leaves: Vector = ()
-    #: the number of processes before it in line, if there are more than before it here
+    #: the number of processes ahead of it in line, if that is more than the waiters here
     ahead: int = 0
     share: int | None = None
 
@@ -143,7 +143,7 @@ def is_served_without(
 
 
 class _BankForecast:
-    """A simulation of the pool from now on. `clock` counts seconds."""
+    """A simulation of the pool from now on. `clock` is the time in seconds."""
 
     def __init__(
         self,
@@ -265,7 +265,7 @@ def _sentence(
         return "Within seconds, if no other process requests the same first."
     wanted = _holders_of_missing(waiter, available, returned)
     unique = {tenant.id: tenant for tenant in wanted or returned}
-    terms = some([_term(tenant) for tenant in unique.values()])
+    terms = first_few([_term(tenant) for tenant in unique.values()])
     ahead = (
         ""
         if not passed
@@ -278,8 +278,8 @@ def _sentence(
 def _holders_of_missing(
     waiter: WaitingRequest, available: Vector, tenants: Sequence[HoldingProcess]
 ) -> list[HoldingProcess]:
-    """The holders of units of the classes that have too few. If there is no such class, and the
-    grant is only not safe yet, any holder, since each may be the one that makes it safe.
+    """The holders of units of the classes that have too few. If there is no such class because the
+    grant is only unsafe, all holders, since any of them may make it safe.
     """
     short = [
         j
@@ -327,12 +327,12 @@ def _unknown(
         return "No estimate: no holder has finished a work session yet."
     if new:
         return (
-            f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a work "
-            "session yet."
+            f"No estimate: {first_few(new)} {'has' if len(new) == 1 else 'have'} not finished a "
+            "work session yet."
         )
     if late := [one.label for one in ahead if one.usual is None]:
         return (
-            f"No estimate: {some(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} "
+            f"No estimate: {first_few(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} "
             "not finished a work session yet."
         )
     return (
@@ -346,7 +346,7 @@ def _time_in_words(seconds: float) -> str:
 
 
 def _span_in_words(seconds: float) -> str:
-    """A span of time, deliberately coarse: tens of seconds, then minutes, then hours."""
+    """A span of time in coarse steps: tens of seconds, then minutes, then hours."""
     if seconds < 10:
         return f"{max(1, ceil(seconds))} s"
     if seconds < 95:

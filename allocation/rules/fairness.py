@@ -34,7 +34,7 @@ LIFT = timedelta(minutes=1)
 
 
 class QueueVerdict(Enum):
-    """The answer to a request that the banker would grant, but the rules of turns do not yet."""
+    """The answer to a request that the banker would grant and that the rules of turns keep back."""
 
     WAIT_TURN = "wait_turn"
     WAIT_RESERVED = "wait_reserved"
@@ -58,7 +58,7 @@ class QueuedRequest:
     amounts: Vector
     holds: bool
     priority: int = 0
-    #: the Max of its process, and the most that its share has left; None if no limit binds it
+    #: the Max of its process, and the most that its share has left; None if no limit applies
     claim: Vector = ()
     room: Vector | None = None
     #: the units that other shares have reserved; empty if there are none
@@ -75,17 +75,17 @@ class QueuedRequest:
         holds: bool,
         priority: int,
     ) -> QueuedRequest:
-        return cls(amounts, holds, priority, claim, use.room(share), use.set_aside(share))
+        return cls(amounts, holds, priority, claim, use.claim_left(share), use.set_aside(share))
 
     @property
     def is_within_share(self) -> bool:
         return self.room is None or fits(self.claim, self.room)
 
     @property
-    def lift(self) -> timedelta:
+    def turn_advance(self) -> timedelta:
         """The time by which its turn precedes its arrival.
 
-        Holders need none, since nothing keeps them waiting.
+        Holders get none, since the rules of turns never keep them waiting.
         """
         return timedelta(0) if self.holds else LIFT * self.priority
 
@@ -106,8 +106,8 @@ def turn_refusal(
 ) -> QueueVerdict | None:
     """The reason why `asker` may not be granted free and safe units, if there is one.
 
-    passed: how often the first process ahead of it in turn has been bypassed already; None if there
-    is none.
+    passed: the number of bypasses of the first process ahead of it in turn; None if no process is
+    ahead.
     """
     if asker.holds:
         return None

@@ -1,5 +1,5 @@
-"""Judge every decision of a ledger while it is replayed: whether it was right, and whether its
-evidence proves it. Pure.
+"""Checks every decision of a ledger while the ledger is replayed: whether the decision was right,
+and whether its evidence proves it. Pure.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from allocation.rules.replay import Breach, LedgerEntry, LedgerReplay
 #: after these events the state must be safe
 MUST_BE_SAFE = {"kept", "resumed"}
 LIMITS = {"capacity_set", "claim_changed"}
-#: turns and reserves bind only processes that hold nothing, so a process that waits because of them
-#: could have had the units
+#: the verdicts of turns and reserves. They bind only processes that hold nothing, so a process that
+#: waits for one of these reasons could have had the units
 TURNS = {"wait_turn", "wait_reserved", "wait_share"}
 
 
@@ -22,20 +22,22 @@ TURNS = {"wait_turn", "wait_reserved", "wait_share"}
 class Proof:
     """Judges a pool's events in their order."""
 
-    #: False for a naive pool, which promises no safety, so that only Available and the declarations
-    #: are checked
+    #: whether the pool is no naive one. A naive pool promises no safety, so only Available and the
+    #: declarations are checked
     is_banker: bool = True
     #: the state of the pool after the last event
     bank: LedgerReplay = field(default_factory=LedgerReplay)
     is_safe: bool = True
-    #: the number of judged decisions
+    #: the number of checked decisions
     decisions: int = 0
 
-    def take(self, entry: LedgerEntry) -> None:
-        """Follow the event and judge it. Raises Breach."""
+    def check_event(self, entry: LedgerEntry) -> None:
+        """Apply the event to the replayed state, and check its decision. Raises Breach if the event
+        is impossible or its decision was wrong.
+        """
         bank, capacity = self.bank, self.bank.capacity
         claims = dict(bank.claims) if entry.kind == "claim_changed" else {}
-        bank.follow(entry)
+        bank.apply_event(entry)
         if entry.kind == "granted":
             self._judge_grant(entry)
         elif entry.kind == "waiting":
@@ -61,7 +63,7 @@ class Proof:
     def _judge_grant(self, entry: LedgerEntry) -> None:
         self.decisions += 1
         began = self.bank.held[entry.process] == entry.amounts
-        if began and self.bank.beyond_share(entry.process):
+        if began and self.bank.exceeds_share_limit(entry.process):
             raise Breach(
                 entry,
                 f"a grant to process {entry.process}, which held nothing",
@@ -77,7 +79,7 @@ class Proof:
                 f"the sequence {entry.sequence}",
                 f"no proof that process {entry.process} can finish",
             )
-        if len(banker.finishable(state)) < len(rows):
+        if len(banker.finishable_processes(state)) < len(rows):
             completes = fits(self._need(entry.process), self.bank.available)
             if self.is_safe or not completes:
                 raise Breach(
@@ -102,7 +104,7 @@ class Proof:
                     entry.verdict,
                     f"{found.value}, and turns bind only those that hold nothing",
                 )
-            if entry.verdict == "wait_share" and not self.bank.beyond_share(entry.process):
+            if entry.verdict == "wait_share" and not self.bank.exceeds_share_limit(entry.process):
                 raise Breach(entry, entry.verdict, "room within the limit of its share")
         elif found is BankVerdict.GRANT:
             raise Breach(entry, entry.verdict or "no verdict", "that it might have been granted")
@@ -143,7 +145,7 @@ class Proof:
     def _walked(
         self, entry: LedgerEntry, rows: list[int], work: Vector, held: Vector
     ) -> tuple[Vector, set[int]]:
-        """The Work at the end of an event's sequence, and the processes in it.
+        """The Work after the processes of an event's sequence have finished, and these processes.
 
         Raises Breach if one of them could not finish. held: the units of the requester.
         """
@@ -195,7 +197,7 @@ class Proof:
 
     def _is_safe(self) -> bool:
         state, rows = self.bank.state()
-        return len(banker.finishable(state)) == len(rows)
+        return len(banker.finishable_processes(state)) == len(rows)
 
     def _need(self, process: int) -> tuple[int, ...]:
         return minus(self.bank.claims[process], self.bank.held[process])

@@ -13,15 +13,15 @@ from allocation.rules.banker import State, Vector
 
 def stuck_processes(state: State) -> list[int]:
     """The rows that could not be sure to finish."""
-    finish = set(banker.finishable(state))
+    finish = set(banker.finishable_processes(state))
     return [i for i in range(len(state.maximum)) if i not in finish]
 
 
 def missing_units(state: State) -> Vector:
     """Units by class with which, if added, every process can finish. Zero if the state is safe.
 
-    The stuck process that lacks least is helped first, and the units that it then gives back count
-    for the others. Fewer units may suffice if several classes have too few.
+    The stuck process that lacks the fewest units gets them first; the units that it then releases
+    count for the others. Fewer units may suffice if several classes have too few.
     """
     missing = (0,) * len(state.available)
     while left := stuck_processes(
@@ -48,11 +48,11 @@ def claims_too_high(state: State) -> dict[int, Vector]:
 
 def _lacking_units(state: State, row: int) -> Vector:
     """The Need of a row beyond the units that are sure to be released."""
-    work = banker.work_vectors(state, banker.finishable(state))[-1]
+    work = banker.work_vectors(state, banker.finishable_processes(state))[-1]
     return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))
 
 
-#: the number of holders each of which is tried alone, and of those that are tried in pairs
+#: the number of holders that are tried alone, and of those that are tried in pairs
 ALONE, IN_PAIRS = 30, 10
 
 

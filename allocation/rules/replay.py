@@ -1,8 +1,8 @@
 """Replay a pool's ledger: the state after every event, computed from the events alone. Pure.
 
-This module follows events: versions without a gap, Available before and after, the units of each
-process, and conservation after each event. `allocation.rules.proof` judges whether a decision was
-right.
+This module checks that each event is possible: versions without a gap, Available before and after,
+the units of each process, and conservation after each event. `allocation.rules.proof` checks
+whether its decision was right.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class LedgerEntry(NamedTuple):
 
     version: int
     kind: str
-    process: int  # 0 for an event about the whole pool
+    process: int  # the process; 0 for an event about the whole pool
     request: UUID | None
     amounts: Vector
     before: Vector
@@ -69,17 +69,17 @@ class LedgerReplay:
     #: processes whose units are reserved
     kept: set[int] = field(default_factory=set)
     waiting: dict[UUID, LedgerWait] = field(default_factory=dict)
-    #: by process, the share to which it belongs
+    #: the share to which each process belongs
     shares: dict[int, int] = field(default_factory=dict)
-    #: by share, the most that its processes with units may claim together
+    #: the most that the processes of each share that hold units may claim together
     limits: dict[int, Vector] = field(default_factory=dict)
     #: whether the next change of limits may be unsafe
     overrides: bool = False
     #: the number of events of each kind
     counts: dict[str, int] = field(default_factory=dict)
 
-    def follow(self, entry: LedgerEntry) -> None:
-        """Follow one more event.
+    def apply_event(self, entry: LedgerEntry) -> None:
+        """Apply one more event.
 
         Raises Breach if the event cannot have happened next. The replay cannot be used after that.
         """
@@ -114,7 +114,7 @@ class LedgerReplay:
             tuple(self.held[one] for one in rows),
         ), rows
 
-    def beyond_share(self, process: int) -> bool:
+    def exceeds_share_limit(self, process: int) -> bool:
         """Whether the claims of a process, and of the processes of its share with units, exceed the
         limit.
         """

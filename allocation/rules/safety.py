@@ -45,7 +45,7 @@ class Columns:
     allocation: Array
 
     def granted(self, process: int, request: Vector) -> Columns:
-        """The matrices after `process` gets `request`."""
+        """The arrays after `process` has got `request`."""
         need, allocation = self.need.copy(), self.allocation.copy()
         need[process] -= request
         allocation[process] += request
@@ -64,7 +64,9 @@ def columns(available: Vector, need: Rows, allocation: Rows) -> Columns | None:
     return made if most * (len(need) + 1) <= np.iinfo(np.int64).max else None
 
 
-def by_passes(work: Vector, need: Rows, allocation: Rows, until: int | None = None) -> list[int]:
+def search_by_passes(
+    work: Vector, need: Rows, allocation: Rows, until: int | None = None
+) -> list[int]:
     """Go through the rows repeatedly, until a pass finds no further process."""
     unfinished, order = list(range(len(need))), list[int]()
     while unfinished:
@@ -83,10 +85,12 @@ def by_passes(work: Vector, need: Rows, allocation: Rows, until: int | None = No
     return order
 
 
-def by_rounds(
+def search_by_rounds(
     available: Vector, matrices: Columns, until: int | None = None, rounds: int = ROUNDS
 ) -> list[int]:
-    """Take all processes that fit at once, up to `rounds` times; pointers handle the rest."""
+    """Take all processes that fit at once, up to `rounds` times. If processes are left then,
+    pointers are used.
+    """
     work, left = np.array(available, dtype=np.int64), np.arange(len(matrices.need))
     need, order = matrices.need, list[int]()
     for _ in range(rounds):
@@ -99,10 +103,10 @@ def by_rounds(
             return order
         work = work + matrices.allocation[ready].sum(axis=0)
         left, need = left[~fit], need[~fit]
-    return order + _by_pointers(work, left, need, matrices.allocation[left], until)
+    return order + _search_by_pointers(work, left, need, matrices.allocation[left], until)
 
 
-def _by_pointers(
+def _search_by_pointers(
     work: Array, rows: Array, needs: Array, held: Array, until: int | None
 ) -> list[int]:
     """Rows of `needs` and `held` are processes; `rows` has their numbers.
@@ -141,7 +145,7 @@ def fits(a: Vector, b: Vector) -> bool:
 
     (Comparing tuples with <= would be lexicographic, and wrong.)
     """
-    if len(a) != len(b):  # without a call, since this runs thousands of times for a page
+    if len(a) != len(b):  # no call, since this runs thousands of times for a page
         check_lengths(a, b)
     return all(map(le, a, b))
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from allocation.rules.banker import Vector, fits, minus, plus
 
-#: stands for no limit; no pool has so many units
+#: means no limit; no pool has so many units
 NO_LIMIT = 2**31 - 1
 
 
@@ -52,7 +52,7 @@ class ShareUse:
     def holders(self, share: int) -> list[str]:
         return [one.label for one in self.members if one.share == share]
 
-    def room(self, share: int | None) -> Vector | None:
+    def claim_left(self, share: int | None) -> Vector | None:
         """The largest claim with which one more process may start. None if it has no share.
 
         Negative if a limit was lowered below the claims.
@@ -63,13 +63,13 @@ class ShareUse:
         return tuple(NO_LIMIT if limit == NO_LIMIT else limit - used for limit, used in entries)
 
     def unused(self, share: int) -> Vector:
-        """The part of its reserve whose units the share does not hold."""
+        """The part of the share's reserve that its processes do not hold."""
         entries = zip(self.terms[share].reserved, self.held(share), strict=True)
         return tuple(max(0, reserved - held) for reserved, held in entries)
 
     def set_aside(self, own: int | None) -> Vector:
-        """The parts of their reserves whose units the other shares do not hold. Empty if there are
-        no shares.
+        """The parts of the other shares' reserves that these shares do not hold. Empty without
+        shares.
         """
         others = [self.unused(share) for share in self.terms if share != own]
         return reduce(plus, others) if others else ()
@@ -82,9 +82,9 @@ class ShareUse:
             if share != own and any(self.unused(share))
         ]
 
-    def full_for(self, share: int | None, claim: Vector) -> bool:
+    def is_full_for(self, share: int | None, claim: Vector) -> bool:
         """Whether the limit of a share prevents a start with that claim."""
-        room = self.room(share)
+        room = self.claim_left(share)
         return room is not None and not fits(claim, room)
 
     def _sum(self, share: int, vectors: Iterable[Vector]) -> Vector:

@@ -45,9 +45,9 @@ GRANTS_CHANNEL = "bank"
 Held = Process | UnitHolder
 
 
-#: the searches for the pool of an experiment, in place of the reduced scope up to the requester
+#: the searches for the pools of experiments; other pools use the reduced scope up to the requester
 SEARCHES: Mapping[str, Callable[[State], list[int]]] = {
-    Policy.FULL_SCOPE: banker.finishable,
+    Policy.FULL_SCOPE: banker.finishable_processes,
     Policy.RECURSIVE: searches.recursive_global,
     Policy.UNCOVERED: searches.recursive_uncovered,
 }
@@ -55,7 +55,8 @@ SEARCHES: Mapping[str, Callable[[State], list[int]]] = {
 
 @dataclass
 class Bank:
-    """A pool whose row is locked until the transaction ends, with the processes that matter.
+    """A pool whose row is locked until the transaction ends, with the processes that decide its
+    safety.
 
     Only processes that hold something can make a state unsafe, so only these and the named ones are
     read. Every change is written to the rows of processes, requests and grants at once. Grants and
@@ -66,7 +67,7 @@ class Bank:
     pool: Pool
     #: the unit of each class, by its key
     units: dict[str, str]
-    #: complete rows of the named processes, and of each that is changed
+    #: complete rows of the named processes, and of each process that is changed
     processes: dict[int, Process]
     #: the processes that hold units, by id
     holders: dict[int, UnitHolder]
@@ -84,7 +85,7 @@ class Bank:
         return tuple(self.units)
 
     @property
-    def matter(self) -> Iterable[Held]:
+    def deciding_processes(self) -> Iterable[Held]:
         """The holders and the named processes. Rows that may change precede rows that were only
         read.
         """
@@ -95,13 +96,13 @@ class Bank:
     def share_use(self) -> ShareUse:
         members = (
             Member(p.share_id, p.label, tuple(p.max_claim), tuple(p.allocated))
-            for p in self.matter
+            for p in self.deciding_processes
             if any(p.allocated)
         )
         return ShareUse(self.shares, tuple(members) if self.shares else ())
 
     def vector(self, amounts: Mapping[str, int]) -> Vector:
-        """Amounts by class key, in the order of classes. A missing class is 0.
+        """Amounts by class key as a vector in the order of classes. A missing class is 0.
 
         Raises UnknownResource or BadAmount.
         """
@@ -113,7 +114,7 @@ class Bank:
         return tuple(amounts.get(key, 0) for key in self.keys)
 
     def by_key(self, amounts: Vector) -> dict[str, int]:
-        """The reverse of `vector`, without classes of zero units."""
+        """The amounts of a vector by class key, without classes of zero units."""
         return {key: units for key, units in zip(self.keys, amounts, strict=True) if units}
 
     def state(
@@ -127,7 +128,7 @@ class Bank:
         """
         rows = [
             p
-            for p in self.matter
+            for p in self.deciding_processes
             if p is process or (p.kept_until is None and (any(p.allocated) or not is_reduced))
         ]
         return State(
@@ -146,7 +147,7 @@ class Bank:
             return Decision(BankVerdict.GRANT)
         search = SEARCHES.get(self.pool.policy)
         state, rows = self.state(process, is_reduced=search is None)
-        # index() would compare models, which is slow
+        # `index` would compare models, which is slow
         asker = next(i for i, row in enumerate(rows) if row is process)
         is_safe = self.pool.is_safe
         decision = banker.examine(state, asker, amounts, state_is_safe=is_safe, search=search)
@@ -156,7 +157,7 @@ class Bank:
 
     def reason_of(self, process: Process, amounts: Vector, verdict: BankVerdict) -> str:
         state, rows = self.state(process)
-        kept = [p for p in self.matter if p.kept_until is not None]
+        kept = [p for p in self.deciding_processes if p.kept_until is not None]
         parties = Parties(
             _parties(rows),
             tuple(UnitWords(key, unit) for key, unit in self.units.items()),
@@ -172,7 +173,7 @@ class Bank:
     ) -> RequestOutcome:
         """Grant the request's units to its process. A granted start begins a shift.
 
-        deadline_seconds: for a new request, since a waiting one already has a deadline.
+        deadline_seconds: only for a new request; a waiting one has its deadline already.
         """
         self.flush()
         process = self.processes[request.process_id]
@@ -301,14 +302,16 @@ class Bank:
         Outbox.objects.create(kind=kind, pool=self.pool, process=process, epoch=epoch)
 
     def flush(self) -> None:
-        """Write the events so far, and the pool as they left it. Later writes of the server
-        follow.
+        """Write the events so far, and the pool in the state after them. Later writes of the server
+        come after these.
         """
         if self.events:
             self._write_pool()
 
     def close(self) -> None:
-        """Write everything that is left to write, and whether an unsafe state is safe again."""
+        """Write everything that is not written yet, and note if an unsafe state has become safe
+        again.
+        """
         if self.pool.is_safe or self.pool.version == self._version_before:
             self.flush()
             return

@@ -1,6 +1,4 @@
-"""Conditions that must hold before limits change. Each check raises the refusal that names the
-fault.
-"""
+"""Conditions that must hold before limits change. Each check raises the refusal with the reason."""
 
 from __future__ import annotations
 
@@ -94,15 +92,15 @@ def check_safe(
     override: Override | None,
 ) -> tuple[str, ...]:
     """Make the full check, with the claims in memory. Return the processes that could not be sure
-    to finish, if that is overridden.
+    to finish, if an override accepts that; otherwise raise `refusal`.
 
-    A naive pool promises nothing.
+    A naive pool promises no safety.
     """
     if bank.pool.policy == Policy.NAIVE:
         return ()
     state, rows = bank.state()
     state = State(available, state.maximum, state.allocation)
-    finish = set(banker.finishable(state))
+    finish = set(banker.finishable_processes(state))
     stuck = tuple(process.label for i, process in enumerate(rows) if i not in finish)
     if not stuck:
         return ()

@@ -30,7 +30,7 @@ from allocation.services.turns import (
     settle_turn,
 )
 
-#: the distinct amounts, each once: the number of steps in the index is their number
+#: the distinct amounts, each once; the index is searched once for each of them
 AMOUNTS = """
 WITH RECURSIVE line (amounts) AS (
     (SELECT amounts FROM allocation_request WHERE pool_id = %(pool)s AND state = 'waiting'
@@ -75,18 +75,18 @@ class WaitQueue:
         """Leave out requests that would be refused for the same reason.
 
         They stay refused, since a grant lowers Available. Processes that hold something are not
-        left out, since their units make their case different.
+        left out, since the verdict on them depends on their own units.
         """
         if any(process.allocated):
             return
         also = Q(process__holding=True)
         if isinstance(verdict, QueueVerdict) and self._bank.shares:
-            # Another share has another limit, another reserve and perhaps another first in turn.
+            # The limit, the reserve and perhaps the first in turn of another share are different.
             also |= ~Q(process__share=process.share_id)
         if verdict is BankVerdict.WAIT_UNSAFE:
             also |= ~Q(process__max_claim=process.max_claim)
         elif verdict is QueueVerdict.WAIT_SHARE:
-            room = list(self._bank.share_use.room(process.share_id) or ())
+            room = list(self._bank.share_use.claim_left(process.share_id) or ())
             also |= Q(Within(F("process__max_claim"), Value(room, output_field=MAX_CLAIM)))
         elif verdict is QueueVerdict.WAIT_RESERVED:
             also |= Q(process__priority__gte=URGENT)
@@ -119,8 +119,8 @@ def _push_next_request(
 
 
 def pump(bank: Bank) -> int:
-    """Grant all requests that can be granted, in turn. Return the number of granted ones. A message
-    asks for the rest.
+    """Grant the requests that can be granted, in turn, up to a number. Return how many were
+    granted. For the remaining requests a message is written.
 
     One pass is enough, since a grant only lowers Available, and any request that is safe after a
     grant was safe before it. A process that holds nothing bypasses the first process that could not

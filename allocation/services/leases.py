@@ -1,8 +1,8 @@
 """Leases of shifts: taking up a shift, renewing its lease, and ending a lost shift.
 
 Times are those of the database. Taking up and renewing are single conditional updates without the
-pool's lock. The reaper locks the pool, then each expired process, and checks again: an earlier
-renewal is kept, and a later one finds a new epoch.
+pool's lock. The reaper locks the pool, then each expired process, and checks the lease again: a
+renewal before that is kept, and a renewal after it finds a new epoch.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ IS_LATE = Q(state=RequestState.WAITING, deadline__lt=ClockTimestamp())
 
 
 def take_lease(*, process: int, epoch: int, worker: str) -> bool:
-    """Take up a granted shift.
-
-    True for the first worker that does so in time. No other worker may work on it.
+    """Take up a granted shift. Return True for the first worker that does so in time. No other
+    worker may work on the shift.
     """
     untaken = Process.objects.filter(
         pk=process, epoch=epoch, worker="", lease_until__gte=ClockTimestamp()
@@ -50,8 +49,8 @@ def renew_lease(*, process: int, epoch: int, worker: str | None = None) -> bool:
 def is_holder(*, process: int, epoch: int, worker: str) -> bool:
     """Whether this worker has the shift.
 
-    After a failover to a server that lacks the last commits the epoch alone is not enough, since
-    that server gives the same number to another shift.
+    The epoch alone is not enough: after a failover to a server without the last commits, another
+    shift gets the same epoch.
     """
     return Process.objects.filter(pk=process, epoch=epoch, worker=worker).exists()
 

@@ -37,7 +37,7 @@ MOST_BYPASSES = 10_000
 @dataclass(frozen=True)
 class ChangedLimits:
     """The pool after a change of limits, and the processes that could not be sure to finish under
-    the new limits. There are none unless the change was overridden.
+    the new limits. Without an override there are none.
     """
 
     bank: Bank
@@ -178,6 +178,8 @@ def _put_priority(bank: Bank, process: Process, priority: int) -> None:
     process.priority = priority
     process.save(update_fields=["priority"])
     for request in Request.objects.filter(process=process, state=RequestState.WAITING):
-        request.turn = request.created_at - asker_of(bank, process, tuple(request.amounts)).lift
+        request.turn = (
+            request.created_at - asker_of(bank, process, tuple(request.amounts)).turn_advance
+        )
         request.save(update_fields=["turn"])
     bank.log(EventKind.PRIORITY_CHANGED, process, reason=said)

@@ -27,8 +27,8 @@ def unsent_outbox(
 ) -> list[OutboxMessage]:
     """Return the oldest messages of these kinds that are not marked as sent.
 
-    The caller acts on them, then calls `mark_sent`; a crash in between repeats them. One process at
-    a time delivers each kind.
+    The caller acts on them, then calls `mark_sent`. After a crash between the two they are returned
+    again. Only one process at a time delivers messages of a kind.
     """
     rows = (
         Outbox.objects.filter(sent_at=None, kind__in=kinds)
@@ -60,8 +60,7 @@ def forget_sent(*, older_than: timedelta, limit: int) -> int:
     """Delete messages that were delivered long ago, a bounded number at a time. Return their
     number.
     """
-    # the first rows are roughly the oldest, and only a bounded number is read, however many there
-    # are
+    # the first rows are roughly the oldest; only a bounded number is read
     first = Outbox.objects.exclude(sent_at=None).order_by("pk").values("pk")[:limit]
     old = Outbox.objects.filter(pk__in=first, sent_at__lt=ClockTimestamp() - older_than)
     return old.delete()[0]

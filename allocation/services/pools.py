@@ -93,7 +93,8 @@ def create_pool(
 def create_pool_like(*, name: str, capacity: Mapping[str, int]) -> Pool:
     """Create a pool with the classes of the oldest one. capacity: the units of each class.
 
-    Raises UnknownPool if there is no pool yet, UnknownResource, and the errors of `create_pool`.
+    Raises UnknownPool if there is no pool yet, UnknownResource, ClassesMissing, and the errors of
+    `create_pool`.
     """
     oldest = Pool.objects.order_by("pk").first()
     if oldest is None or not name.strip():

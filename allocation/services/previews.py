@@ -37,7 +37,7 @@ from allocation.services.transaction import bank_transaction
 from allocation.services.turns import rules_of
 from allocation.values import LimitsPreview, Override, PoolLimits, ProcessLimits, ShareLimits
 
-#: lets a preview continue after the refusal of an unsafe change; it is rolled back anyway
+#: lets a preview continue after the refusal of an unsafe change; all of it is rolled back
 DRY = Override(by="preview", reason="to see who would be stuck")
 
 
@@ -127,7 +127,7 @@ class _PoolLimits:
             if any(claim.maximum[j] > units for j, units in most.items())
         )
 
-    def at_once(self, available: Vector) -> set[int]:
+    def served_at_once(self, available: Vector) -> set[int]:
         """The processes that could get their whole Need without waiting."""
         return {pk for pk, claim in self.claims.items() if self._gets_all_at_once(claim, available)}
 
@@ -171,10 +171,9 @@ def _describe_change(
     pool = changed.bank.pool
     after = _PoolLimits.of(pool.pk)
     in_use = banker.minus(before.capacity, before.available)
-    # before the change serves any process, since a served process takes units for which others then
-    # wait
+    # before the change serves any process, since others then wait for the units of a served process
     then_available = banker.minus(after.capacity, in_use)
-    late = before.at_once(before.available) - after.at_once(then_available)
+    late = before.served_at_once(before.available) - after.served_at_once(then_available)
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")
     grants = Event.objects.filter(pool=pool, kind=EventKind.GRANTED)
     served = grants.filter(version__gt=before.version).order_by("version")

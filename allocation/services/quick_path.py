@@ -1,9 +1,9 @@
 """The common case in one call of the server: a grant that is obviously safe, or a release, while no
 process waits.
 
-The functions are in `allocation/sql`. They answer only if no rule needs to examine the other
-holders or the queue. None means that nothing has changed, and that the caller must decide under its
-own lock.
+The functions are in `allocation/sql`. They answer only if no rule has to examine the other holders
+or the queue. With the answer None nothing has changed, and the caller must decide under its own
+lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GRANT = (
 )
 RELEASE = "allocation_release(%s, %s::bigint, %s::bigint, %s::uuid, %s::jsonb, %s)"
 KEYS = re.compile(r"[-\w]*")
-#: a hundred years; a longer time, which no interval can represent, is refused elsewhere
+#: a hundred years; other code refuses a longer time, which no interval can represent
 LONGEST_SECONDS = 100 * 366 * 24 * 3600.0
 
 
@@ -38,7 +38,9 @@ def quick_grant(
     epoch: int | None,
     deadline_seconds: float | None,
 ) -> RequestOutcome | None:
-    """Grant the request if the free units cover everything that the process may still request."""
+    """Grant the request if the free units cover everything that the process may still request;
+    otherwise return None.
+    """
     if not _is_plain(amounts, process, epoch or 0) or (deadline_seconds or 0) > LONGEST_SECONDS:
         return None
     asked = json.dumps(dict(amounts)), str(request_id), kind.value, epoch
@@ -69,8 +71,8 @@ def quick_release(
 
 
 def _is_plain(amounts: Mapping[str, int], *numbers: int) -> bool:
-    """Whether the server can read the amounts at all. Other code refuses a request with unreadable
-    amounts, with a sentence.
+    """Whether the server can read the amounts. Other code refuses unreadable amounts, with a
+    sentence.
     """
     if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
         return False

@@ -1,6 +1,5 @@
-"""Releases: give units back, end a shift, finish a process.
-
-A call that comes too late changes nothing.
+"""Releases: units are released, a shift ends, a process finishes. A call that comes too late
+changes nothing.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ def release_resources(
     and ends the shift.
 
     Ending the shift also cancels a waiting growth or stage. A reservation is ended in the same way.
-    Repeating a `release_id` changes nothing, nor does a release by a shift that is over (STALE). A
-    part of the held units is taken from the newest grants first. Raises ReleaseExceedsAllocation if
-    the process does not hold so many.
+    Repeating a `release_id` changes nothing, nor does a release by a shift that is over (STALE).
+    Partial amounts are taken from the newest grants first. Raises ReleaseExceedsAllocation if the
+    process does not hold so many.
     """
     quick = quick_release(
         process=process, epoch=epoch, release_id=release_id, amounts=amounts, reason=reason
@@ -77,9 +76,9 @@ def _release_once(
 def finish_process(*, process: int, epoch: int | None = None) -> bool:
     """Release all units, cancel waiting requests, and accept no more requests of the process.
 
-    Finishing again changes nothing.
+    A second call changes nothing.
 
-    With an `epoch`, this is done only if it is the process's latest shift; otherwise nothing
+    With an `epoch`, the process is finished only if that is its latest shift; otherwise nothing
     changes, and False is returned.
     """
     with locked_bank_of(process) as (bank, finishing):
@@ -112,7 +111,7 @@ def give_back(
 
 
 def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = ()) -> None:
-    """Cancel the requests for which an ending shift still waits."""
+    """Cancel the requests that an ending shift has waiting."""
     kinds = [RequestKind.GROWTH, RequestKind.STAGE, *also]
     for request in process.requests.filter(state=RequestState.WAITING, kind__in=kinds):
         bank.withdraw(request, RequestState.CANCELLED, "The work session ended.")

@@ -55,8 +55,9 @@ def request_resources(
     Repeating a `request_id` returns the state of that request, even if the first reply was lost. A
     start is requested by a process that holds nothing; growth and stage by a live shift, named by
     `epoch`. A stage replaces a waiting growth. After `deadline_seconds` a wait expires. Raises
-    RequestExceedsNeed (which the ledger keeps), StaleEpoch, AlreadyStarted, AlreadyWaiting,
-    ProcessFinished, UnknownResource, BadAmount, EmptyRequest, RequestIdReused, ClaimNotWhole.
+    BadDeadline, UnknownProcess, RequestExceedsNeed (which the ledger records), StaleEpoch,
+    AlreadyStarted, AlreadyWaiting, ProcessFinished, UnknownResource, BadAmount, EmptyRequest,
+    RequestIdReused, ClaimNotWhole.
     """
     if deadline_seconds is not None and not deadline_seconds > 0:
         raise BadDeadline(deadline_seconds=deadline_seconds)
@@ -152,7 +153,7 @@ def _decide(
     verdict = settle_turn(bank, asker, decision, ahead)
     if verdict is BankVerdict.GRANT:
         return bank.grant(request, decision, deadline_seconds)
-    request.turn = ClockTimestamp() - asker.lift
+    request.turn = ClockTimestamp() - asker.turn_advance
     if deadline_seconds is not None:
         request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
     reason = (

@@ -1,5 +1,5 @@
-"""Reservations: an operator's pause may keep the units of a shift for a time, as long as the state
-stays safe.
+"""Reservations: when an operator pauses a crawl, the units of its shift can be kept for a time, as
+long as the state stays safe.
 """
 
 from __future__ import annotations
@@ -72,15 +72,15 @@ def resume_kept(*, process: int) -> int:
 
     Since the process can finish again, processes that waited for safety may be served. Raises
     NotKept if the reservation has ended, and ResumeWouldBeUnsafe if the process could not be sure
-    to get its whole claim while others keep theirs.
+    to get its whole claim while other reservations last.
     """
     with locked_bank_of(process) as (bank, resuming):
         if resuming.kept_until is None:
             raise NotKept(process=resuming.label)
         bank.begin_shift(resuming)
         _refuse_if_unsafe(bank, ResumeWouldBeUnsafe)
-        # the grants pass to the new shift, since the scheduler could otherwise not find the start
-        # to send it again
+        # the grants pass to the new shift; otherwise the scheduler could not find the start to send
+        # it again
         resuming.grants.filter(released_at=None).update(epoch=resuming.epoch)
         bank.log(
             EventKind.RESUMED,
@@ -99,9 +99,11 @@ def check_keep_seconds(keep_seconds: float) -> None:
 
 
 def _refuse_if_unsafe(bank: Bank, refusal: type[AllocationError]) -> None:
-    """Make the full check over the processes that still finish. A naive pool promises nothing."""
+    """Make the full check over the processes that can still finish. A naive pool promises no
+    safety.
+    """
     state, rows = bank.state()
-    finish = banker.finishable(state)
+    finish = banker.finishable_processes(state)
     stuck = [process.label for i, process in enumerate(rows) if i not in finish]
     if stuck and bank.pool.policy != Policy.NAIVE:
         raise refusal(stuck=", ".join(stuck))

@@ -21,7 +21,7 @@ from django.db.models import Model
 from allocation.models import Pool, Process
 from allocation.rules.banker import Vector
 from allocation.rules.shares import ShareTerms
-from allocation.services.transaction import in_one_go, planned_cursor
+from allocation.services.transaction import pipelined, planned_cursor
 
 M = TypeVar("M", bound=Model)
 
@@ -64,10 +64,10 @@ def lock_pool_of(process: int) -> Pool | None:
 def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
     """Read the rows that belong to a pool.
 
-    To be called after `lock_pool`, so that the statements begin once the lock is held.
+    Called after `lock_pool`, so that the statements begin while the lock is held.
     """
     with planned_cursor() as classes, planned_cursor() as holding, planned_cursor() as others:
-        with in_one_go():
+        with pipelined():
             classes.execute(
                 "SELECT array_agg(key ORDER BY ordinal), array_agg(unit ORDER BY ordinal),"
                 " EXISTS (SELECT FROM allocation_request AS waits WHERE waits.pool_id = %s "

@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import Cursor
 
 from allocation.errors import BankBusy, WrongIsolation
-from allocation.isolation import insist, was_in_the_way
+from allocation.isolation import is_conflict, retry_on_conflict
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,9 +30,8 @@ LIMITS = {
 def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
     """Run `work` in its own transaction, up to three times if other transactions conflict with it.
 
-    The transaction is durable, so no caller can hold the pool's lock longer than the work takes, or
-    change the pool's rows together with others in one transaction. Raises BankBusy when the last
-    attempt failed too.
+    The transaction is durable, so no caller can hold the pool's lock longer than the work takes,
+    nor change other rows in the same transaction. Raises BankBusy when the last attempt failed too.
     """
 
     @wraps(work)
@@ -42,7 +41,7 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
                 _set_limits()
                 return work(*args, **kwargs)
 
-        return _insist_on_bank(attempt)
+        return _retry_while_busy(attempt)
 
     return in_transaction
 
@@ -52,16 +51,16 @@ def call_server(call: str, *arguments: Any) -> Sequence[Any]:
     Return its row.
 
     call: the text after `SELECT * FROM`. The function's first argument, the longest wait for a
-    lock, is added here. It waits for nothing else, so the other limits are not needed.
+    lock, is added here. The function waits for nothing else, so the other limits are not needed.
     """
 
     def attempt() -> Sequence[Any]:
-        # a single statement is a transaction. A caller's own transaction would hold the lock, so it
-        # is refused as in `bank_transaction`
+        # a single statement is a transaction by itself. Within a transaction of the caller the lock
+        # would be held longer, so that is refused as in `bank_transaction`
         with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
             return call_within(call, LIMITS["lock_timeout"], *arguments)
 
-    return _insist_on_bank(attempt)
+    return _retry_while_busy(attempt)
 
 
 def call_within(call: str, *arguments: Any) -> Sequence[Any]:
@@ -86,11 +85,12 @@ def planned_cursor() -> CursorWrapper:
 
 
 @contextmanager
-def in_one_go() -> Iterator[None]:
+def pipelined() -> Iterator[None]:
     """Send the statements of the block together. Their results can be fetched after the block.
 
-    As always, each statement waits for the previous one, and sees everything that was committed
-    when it begins. An idle machine takes longer to wake up than to run any of them.
+    As always, each statement begins after the previous one, and sees everything that was committed
+    by then. They are sent together because an idle machine takes longer to wake up than to run one
+    of them.
     """
     server = connections[DEFAULT_DB_ALIAS]
     server.ensure_connection()
@@ -98,11 +98,11 @@ def in_one_go() -> Iterator[None]:
         yield
 
 
-def _insist_on_bank(attempt: Callable[[], T]) -> T:
+def _retry_while_busy(attempt: Callable[[], T]) -> T:
     try:
-        return insist(attempt, attempts=ATTEMPTS)
+        return retry_on_conflict(attempt, attempts=ATTEMPTS)
     except OperationalError as error:
-        if was_in_the_way(error):
+        if is_conflict(error):
             raise BankBusy(attempts=ATTEMPTS) from error
         raise
 
@@ -113,7 +113,7 @@ def _set_limits() -> None:
     """
     settings = ", ".join("set_config(%s, %s, true)" for _ in LIMITS)
     with planned_cursor() as cursor:
-        with in_one_go():  # together with the transaction's BEGIN
+        with pipelined():  # together with the transaction's BEGIN
             cursor.execute(
                 f"SELECT current_setting('transaction_isolation'), {settings}",
                 [value for pair in LIMITS.items() for value in pair],

@@ -45,8 +45,8 @@ def rules_of(pool: Pool) -> TurnRules:
 
 
 def first_ahead(bank: Bank, process: Process, asker: QueuedRequest) -> Request | None:
-    """The first request in turn, if its turn precedes that of a process that asks now. Requests
-    that reservations or the limits of other shares prevent are left out.
+    """The first request in turn, if its turn precedes that of a process that requests units now.
+    Requests that must wait for reservations or for limits of other shares are left out.
     """
     if not bank.has_waiters:
         return None
@@ -54,14 +54,14 @@ def first_ahead(bank: Bank, process: Process, asker: QueuedRequest) -> Request |
     ahead = in_turn(bank.pool).filter(
         _may_be_first(bank, process),
         Within(F("process__max_claim"), reach),
-        turn__lte=ClockTimestamp() - asker.lift,
+        turn__lte=ClockTimestamp() - asker.turn_advance,
     )
     return ahead.first()
 
 
 def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
-    """The first request in turn that a grant would bypass. Requests that reservations or the limits
-    of other shares prevent are left out.
+    """The first request in turn that a grant would bypass. Requests that must wait for reservations
+    or for limits of other shares are left out.
     """
     most = Value(list(reach), output_field=MAX_CLAIM)
     others = in_turn(bank.pool).exclude(pk=request.pk)
@@ -72,12 +72,12 @@ def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
 
 
 def _may_be_first(bank: Bank, asker: Process) -> Q:
-    """The condition that leaves out requests that the limit of another share prevents, since a
-    grant to `asker` takes nothing from these.
+    """The condition on requests that can be first in turn. Requests that must wait for the limit of
+    another share cannot, since a grant to `asker` takes nothing from them.
     """
     use, others = bank.share_use, Q()
     for share, terms in bank.shares.items():
-        room = use.room(share)
+        room = use.claim_left(share)
         if share == asker.share_id or room is None or min(terms.limits) == NO_LIMIT:
             continue
         most = Value(list(room), output_field=MAX_CLAIM)
@@ -94,7 +94,11 @@ def reach_of(bank: Bank) -> Vector:
     A process that claims more cannot be served before a reservation ends, so no process waits
     behind it.
     """
-    kept = (tuple(process.allocated) for process in bank.matter if process.kept_until is not None)
+    kept = (
+        tuple(process.allocated)
+        for process in bank.deciding_processes
+        if process.kept_until is not None
+    )
     return reduce(banker.minus, kept, tuple(bank.pool.capacity))
 
 
@@ -118,9 +122,7 @@ def queue_reason(
     verdict: QueueVerdict,
     ahead: Request | None,
 ) -> str:
-    """A sentence that says whose turn it is, which units are reserved, or which limit is
-    reached.
-    """
+    """A sentence on whose turn it is, which units are reserved, or which limit is reached."""
     first = FirstInTurn(ahead.process.label, ahead.created_at, ahead.bypassed) if ahead else None
     measures = tuple(UnitWords(key, unit) for key, unit in bank.units.items())
     shares = OwnShare(bank.share_use, process.share_id)

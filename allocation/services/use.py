@@ -1,4 +1,6 @@
-"""The use of a pool: samples that the owner of its processes takes, stored as sums by minute."""
+"""The use of a pool: samples that the owner of its processes takes, and that are stored as sums by
+minute.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ SET samples = minute.samples + 1, used = ARRAY(
 def note_use(used: Mapping[int, Mapping[str, int]]) -> None:
     """Add a sample of each pool: used units by class. A missing class is not measured.
 
-    This decides nothing and changes no pool, so it locks none.
+    No decision depends on it and no pool changes, so no pool is locked.
     """
     keys: dict[int, list[str]] = {}
     classes = ResourceClass.objects.filter(pool__in=used).order_by("pool", "ordinal")

@@ -22,18 +22,18 @@ class Measured(Protocol):
     """A row of a resource class."""
 
     @property
-    def measure(self) -> UnitWords: ...
+    def unit_words(self) -> UnitWords: ...
 
 
 @register.filter
 def grouped(number: int | None) -> str:
-    """`61,440`; None means that no limit is set."""
+    """`61,440`; "no limit" in words for None."""
     return "no limit" if number is None else f"{number:,}"
 
 
 @register.filter
 def units_of(number: int | None, measure: UnitWords) -> str:
-    """`60 MB/s`, `8`; None means that no limit is set."""
+    """`60 MB/s`, `8`; "no limit" in words for None."""
     return "no limit" if number is None else measure.number(number)
 
 
@@ -58,7 +58,7 @@ def matrix_cells(
     of a second.
     """
     pairs = zip(cells, resources, strict=False)
-    return mark_safe("".join(_matrix_cell(*cell, row.measure) for cell, row in pairs))  # noqa: S308
+    return mark_safe("".join(_matrix_cell(*cell, row.unit_words) for cell, row in pairs))  # noqa: S308
 
 
 def _matrix_cell(allocation: int, maximum: int, need: int, measure: UnitWords) -> str:
@@ -77,7 +77,7 @@ def class_cells(amounts: Iterable[int | None], resources: Iterable[Measured]) ->
         "",
         '<td class="number{}">{}</td>',
         (
-            ("" if units else " none", units_of(units, row.measure))
+            ("" if units else " none", units_of(units, row.unit_words))
             for units, row in zip(amounts, resources, strict=False)
         ),
     )
@@ -89,7 +89,7 @@ def sequence_cells(cells: Iterable[tuple[int, int]], resources: Iterable[Measure
     the same reason.
     """
     pairs = zip(cells, resources, strict=False)
-    shown = "".join(_sequence_cell(*cell, row.measure) for cell, row in pairs)
+    shown = "".join(_sequence_cell(*cell, row.unit_words) for cell, row in pairs)
     return mark_safe(shown)  # noqa: S308
 
 
@@ -137,8 +137,8 @@ def _data_cell(number: int | None) -> str:
 
 
 def _span(seconds: float) -> str:
-    """A span of time, deliberately coarse, so that a page that refreshes itself changes only when
-    something has changed.
+    """A span of time in coarse steps, so that a page that is refreshed changes only when something
+    has happened.
     """
     if seconds < 60:
         return "under 1 min"

@@ -1,6 +1,5 @@
-"""A pool's past: one event at a time, with the matrices at that time.
-
-All choices are in the address.
+"""A pool's past: one event at a time, with the matrices at that time. All choices are in the page's
+address.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from django.shortcuts import render
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.as_of import PastBank, bank_as_of
 from allocation.history.chart import SPANS, chart_of
-from allocation.history.listing import EventFilter, next_of_kinds, processes_of, ways_from
+from allocation.history.listing import EventFilter, neighbours_of_event, next_of_kinds, processes_of
 from allocation.models import EventKind, Pool
 from allocation.wording import UnitWords, whole_number
 from serving.access import AuthenticatedRequest, authenticated
@@ -34,7 +33,7 @@ DEFAULT_SPAN = "all"
 
 @dataclass(frozen=True)
 class EventLink:
-    """A link to another event. Without a target it is shown, but leads nowhere."""
+    """A link to another event. Without a target it is shown and disabled."""
 
     text: str
     href: str = ""
@@ -44,7 +43,7 @@ class EventLink:
 @authenticated(needs="allocation.view_pool")
 def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     """Show the pool as of an event (`event`), links to other events of a `process` and `kind`, and
-    the fullness of the pool over time (`span`).
+    the held share of the pool's units over time (`span`).
     """
     filters = EventFilter(
         whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind"))
@@ -117,7 +116,7 @@ def _describe_event(then: PastBank) -> Mapping[str, object]:
 
 
 def _event_links(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
-    ways = ways_from(then.id, then.event.version, filters)
+    ways = neighbours_of_event(then.id, then.event.version, filters)
     return [
         _event_link("First", ways.first, filters, span),
         _event_link("Back", ways.back, filters, span, rel="prev"),

@@ -24,13 +24,13 @@ from serving.requests import render_live
 EVENTS = 50
 #: the number of processes on a page of a table
 ROWS = 50
-#: the number of waits that are shown with their holders; each further wait gets a sentence
+#: the number of waits that are shown with their holders; each further wait gets one sentence
 WAITS = 10
 
 
 @authenticated(needs="allocation.view_pool")
 def pools(request: AuthenticatedRequest) -> HttpResponse:
-    """List the pools with their fullness, or show the only one."""
+    """List the pools with the held share of their units, or show the only pool."""
     cards = pool_cards()
     if len(cards) == 1:
         return redirect("allocation:pool", cards[0].id)
@@ -101,12 +101,12 @@ def _processes_matching(view: BankView, text: str) -> list[ProcessRow]:
 @dataclass(frozen=True)
 class StepLine:
     process: ProcessRow
-    #: for each class, the units that the process may still need, and the Work available to it
+    #: Need and Work of the process, for each class
     cells: list[tuple[int, int]]
 
 
 def _step_lines(view: BankView) -> list[StepLine]:
-    """A line for each process that holds something. For the others, all Work is available, in any
+    """A line for each process that holds something. The other processes get all Work, in any
     order.
     """
     return [

@@ -1,5 +1,5 @@
-"""The what-if page: invent a state or copy a live one, check it, make requests, and let it change
-(SEEDS P1). Nothing is stored.
+"""The what-if page, on which users invent a state or copy a live one, check it, make requests, and
+change it (SEEDS P1). Nothing is stored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import CheckView, judge, matrix_lines
-from allocation.wording import some, whole_number
+from allocation.wording import first_few, whole_number
 from serving.access import AuthenticatedRequest, authenticated
 
 #: the processes of a page that shows all at once
@@ -41,7 +41,7 @@ BLANK = Draft().add_classes(3).add_processes(2)
 @dataclass(frozen=True)
 class WhatIfView:
     draft: Draft
-    #: None while the draft is not a valid state
+    #: the state; None while the draft is no valid state
     sandbox: Sandbox | None = None
     faults: tuple[FieldFault, ...] = ()
     #: whether the draft's request is to be answered
@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def of(self) -> str:
-        """The words by which the labels of further fields refer to this thing."""
+        """The words by which the labels of other fields refer to this field."""
         return f"of {self.text}"
 
 
@@ -158,7 +158,7 @@ def _open_copy(request: HttpRequest, number: str) -> HttpResponse:
     if copy.left_out:
         note += (
             " Not copied, as no safety depends on them: "
-            f"{some([process.label for process in copy.left_out])}."
+            f"{first_few([process.label for process in copy.left_out])}."
         )
     return what_if_page(request, _page(WhatIfMove(copy.in_words), note=note))
 

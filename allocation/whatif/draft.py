@@ -1,5 +1,5 @@
-"""A state as typed, which is text, right or wrong, and all changes of its shape that keep the text.
-Pure.
+"""A state as typed, that is, as text that may be invalid, and the changes of its shape that keep
+the text. Pure.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Draft:
         )
 
     def without_class(self, place: int) -> Draft:
-        """Remove a class, with its number in every row that has one at this place."""
+        """Remove a class, and its number from every row that has one at this place."""
         rows = tuple(
             replace(
                 row,
@@ -165,7 +165,7 @@ def _free_names(stem: str, taken: Sequence[str], count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class FieldFault:
-    #: the field's id; empty if the mistake is in the whole
+    #: the field's id; empty if the mistake is in the whole state
     field: str
     sentence: str
 

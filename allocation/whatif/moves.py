@@ -1,4 +1,4 @@
-"""The moves of the page's buttons. Each leads from one typed state to the next. Pure."""
+"""The actions of the page's buttons. Each leads from one typed state to the next. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from allocation.rules.banker import Vector
 from allocation.whatif.draft import BadDraft, Draft, FieldFault, read_draft, read_request
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import judge
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class WhatIfMove:
     request: Vector | None = None
     #: whether the request is to be answered
     asks: bool = False
-    #: the move in words
+    #: the action in words
     told: str = ""
     #: the id of the element to show
     at: str = ""
@@ -31,7 +31,7 @@ class WhatIfMove:
 def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     """Do the action of the button `verb`.
 
-    Raises BadDraft if the input does not allow it; no input is lost.
+    Raises BadDraft if the input does not allow the action; the input is kept.
     """
     if verb in ("add-class", "add-process", "remove-class", "remove-process"):
         return _reshape(draft, verb, place, count)
@@ -101,7 +101,7 @@ def _apply(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> Wha
 
 
 def _units(sandbox: Sandbox, amounts: Vector) -> str:
-    return listed(
+    return joined_in_words(
         [f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units]
     )
 
@@ -109,7 +109,7 @@ def _units(sandbox: Sandbox, amounts: Vector) -> str:
 def _unchanged_move(draft: Draft, *, at: str) -> WhatIfMove:
     """The state, and the request as typed, if there is one.
 
-    BadDraft contains the draft, since it may have changed.
+    If it raises BadDraft, the error contains the draft, which may have changed.
     """
     try:
         sandbox = read_draft(draft)

@@ -69,8 +69,8 @@ class Scopes:
 
 
 def search(state: State, rows: Sequence[int] | None = None, *, until: int | None = None) -> Search:
-    """Search a safe order among `rows` (all if None) in passes, as `banker.finishable` does, and
-    keep the comparisons.
+    """Search a safe order among `rows` (all if None) in passes, as `banker.finishable_processes`
+    does, and keep the comparisons.
     """
     rows = range(len(state.maximum)) if rows is None else rows
     order: list[int] = []
@@ -110,7 +110,7 @@ def both_scopes(state: State, process: int | None = None, request: Vector = ()) 
     check ends once the requester can finish.
     """
     before = search(state)
-    after = state if process is None else banker.granted(state, process, request)
+    after = state if process is None else banker.state_after_grant(state, process, request)
     full = before if process is None else search(after)
     holders = [i for i, held in enumerate(after.allocation) if any(held) or i == process]
     reduced = search(after, holders, until=process)

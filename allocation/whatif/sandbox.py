@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from allocation.rules import banker
 from allocation.rules.banker import State, Vector
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 
 MOST_PROCESSES, MOST_CLASSES, MOST_UNITS = 1000, 50, 2**31 - 1
 MOST_LETTERS = 100
@@ -79,7 +79,7 @@ class Sandbox:
 
         The caller checks whether this is safe.
         """
-        return replace(self, state=banker.granted(self.state, process, request))
+        return replace(self, state=banker.state_after_grant(self.state, process, request))
 
     def release(self, process: int, amounts: Vector) -> Sandbox:
         """The state after a process gave units back.
@@ -94,8 +94,8 @@ class Sandbox:
                 if a > h
             ]
             raise ValueError(
-                f"{self.processes[process]} cannot release {listed(over)}. Enter at most what "
-                "it holds."
+                f"{self.processes[process]} cannot release {joined_in_words(over)}. Enter at most "
+                "what it holds."
             )
         rows = list(self.state.allocation)
         rows[process] = banker.minus(held, amounts)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from allocation.rules.banker import BankVerdict, State, Vector, granted
+from allocation.rules.banker import BankVerdict, State, Vector, state_after_grant
 from allocation.state_check import EXCEEDS_NEED, StateCheck, check, check_request, named_parties
 from allocation.whatif.proofs import (
     FEW_PROCESSES,
@@ -18,7 +18,7 @@ from allocation.whatif.proofs import (
     safe_orders,
 )
 from allocation.whatif.sandbox import Sandbox
-from allocation.wording import some
+from allocation.wording import first_few
 
 MOST_LINES = 100
 #: the sentences on the paper's screen, and further ones in the same style
@@ -107,7 +107,7 @@ class CheckView:
     @property
     def stuck(self) -> str:
         done = set(self.scopes.full.order)
-        return some([name for i, name in enumerate(self.sandbox.processes) if i not in done])
+        return first_few([name for i, name in enumerate(self.sandbox.processes) if i not in done])
 
     @property
     def order(self) -> list[str]:
@@ -153,7 +153,11 @@ class CheckView:
     def _names_looked_at(self, search: Search) -> str:
         names = self._names_of(search.looked_at)
         everybody = len(names) == len(self.sandbox.processes) and len(names) > 1
-        return f"all {len(names)}: {some(names)}" if everybody else some(names) or "no process"
+        return (
+            f"all {len(names)}: {first_few(names)}"
+            if everybody
+            else first_few(names) or "no process"
+        )
 
 
 def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) -> CheckView:
@@ -165,7 +169,10 @@ def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) ->
     if answer.verdict in (EXCEEDS_NEED, BankVerdict.WAIT_UNAVAILABLE.value):
         return CheckView(sandbox, answer, state, both_scopes(state))
     return CheckView(
-        sandbox, answer, granted(state, process, request), both_scopes(state, process, request)
+        sandbox,
+        answer,
+        state_after_grant(state, process, request),
+        both_scopes(state, process, request),
     )
 
 
@@ -177,7 +184,7 @@ class MatrixLine:
 
 
 def matrix_lines(sandbox: Sandbox) -> list[MatrixLine]:
-    """The first MOST_LINES processes, since a browser would be slow to show more."""
+    """The lines of the first MOST_LINES processes; a browser would be slow to show more."""
     state = sandbox.state
     rows: Sequence[tuple[str, Vector, Vector, Vector]] = list(
         zip(sandbox.processes, state.allocation, state.maximum, state.need, strict=True)

@@ -14,7 +14,14 @@ from itertools import repeat, takewhile
 from random import Random
 from statistics import median, quantiles
 
-from allocation.rules.banker import State, find_safe_sequence, finishable, fits, minus, plus
+from allocation.rules.banker import (
+    State,
+    find_safe_sequence,
+    finishable_processes,
+    fits,
+    minus,
+    plus,
+)
 from allocation.rules.searches import recursive_global, recursive_uncovered
 from benchmarks.report import Table
 from benchmarks.timer import Step, rounds_of
@@ -93,8 +100,8 @@ def full_check(state: State) -> Figures:
 
 def early_exit(state: State) -> Figures:
     """A check that stops when the process in the middle of the order has finished."""
-    order = finishable(state)
-    return measured(lambda: finishable(state, until=order[len(order) // 2]))
+    order = finishable_processes(state)
+    return measured(lambda: finishable_processes(state, until=order[len(order) // 2]))
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from benchmarks.timer import Step, chosen_figures, rounds_of, timed
 from crawling.archive.files import this_machine
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.listing import list_crawls
-from crawling.dashboard.crawls.overview import crawls_now
+from crawling.dashboard.crawls.overview import read_overview
 from crawling.frontier import rules_key
 from crawling.frontier.waiting_names import names_due
 from crawling.installation.pools import capacity_of
@@ -170,7 +170,7 @@ def measure() -> None:
     _time(table, "names that are due", lambda: names_due(time.time() + 10))
     _time(table, "runs that wait", waiting_runs)
     _time(table, "the list of crawls", lambda: list_crawls(CrawlFilter()))
-    _time(table, "the overview's crawls", crawls_now)
+    _time(table, "the overview's crawls", read_overview)
     fields = {"seeds": ["http://127.0.0.1:8900/"], "delay_seconds": 0}
     _time(table, "create a crawl", lambda: create_crawl({"name": free_name("new"), **fields}))
     _time(table, "start a crawl", lambda: begin_crawl("new", ["http://127.0.0.1:8900/"]))

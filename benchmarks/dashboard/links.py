@@ -19,7 +19,7 @@ from benchmarks.scene.database import database_of_pages
 from benchmarks.scene.installation import run_of_pages
 from benchmarks.scene.links import MENU, OF_A_PAGE, fill_links, forget_links
 from benchmarks.timer import Step, least_figures
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.models import LinksPart, Run
 from crawling.uses.link_check import reports
 from crawling.uses.link_check.link_check import list_problems, problem_rows
@@ -53,7 +53,7 @@ def _tell_size(run: Run) -> None:
 def _questions(run: Run) -> Iterator[tuple[str, Step]]:
     page, often, seldom = _example_links(run)
     links = partial(reports.list_links, run, most=50)
-    yield "pages behind", lambda: pages_behind(run)
+    yield "pages behind", lambda: count_pages_behind(run)
     yield "all links", links
     yield "references of a page", partial(links, page=page)
     yield "back links of a page", partial(links, target=seldom)

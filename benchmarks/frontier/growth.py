@@ -36,7 +36,7 @@ from crawling.frontier import (
     schedule_urls,
 )
 from crawling.frontier.record.outcome_writer import record_batch
-from crawling.frontier.released_hosts import ReturnedHost, let_go
+from crawling.frontier.released_hosts import ReturnedHost, release_hosts
 from crawling.frontier.sql_rows import add_hosts, copy_in
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunProcess, Shift, Url, UrlState
 from crawling.models.jobs import RunState
@@ -207,7 +207,7 @@ class GrownFrontier:
         known = [candidate(self._some_url()) for _ in range(SEEN)]
         with timed() as looking, locked_run(self.run.pk) as run:
             assert not schedule_urls(run, known, numbers=[0]).new
-        let_go(self.shift, [ReturnedHost(host.host_id, 0.0, 0.0) for host in hosts])
+        release_hosts(self.shift, [ReturnedHost(host.host_id, 0.0, 0.0) for host in hosts])
         parts = (leasing, HOSTS), (claiming, len(urls)), (recording, len(urls)), (looking, SEEN)
         return tuple(taken.clock / count for taken, count in parts)
 

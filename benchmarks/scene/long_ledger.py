@@ -52,7 +52,7 @@ class LongLedger:
         self.rows: list[Event] = []
         self.at = datetime.now(UTC) - timedelta(days=1)
         for event in Event.objects.filter(pool=self.pool).order_by("version"):
-            self.proof.take(_entry(event))
+            self.proof.check_event(_entry(event))
 
     def write(self, events: int) -> None:
         step = timedelta(days=1) / events
@@ -115,7 +115,7 @@ class LongLedger:
             sequence=list(sequence),
         )
         self.rows.append(row)
-        bank.follow(_entry(row))
+        bank.apply_event(_entry(row))
 
     def _flush(self) -> None:
         Event.objects.bulk_create(self.rows)

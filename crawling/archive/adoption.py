@@ -25,8 +25,8 @@ WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
 OURS = re.compile(NAME)
 MACHINE = r"^[A-Za-z0-9._]{1,64}$"
 
-#: Rows come from another server. This finds rows that could refer to a file that is not a copy of
-#: one of theirs.
+#: The rows come from another server. This query finds a row whose name, machine or length is none
+#: that this server would write.
 STRANGE_FILES = """
 SELECT line->>'name' FROM staged
 WHERE (line->>'name' ~ %(name)s AND line->>'machine' ~ %(machine)s
@@ -44,8 +44,8 @@ WHERE (p.archive_offset >= 0 AND p.archive_length > 0
     AND p.archive_length <= f.committed_length - p.archive_offset) IS NOT TRUE LIMIT 1
 """
 
-#: These files get no further records: new records go into new files. The name says whose they are.
-#: The namespace stays, because record ids are made from it.
+#: These files get no further records: new records go into new files. The name of a file names its
+#: server. The namespace stays, because record ids are made from it.
 ADD_FILES = """
 INSERT INTO crawling_archivefile (id, run_id, name, namespace, machine, slot, committed_length,
     opened_at, sealed_at)
@@ -113,7 +113,7 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
 
 
 def copy_file(source: Path, name: str) -> str:
-    """Copy a file into the archive under a name of ours. Return its stored name.
+    """Copy a file into the archive under a new name. Return its stored name.
 
     Raises OSError.
     """
@@ -122,23 +122,23 @@ def copy_file(source: Path, name: str) -> str:
     return stored_name
 
 
-def own_restored(names: Collection[str]) -> None:
-    """Make the files of a restored installation this machine's, complete up to their committed
-    lengths.
+def adopt_restored(names: Collection[str]) -> None:
+    """Make the files of a restored installation those of this machine, complete up to their
+    committed lengths.
     """
     rows = ArchiveFile.objects.filter(name__in=names)
     rows.update(machine=this_machine(), sealed_at=Coalesce("sealed_at", Now()))
 
 
 def forget_files(run_id: int) -> None:
-    """Remove the copies for a run that was not created."""
+    """Remove the copies of files for a run that could not be created."""
     with suppress(OSError):
         storage().delete_folder(f"run{run_id}")
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a file, if it is one of ours and does not lead out of its folder. Raises
-    CheckpointTrouble.
+    """Return the name of a file, if it has the form of our names and does not lead out of its
+    folder. Raises CheckpointTrouble.
     """
     if not OURS.fullmatch(name):
         raise CheckpointTrouble(f"{name!r} is no name of an archive file of ours.")

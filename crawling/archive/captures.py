@@ -9,7 +9,7 @@ from django.db import connection
 from crawling.models import Page
 from crawling.web.addresses import fingerprints
 
-#: run by run, so that each look is one descent of the index of a run's fingerprints
+#: run by run, so that PostgreSQL descends once for each run into the index of its fingerprints
 FIND = """
 SELECT p.url_id FROM crawling_run r
 CROSS JOIN LATERAL (

@@ -19,10 +19,10 @@ from crawling.base.errors import ArchiveTrouble, CheckpointTrouble
 from crawling.models import ArchiveFile
 
 FORMAT, VERSION = "crawlsite-checkpoint", 1
-#: a checkpoint shows the moment of the first statement
+#: all rows of a checkpoint are read as they are at its first statement
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 MANIFEST, SUMS, ARCHIVE = "manifest.json", "SHA256SUMS", "archive"
-#: a higher level takes more time than the saved space is worth
+#: a higher level takes more time than the smaller file is worth
 GZIP_LEVEL = 4
 
 
@@ -34,9 +34,9 @@ class CheckpointManifest:
     run: dict[str, Any]
     taken_at: str
     counts: dict[str, int]
-    #: rows and columns by name
+    #: the number of rows and the columns of each part, by name
     parts: dict[str, dict[str, Any]]
-    #: the names of its archive files; empty if it only refers to them
+    #: the names of its archive files; empty if it refers to files in the archive
     archive: list[str] = field(default_factory=list)
 
     def as_text(self) -> str:
@@ -44,7 +44,9 @@ class CheckpointManifest:
 
 
 class CheckpointWriter:
-    """Fills a directory that readers ignore until `finish` has written everything to the disk."""
+    """Fills a directory. Readers ignore the directory until `finish` has written everything to the
+    disk.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -33,7 +33,7 @@ def decoded_payload(payload: bytes, coding: str) -> bytes:
 
 
 def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentStream:
-    """A payload as a browser would read it: up to `most` bytes of it, or a few more.
+    """A payload as a browser would read it, up to about `most` bytes.
 
     The stream shares the payload if it has no coding or cannot be unpacked.
     """
@@ -54,8 +54,8 @@ def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentS
 
 
 def write_document(length: str) -> None:
-    """Write the document of a record of `length` bytes, at whose beginning the input is
-    positioned.
+    """Write the document of a record. The standard input begins with the record's `length`
+    bytes.
     """
     sys.stdout.buffer.write(document_in(read_record(sys.stdin.buffer.read(int(length)))))
 

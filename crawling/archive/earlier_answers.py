@@ -1,5 +1,5 @@
-"""Reads stored answers again: answers of earlier runs, which are fetched again only if they have
-changed, and answers that serve another crawl unchanged.
+"""Reads stored answers again. Answers of earlier runs are fetched again only if they have changed;
+other answers are used unchanged by another crawl.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
 from crawling.web.http_caching import condition_headers, may_be_reused, read_head
 
-#: for each URL, the latest answer that was a document or confirmed one
+#: for each URL, the latest answer that was a document or confirmed an earlier one
 LATEST = """
 SELECT mine.id, latest.url_id
 FROM crawling_url mine CROSS JOIN LATERAL (
@@ -42,7 +42,7 @@ WHERE mine.id = ANY(%(urls)s)
 class EarlierAnswer:
     #: the page whose record has the payload
     original: Page
-    #: the document's
+    #: the SHA-256 of the document
     digest: bytes
     etag: str
     last_modified: datetime | None
@@ -85,11 +85,11 @@ def _earlier_answer(page: Page, original: Page) -> EarlierAnswer:
 
 
 def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
-    """Read the earlier document again; None if this machine does not have it, or has a different
-    one, or one of more than `most` bytes.
+    """Read the earlier document again. None if this machine does not have it, if its digest
+    differs, or if it has more than `most` bytes.
 
-    A conditional request needs a readable earlier answer, since the reply "not modified" brings
-    neither text nor links.
+    A conditional request is sent only with a readable earlier answer, since the reply "not
+    modified" has neither text nor links.
     """
     page = earlier.original
     if page.bytes > most:
@@ -110,8 +110,8 @@ def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
     """The answer of a page, byte by byte. None if the page must not serve another crawl, has more
     than `most` bytes, or is no longer in the archive.
 
-    original: the page whose record has the payload. A document without the digest of the page is
-    not returned.
+    original: the page whose record has the payload. A document whose digest is not that of the page
+    is not returned.
     """
     if page.bytes > most:
         return None

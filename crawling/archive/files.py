@@ -1,8 +1,7 @@
-"""Archive files on this machine, consistent with the database.
-
-Records are appended and synced first. Then the rows that refer to them are committed together with
-the file's length. So after a crash a file may be longer than its row says, but never shorter. The
-next opening cuts off the rest.
+"""Archive files on this machine, consistent with the database. First a record is appended and
+synced; then the rows that refer to it are committed together with the file's new length. So after a
+crash a file may be longer than its row says, but never shorter. The next opening cuts off the
+excess.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ logger = logging.getLogger(__name__)
 
 #: the most bytes of a file that are kept in memory
 MOST_UNWRITTEN = 1024 * 1024
-#: an advisory lock's number: shared by copies of files, exclusive for removals
+#: the number of an advisory lock: copies of files share it, removals hold it alone
 COPYING_LOCK = 0x6372_6177_6C02
 NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9.]")
 
 
 def this_machine() -> str:
-    """This machine's name in characters that file names allow, with a suffix that distinguishes
-    machines of the same name.
+    """The name of this machine, in characters that file names allow, with a suffix that
+    distinguishes machines of the same name.
     """
     return (
         NOT_OF_NAMES.sub("_", socket.gethostname())[:55]
@@ -56,13 +55,13 @@ def _machine_id(state_dir: Path) -> str:
     if not path.exists():
         fresh.write_text(secrets.token_hex(4))
         with suppress(FileExistsError):
-            os.link(fresh, path)  # the first link wins
+            os.link(fresh, path)  # of several processes the first link wins
         fresh.unlink()
     return path.read_text()
 
 
 class Slot:
-    """One slot of a run on this machine: only its holder writes its files.
+    """One slot of a run on this machine. Only the holder of the slot writes its files.
 
     The kernel frees the slot when its holder dies.
     """
@@ -109,9 +108,7 @@ class OpenFile:
         self._unwritten: list[bytes] = []
 
     def append(self, pieces: Iterable[bytes]) -> int:
-        """Append a record, which reaches the disk at the latest with the next `sync`. Return its
-        length.
-        """
+        """Append a record. Return its length. The record is on the disk after the next `sync`."""
         begin = self.length
         for piece in pieces:
             self._unwritten.append(piece)
@@ -135,12 +132,11 @@ class OpenFile:
         self._file.close()
 
 
-def open_last(slot: Slot) -> OpenFile:
-    """Continue the slot's last file that is not full, cut to its committed length. Otherwise begin
-    a file.
+def open_last_file(slot: Slot) -> OpenFile:
+    """Continue the slot's last file that is not full, cut to its committed length, or begin a file.
 
-    This waits for the run's lock, since the server may still be committing the last batch of a
-    killed shift.
+    The run's lock is awaited, since the server may still be committing the last batch of a killed
+    shift.
     """
     with locked_run(slot.run_id):
         rows = list(
@@ -150,10 +146,10 @@ def open_last(slot: Slot) -> OpenFile:
         )
     for row in rows[:-1]:
         seal(row)
-    return OpenFile(rows[-1]) if rows else open_next(slot)
+    return OpenFile(rows[-1]) if rows else open_next_file(slot)
 
 
-def open_next(slot: Slot) -> OpenFile:
+def open_next_file(slot: Slot) -> OpenFile:
     number = ArchiveFile.objects.filter(
         run=slot.run_id, machine=slot.machine, slot=slot.number
     ).count()
@@ -170,7 +166,7 @@ def open_next(slot: Slot) -> OpenFile:
 
 
 def seal(row: ArchiveFile) -> None:
-    """Seal a file on the machine that has it: cut off bytes that are not committed.
+    """Seal a file of this machine: cut off bytes that are not committed.
 
     The caller holds its slot.
     """
@@ -197,7 +193,7 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
     for row in rows:
         try:
             seal(row)
-        # readers stop at the file's committed length, sealed or not
+        # readers stop at the file's committed length, whether it is sealed or not
         except (OSError, ArchiveTrouble) as error:
             logger.warning(
                 "an archive file could not be closed", extra={"file": row.name, "error": str(error)}
@@ -241,7 +237,7 @@ def remove_abandoned() -> int:
 
     Safe to repeat.
 
-    While files are being copied, none is removed; the scheduler tries again later.
+    While files are being copied, no file is removed; the scheduler tries again later.
     """
     abandoned = ArchiveFile.objects.filter(run=None)
     if not abandoned.exists():
@@ -250,7 +246,8 @@ def remove_abandoned() -> int:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [COPYING_LOCK])
         if not cursor.fetchone()[0]:
             return 0
-    # read under the lock: before, a file that was being rewritten may have had a row
+    # the rows are read under the lock, since a file that is being rewritten may have had a row
+    # before
     return sum(_remove_file(row) for row in abandoned.all())
 
 

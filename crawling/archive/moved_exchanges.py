@@ -1,6 +1,5 @@
-"""Exchanges whose payload is in a removed record. They are written again at the end of their file.
-
-The first exchange of a file with that payload gets the payload; the others refer to the first.
+"""Exchanges whose payload is in a record that is removed. They are written again at the end of
+their file. The first exchange with a payload gets the payload; the others refer to that exchange.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from crawling.archive.reader import open_record_of
 from crawling.archive.records import (
     Original,
     WarcRecord,
+    gzip_member,
     measure_payload,
-    packed,
     record_id,
     revisit_fields,
 )
@@ -36,10 +35,10 @@ Fields = list[tuple[str, str]]
 class MovedPage:
     """A page that refers to a payload, and the place of the payload's record."""
 
-    #: only the place of the page in the archive counts
+    #: only its place in the archive counts
     page: Page
     url: str
-    #: has no row; only its place in the archive and its digest count
+    #: an unsaved page; only its place in the archive and its digest count
     payload: Page
 
     @property
@@ -55,13 +54,13 @@ class MovedPage:
 class MovedExchanges:
     row: ArchiveFile
     moved: Sequence[MovedPage]
-    #: by the earlier place of an answer: its present place, its length, and whether it is a
-    #: revisit; complete once all pieces are taken
+    #: by the earlier place of an answer: its new place, its length, and whether it is a revisit;
+    #: complete once all pieces have been read
     places: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     _holders: dict[bytes, Original] = field(default_factory=dict)
 
     def old_ranges(self) -> list[tuple[int, int]]:
-        """The places from which the exchanges move away. Raises ArchiveTrouble."""
+        """The places at which the exchanges were before. Raises ArchiveTrouble."""
         begins = [(one.page.archive_offset or 0, one.page) for one in self.moved]
         return [(begin, begin + sum(map(len, exchange_of(page)))) for begin, page in begins]
 
@@ -90,10 +89,10 @@ class MovedExchanges:
         if record.rec_type != "revisit":
             identity = record_id(self.row.namespace, offset)
             given = {"WARC-Record-ID": identity, "WARC-Concurrent-To": answer}
-            yield from packed(WarcRecord(_header(said, given), block))
+            yield from gzip_member(WarcRecord(_header(said, given), block))
         elif holder := self._holders.get(one.digest):
             given = {"WARC-Record-ID": answer, **dict(revisit_fields(holder))}
-            yield from packed(WarcRecord(_header(said, given), block))
+            yield from gzip_member(WarcRecord(_header(said, given), block))
         else:
             facts = dict(said)
             at = datetime.fromisoformat(facts["WARC-Date"]).astimezone(UTC)
@@ -116,7 +115,7 @@ def _with_payload(one: MovedPage, said: Fields, head: bytes, answer: str) -> Ite
             "Content-Length": str(len(head) + payload.size),
         }
         kept = [(name, value) for name, value in said if name not in REFERENCE]
-        yield from packed(WarcRecord(_header(kept, given), head, payload.content))
+        yield from gzip_member(WarcRecord(_header(kept, given), head, payload.content))
 
 
 def _header(said: Fields, given: Mapping[str, str]) -> bytes:

@@ -1,5 +1,5 @@
-"""Finds payloads that the archive already has (SEEDS W8): first in a memory of SHA-256 digests,
-then among the pages of the run, of its crawl or of all crawls.
+"""Finds payloads that are in the archive already (SEEDS W8): first among the SHA-256 digests in
+memory, then among the pages of the run, of its crawl or of all crawls.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import ArchiveFile, Page, Run, UrlState
 from crawling.web.addresses import as_signed, fingerprint
 
-#: the most payloads that a shift remembers; the least recently used are forgotten first
+#: the most payloads that a shift keeps in memory; the least recently used are dropped first
 MOST_REMEMBERED = 20_000
-#: A revisit record for a smaller payload takes as much space as the payload itself. Measured with
-#: usual heads, both are equal at about 90 bytes of noise or 160 of text (docs/decisions/0076).
+#: A revisit record for a smaller payload takes as much space as the payload itself. With usual
+#: heads both have the same size at about 90 bytes of random data or 160 of text
+#: (docs/decisions/0076).
 LEAST_BYTES = 256
 
 COLUMNS = """
@@ -50,11 +51,11 @@ class PayloadPage(NamedTuple):
 
 
 HAS_PAYLOAD = "NOT p.is_revisit AND p.archive_file_id IS NOT NULL AND p.status < 400"
-#: The index has the 64-bit fingerprint, then the run; SHA-256 of the payload as it was encoded
-#: confirms it. The earliest run that has the payload is taken, so that all revisits refer to one
-#: record. Failed pages are left out, since their rows vanish when they are tried again. The runs
-#: are in a subquery, since for a new run PostgreSQL expects no pages and would read all of them for
-#: each payload.
+#: The index has the 64-bit fingerprint, then the run; the SHA-256 of the encoded payload confirms a
+#: match. The earliest run that has the payload is taken, so that all revisits refer to one record.
+#: Failed pages are left out, since their rows vanish when they are tried again. The runs are in a
+#: subquery, since for a new run PostgreSQL expects no pages and would read all of them for each
+#: payload.
 IN_RUNS = f"""
 SELECT p.* FROM crawling_page p
 WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(ARRAY(SELECT unnest(%(runs)s::bigint[])))
@@ -62,8 +63,8 @@ WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(ARRAY(SELECT unnest(%(runs)
     AND p.payload_sha256 = wanted.sha256
 ORDER BY p.run_id LIMIT 1
 """  # noqa: S608  # constants
-#: Also payloads of other crawls that share them: payloads that cannot be meant for one crawl alone,
-#: and that are not deleted and will not be by a rule. Only earlier runs count, since two runs that
+#: Also payloads of other crawls that share them. These payloads are not meant for one crawl alone;
+#: they are not deleted, and no rule will delete them. Only earlier runs count, since two runs that
 #: refer to each other could not be deleted. If very many payloads have one fingerprint, only some
 #: are read.
 IN_OTHERS = f"""
@@ -85,7 +86,7 @@ class AskedPayload(NamedTuple):
 
 
 WANTED = SentRows("wanted", AskedPayload)
-#: materialized, so that each payload is looked up once, whatever row counts the planner expects of
+#: materialized, so that each payload is looked up once, however many rows the planner expects of
 #: the other tables
 SAME = f"""
 WITH p AS MATERIALIZED (
@@ -129,14 +130,15 @@ class Originals:
     """Used by the archive's thread alone.
 
     sought: the runs in which a payload counts as stored, by the order's `deduplicate`. is_alone:
-    whether no other shift has archived for the run since this one began.
+    returns whether no other shift has archived for the run since this shift began.
     """
 
     def __init__(self, run: Run, *, sought: str, is_alone: Callable[[], bool]) -> None:
         self._run, self._sought, self._is_alone = run, sought, is_alone
         self._known: OrderedDict[bytes, StoredPayload] = OrderedDict()
         self._runs = [run.pk]
-        # if a crawl has rules for keeping runs, each run has its own payloads and can be deleted
+        # if a crawl has rules for keeping runs, each run stores its own payloads, so that any run
+        # can be deleted
         if sought in ("crawl", "all") and not run.crawl.retention:
             earlier = Run.objects.filter(crawl=run.crawl_id, pk__lte=run.pk)
             self._runs = list(earlier.values_list("pk", flat=True))
@@ -147,8 +149,8 @@ class Originals:
         )
 
     def look_up(self, wanted: Mapping[bytes, tuple[int, int]]) -> None:
-        """Find which of these payloads are stored, by SHA-256, with fingerprint and size of each.
-        This takes one query, and another for each payload that another crawl has.
+        """Find which of these payloads are stored. wanted: fingerprint and size by SHA-256. This
+        takes one query, and another for each payload that another crawl has.
         """
         self._knows_all = self._knows_all and (self._sought == "none" or self._is_alone())
         if self._knows_all:
@@ -174,7 +176,7 @@ class Originals:
         return found
 
     def seeks(self, size: int) -> bool:
-        """Whether a payload of this size is stored only once."""
+        """Whether a payload of this size is looked up, so that it is stored only once."""
         return size >= LEAST_BYTES and self._sought != "none"
 
     def add(self, digest: bytes, original: Original, length: int) -> None:
@@ -184,7 +186,7 @@ class Originals:
             self._knows_all = False
 
     def of_url(self, url: str) -> StoredPayload | None:
-        """The record to which an unrequested "not modified" answer refers."""
+        """The record to which the revisit record of an unrequested "not modified" answer refers."""
         return self._first_payload(OF_THE_URL, self._run.pk, as_signed(fingerprint(url)), url)
 
     def of_page(self, page: int) -> StoredPayload | None:
@@ -212,8 +214,8 @@ class Originals:
 
 
 def _has_payload(page: int, digest: bytes, size: int) -> bool:
-    """Whether the record of another crawl's page truly has the payload, since its row may come from
-    another server.
+    """Whether the record of another crawl's page has this payload. The row alone is no proof, since
+    it may come from another server.
     """
     try:
         stored = Page.objects.select_related("archive_file").get(pk=page)

@@ -69,7 +69,7 @@ def record_of(page: Page) -> StoredRecord:
 
 
 def open_record_of(page: Page, most: int) -> OpenRecord:
-    """Unpack a page's record up to `most` bytes, keeping only a small part in memory.
+    """Unpack a page's record up to `most` bytes. Only a small part is in memory.
 
     Raises ArchiveTrouble.
     """
@@ -99,7 +99,7 @@ def following_record(page: Page) -> bytes:
 def original_of(page: Page) -> Page:
     """The page whose record has the payload: the page itself, the first page of the run with the
     same payload, or a page of another run. For an import it may be a further record, which is
-    returned as a page without a row.
+    returned as an unsaved `Page`.
     """
     if not page.is_revisit:
         return page
@@ -135,8 +135,8 @@ def _further_with_payload(page: Page) -> Page | None:
 
 
 def further_records(pages: Collection[Page]) -> dict[int, list[Page]]:
-    """An import's further records for the URLs of these pages, by the pages' ids: as pages without
-    rows, in the order of the files.
+    """An import's further records for the URLs of these pages, by the pages' ids: as unsaved pages,
+    in the order of the files.
     """
     found: dict[int, list[Page]] = defaultdict(list)
     rows = FurtherRecord.objects.filter(url__in=[page.pk for page in pages])
@@ -148,8 +148,8 @@ def further_records(pages: Collection[Page]) -> dict[int, list[Page]]:
 
 
 def originals_of(pages: Collection[Page]) -> dict[int, Page]:
-    """The results of `original_of`, by the pages' ids. One query serves all pages that name the
-    page with their payload, as do pages with a payload of another run.
+    """The results of `original_of`, by the pages' ids. One query finds the payloads of all revisits
+    whose rows name the page with the payload.
     """
     named = {page.payload_from for page in pages if page.is_revisit and page.payload_from}
     found = _with_payloads().in_bulk(named) if named else {}
@@ -166,8 +166,8 @@ def _with_payloads() -> QuerySet[Page]:
 
 def page_with_content(page: Page) -> Page:
     """The result of `original_of`. If that page is withdrawn but its record still exists, the
-    result is a page without a row that has the place of the record. Only the payload, which both
-    pages share, may be shown.
+    result is an unsaved `Page` with the place of that record. Only the payload, which both pages
+    share, may be shown.
     """
     found = original_of(page)
     is_unchanged = page.status == NOT_MODIFIED_STATUS and not page.is_imported
@@ -253,7 +253,7 @@ def _line(record: Any, place: dict[str, str], method: str, body: str) -> str:
         else ((answer or said).get_header("Content-Type") or "unk").partition(";")[0].strip(),
         "status": answer.get_statuscode() if answer else None,
         "digest": said.get_header("WARC-Payload-Digest"),
-        **asked_facts(method, body),
+        **request_facts(method, body),
         **place,
     }
     key = _search_key(url) + method_query(url, method, body).lower()
@@ -264,8 +264,8 @@ def _line(record: Any, place: dict[str, str], method: str, body: str) -> str:
 
 
 def _search_key(url: str) -> str:
-    """The key by which a URL is looked up. An address without a host, as notes have it, is its own
-    key.
+    """The key by which a URL is looked up. An address without a host, such as that of a note, is
+    its own key.
     """
     has_host = url.partition(":")[2].startswith("//")
     return surt(canonical_address(url)) if has_host else url
@@ -333,8 +333,8 @@ def open_file_from(row: ArchiveFile, offset: int = 0) -> BinaryIO:
         ) from error
 
 
-#: Control characters and blanks as URLs have them (URL Standard, 4.4): tabs and line breaks, which
-#: would end a line of the index, are removed, and the others are percent-encoded.
+#: Control characters and blanks, treated as in URLs (URL Standard, 4.4): tabs and line breaks,
+#: which would end a line of the index, are removed; the others are percent-encoded.
 PLAIN = str.maketrans(
     {code: f"%{code:02X}" for code in (*range(33), 127)} | dict.fromkeys(map(ord, "\t\n\r"))
 )
@@ -348,5 +348,5 @@ def method_query(url: str, method: str, body: str) -> str:
     return f"{mark}__wb_method={method}{f'&{body}' if body else ''}".translate(PLAIN)
 
 
-def asked_facts(method: str, body: str) -> dict[str, str]:
+def request_facts(method: str, body: str) -> dict[str, str]:
     return {"method": method, "requestBody": body} if method else {}

@@ -19,7 +19,7 @@ from zlib_ng import zlib_ng
 
 from crawling.web.document_stream import NO_DOCUMENT, DocumentStream
 
-#: a higher level takes more time than the saved space is worth
+#: a higher level takes more time than the smaller file is worth
 GZIP_LEVEL = 4
 #: zlib's number for the gzip format
 GZIP = 31
@@ -46,7 +46,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class Capture:
-    """The statements about an exchange in the headers of its records, in lines that are written
+    """The statements about an exchange in the headers of its records, in lines that are formed
     once.
     """
 
@@ -96,7 +96,7 @@ def measure_payload(head: bytes, content: DocumentStream, sha256: bytes) -> Payl
     )
 
 
-#: the version of UUIDs whose bits have a meaning only to their maker (RFC 9562, 5.8)
+#: the version of UUIDs whose bits are defined by their maker alone (RFC 9562, 5.8)
 OWN_VERSION = 8
 #: the bits of a record's id that say its place in the file
 OFFSET_BITS = 48
@@ -111,9 +111,9 @@ def new_namespace() -> UUID:
 def record_id(file: UUID, offset: int) -> str:
     """The id of the record that begins at `offset`.
 
-    The id need not be stored, and no other committed record ever has it. In files whose namespace
-    is of another kind, made by imports and the first crawls, the id is a hash. Pages refer to a
-    record by its place, and records refer to it by this id.
+    The id need not be stored, and no other committed record gets the same id. In files whose
+    namespace is of another kind, made by imports and the first crawls, the id is a hash. Pages
+    refer to a record by its place, and records refer to it by this id.
     """
     begin = _begin_of_ids(file)
     return f"{begin}{offset:012x}>" if begin else f"<urn:uuid:{uuid5(file, str(offset))}>"
@@ -130,7 +130,7 @@ def start_of_fetch(fetched_at: datetime, seconds: float) -> datetime:
     return fetched_at - timedelta(seconds=seconds)
 
 
-def warcinfo(
+def warcinfo_record(
     identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]
 ) -> WarcRecord:
     lines = f"WARC-Date: {_date(at)}\r\nWARC-Filename: {file_name}\r\n"
@@ -153,7 +153,9 @@ def response_record(
     return WarcRecord(header, head, payload.content)
 
 
-def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> WarcRecord:
+def resource_record(
+    identity: str, capture: Capture, content_type: str, payload: Payload
+) -> WarcRecord:
     """The record of a document that came by a protocol other than HTTP: only the document."""
     header = _header(
         "resource",
@@ -176,8 +178,8 @@ def revisit_record(
     original: Original | None,
     said: Fields = (),
 ) -> WarcRecord:
-    """The record of a payload that the archive already has, or that the server says has not
-    changed: only the head, and the place of the payload.
+    """The record of a payload that the archive already has, or of which the server says that it has
+    not changed. The record has only the head and the place of the payload.
 
     said: the statement of a foreign record about that place, if any.
     """
@@ -198,7 +200,7 @@ def revisit_fields(original: Original) -> Fields:
     )
 
 
-def said_reference(record_id: str, url: str, at: datetime | None) -> Fields:
+def known_reference(record_id: str, url: str, at: datetime | None) -> Fields:
     """The fields of `revisit_fields`, as far as their values are known."""
     fields: Fields = (("WARC-Refers-To", record_id),) if record_id else ()
     fields += (("WARC-Refers-To-Target-URI", url),) if url else ()
@@ -213,8 +215,8 @@ def request_record(identity: str, capture: Capture, sent: bytes, *, answer: str)
 def metadata_record(
     identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]
 ) -> WarcRecord:
-    """The record of facts about the fetch that the exchange lacks, and of the document's links.
-    These records together are the link graph.
+    """The record of the document's links, and of facts about the fetch that are not in the
+    exchange. These records together are the link graph.
     """
     lines = f"{capture.target}WARC-Concurrent-To: {answer}\r\n"
     depth = "" if capture.depth is None else f"linksFromSeed: {capture.depth}\r\n"
@@ -224,10 +226,10 @@ def metadata_record(
     return _plain_record("metadata", identity, lines, "application/warc-fields", block.encode())
 
 
-def packed(record: WarcRecord) -> Iterator[bytes]:
+def gzip_member(record: WarcRecord) -> Iterator[bytes]:
     """The record as a separate gzip member, so that it can be read from its offset."""
     tail = record.tail or NO_DOCUMENT
-    if len(tail) < PIECE_BYTES:  # nearly always so; a single call costs less than three calls
+    if len(tail) < PIECE_BYTES:  # nearly always so; one call costs less than three
         block = (record.header, record.start, tail.read(), END)
         yield zlib_ng.compress(b"".join(block), GZIP_LEVEL, GZIP)
         return

@@ -1,8 +1,6 @@
-"""Fillers for removed records. Pure.
-
-Each filler has exactly the length of the removed records. So all other records of the file keep
-their offsets and their ids. A filler is one gzip member with one record, stored uncompressed. So
-its length is known beforehand, and its zeros are holes in the file.
+"""Fillers for removed records. A filler has exactly the length of the removed records, so that all
+other records of the file keep their offsets and ids. It is one gzip member with one record, stored
+uncompressed. So its length is known beforehand, and its zeros are holes in the file.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ MOST_IN_BLOCK = 65_535
 END = b"\r\n\r\n"
 #: digits of Content-Length, so that the header always has the same length
 DIGITS = 20
-#: Without a target and without WARC-Concurrent-To, since the record belongs to no page.
+#: Without a target and without WARC-Concurrent-To, since a filler belongs to no page.
 HEADER = (
     "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: {identity}\r\nWARC-Date: {date}\r\n"
     "Content-Type: application/octet-stream\r\nContent-Length: {length:0{digits}}\r\n\r\n"
@@ -34,7 +32,7 @@ class TooNarrow(ValueError):
     """The removed records are shorter than the shortest record that can take their place."""
 
 
-def filler(length: int, identity: str, at: datetime) -> Iterator[bytes]:
+def filler_member(length: int, identity: str, at: datetime) -> Iterator[bytes]:
     """A record of zeros whose gzip member has exactly `length` bytes. Raises TooNarrow."""
     blocks, left = 1, length - len(GZIP_HEADER) - GZIP_TRAILER.size - BLOCK.size
     while left > blocks * MOST_IN_BLOCK:

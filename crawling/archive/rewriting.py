@@ -1,8 +1,7 @@
-"""Rewrites a file of the archive: some of its records are removed, others added at its end.
-
-All other records stay where they are. The new file has a different name and, like each file, a row
-before it is written. That row has no run until the new file replaces the old one in one
-transaction. So after any crash exactly one file has a run, and the other file is removed like the
+"""Rewrites a file of the archive: some of its records are removed, others are added at its end, and
+all other records stay where they are. The new file has a new name and, like every file, its row is
+written before it. That row has no run until the new file replaces the old one in one transaction.
+So after any crash exactly one of the two files has a run, and the other one is removed like the
 files of deleted runs.
 """
 
@@ -22,12 +21,12 @@ from warcio.exceptions import ArchiveLoadFailed
 from crawling.archive.files import deletions_held, this_machine
 from crawling.archive.moved_exchanges import MovedExchanges
 from crawling.archive.reader import CommittedBytes, open_file_from, pieces
-from crawling.archive.removed_records import TooNarrow, filler
+from crawling.archive.removed_records import TooNarrow, filler_member
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.models import ArchiveFile
 
-#: the end of the name of a rewritten file: how many times it was rewritten
+#: the end of the name of a rewritten file: the number of times that the file was rewritten
 REWRITTEN = re.compile(r"(?:[.]r([0-9]{1,6}))?[.]warc[.]gz$")
 #: the targets of records that browsers and crawlers derive from a page
 DERIVED = re.compile(
@@ -68,7 +67,7 @@ def url_of_page(target: str) -> str:
 
 
 def joined_ranges(ranges: Ranges) -> list[tuple[int, int]]:
-    """The ranges in order. Ranges that touch or overlap are joined."""
+    """The ranges in order. Ranges that touch or overlap are joined into one."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
         if found and begin <= found[-1][1]:
@@ -125,6 +124,6 @@ def _pieces(row: ArchiveFile, removed: Ranges, moved: MovedExchanges | None) -> 
 
 def _filler(row: ArchiveFile, length: int) -> Iterator[bytes]:
     try:
-        return filler(length, f"<urn:uuid:{uuid4()}>", datetime.now(UTC))
+        return filler_member(length, f"<urn:uuid:{uuid4()}>", datetime.now(UTC))
     except TooNarrow as error:
         raise ArchiveTrouble(f"{row.name}: {error}.") from error

@@ -20,7 +20,7 @@ from crawling.archive.reader import (
     packed_record,
     pieces,
 )
-from crawling.archive.records import WarcRecord, packed, warcinfo
+from crawling.archive.records import WarcRecord, gzip_member, warcinfo_record
 from crawling.base.errors import ArchiveTrouble
 from crawling.machine.eviction import forget_oldest
 from crawling.models import ArchiveFile, Page, Run
@@ -45,8 +45,8 @@ def files_here(run: Run) -> list[ArchiveFile]:
 
 
 def referring_runs(runs: Collection[int]) -> set[int]:
-    """The runs among `runs` whose records refer to payloads in archives of other runs, so that the
-    files of these runs are not complete by themselves.
+    """Those runs among `runs` whose records refer to payloads in archives of other runs. The files
+    of these runs are not complete by themselves.
     """
     references = Page.objects.filter(run=OuterRef("pk"), payload_from__isnull=False)
     found = Run.all_objects.filter(Exists(references), pk__in=runs)
@@ -54,7 +54,7 @@ def referring_runs(runs: Collection[int]) -> set[int]:
 
 
 def foreign_payloads(*runs: Run) -> QuerySet[Page]:
-    """The pages of other runs whose records have payloads of these runs.
+    """The pages of other runs whose records have payloads that these runs refer to.
 
     Raises ArchiveTrouble if such a page is in a file on another machine.
     """
@@ -73,13 +73,13 @@ def runs_with(payloads: QuerySet[Page]) -> list[int]:
 def warc_of_run(
     files: Iterable[ArchiveFile], foreign: Iterable[Page], *, name: str, facts: Mapping[str, str]
 ) -> Iterator[bytes]:
-    """The records with payloads that are in archives of other runs, and the committed bytes of each
-    file: a WARC file that is complete by itself.
+    """A WARC file that is complete by itself: the records of other runs that have payloads of this
+    run, and the committed bytes of each file.
     """
     is_first = True
     for page in foreign:
         if is_first:
-            yield from packed(_info_record(name, {**facts, "description": FOREIGN}))
+            yield from gzip_member(_info_record(name, {**facts, "description": FOREIGN}))
             is_first = False
         yield from packed_record(page)
     for file in files:
@@ -87,17 +87,19 @@ def warc_of_run(
 
 
 def _info_record(name: str, facts: Mapping[str, str]) -> WarcRecord:
-    return warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts)
+    return warcinfo_record(
+        f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts
+    )
 
 
 def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> Iterator[bytes]:
     """A WARC file of this name with the archived pages. Memory is bounded for any number of pages.
 
     If a page's payload is in another page's record, that record comes first, so that the file is
-    complete by itself. Raises ArchiveTrouble midway if a file cannot be read: the download then
-    breaks off, and does not look complete.
+    complete by itself. Raises ArchiveTrouble midway if a file cannot be read, so that the download
+    breaks off and does not seem complete.
     """
-    yield from packed(_info_record(name, facts))
+    yield from gzip_member(_info_record(name, facts))
     lately: dict[tuple[int | None, int | None], None] = {}
     for page in _with_further(pages):
         if page.archive_file is None:
@@ -106,7 +108,7 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
             place = one.archive_file_id, one.archive_offset
             if place not in lately:
                 lately[place] = None
-                # other pages have their further records in their own run
+                # an import has its further records in its own run
                 yield from exchange_of(one) if one.run_id == page.run_id else packed_record(one)
         forget_oldest(lately, MOST_REMEMBERED)
 
@@ -136,7 +138,7 @@ def exchange_of(page: Page) -> Iterator[bytes]:
 
 def _companions(rest: CommittedBytes, name: str) -> int:
     """The number of further bytes that belong to the page whose record ends where `rest` begins."""
-    # the answers of later pages are skipped here
+    # answers of later pages in the file are skipped here
     records, length = ArchiveIterator(rest, no_record_parse=True), 0
     try:
         for record in records:

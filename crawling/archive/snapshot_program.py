@@ -1,6 +1,6 @@
 """Joins a stored page with the files that it loads. `snapshot_view` runs this module as a separate
-program and sends it one record after the other: the page, its style sheets, its files. Then it
-requests the result.
+program and sends it one record after the other: the page, its style sheets, its files. Then it asks
+for the result.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from crawling.machine.sandbox_program import run_sandboxed, work_on_tasks
 PAGE, SHEET, FILE, SHOW = "page", "sheet", "file", "show"
 #: the most bytes of a page, and of a style sheet, that are shown
 MOST_PAGE, MOST_SHEET = 4 * 1024 * 1024, 1024 * 1024
-#: the most characters of all replaced addresses, repetitions included
+#: the most characters of all inlined files, repetitions included
 MOST_INLINED = 24 * 1024 * 1024
-#: the most distinct addresses that are noted in a page and its style sheets
+#: the most distinct addresses of files and of links that are read in a page and its style sheets
 MOST_FILES, MOST_LINKS = 600, 3000
 #: the depth to which style sheets may import others
 MOST_NESTED = 4
@@ -44,7 +44,7 @@ FONTS = {
 
 @dataclass
 class _SeenAddresses:
-    """Collects addresses instead of replacing them."""
+    """Collects the addresses in a page, and leaves them as they are."""
 
     resolve: Callable[[str], str]
     sheets: dict[str, None] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class SnapshotProgram:
 
 @dataclass(frozen=True)
 class _ViewContent:
-    """Replaces addresses in a page or a style sheet."""
+    """Replaces the addresses in a page or a style sheet."""
 
     program: SnapshotProgram
     base: str

@@ -1,6 +1,5 @@
-"""Style sheets of a page that is shown: their files are inlined, or not loaded.
-
-A part of the program `snapshot_program`.
+"""Style sheets of a page that is shown. Their files are inlined or left out. A part of the program
+`snapshot_program`.
 """
 
 from __future__ import annotations
@@ -12,20 +11,20 @@ from typing import Any, Protocol
 import tinycss2
 from tinycss2.ast import AtKeywordToken, FunctionBlock, Node, StringToken, URLToken
 
-#: an address that loads nothing and leaves the declaration around it valid
+#: an address that loads nothing and keeps the declaration around it valid
 NOTHING = "data:,"
-#: a style sheet without any of these has no addresses; an escape sequence may spell each of them
+#: a style sheet without any of these contains no address; an escape sequence can spell each of them
 MARKS = ("url", "@import", "image-set", "\\")
 #: marks around a style sheet: for old browsers, and for XML parsers
 HIDING = re.compile(r"<!--|-->|<!\[CDATA\[|\]\]>")
 MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 IMAGE_SETS = ("image-set", "-webkit-image-set")
-#: characters that a quoted address in a style sheet cannot have
+#: characters that must be escaped in a quoted address of a style sheet
 QUOTED = str.maketrans({'"': "%22", "\\": "%5C", "\n": "%0A", "\r": "%0D", "\f": "%0C"})
 
 
 class StyleContent(Protocol):
-    """Returns the replacement of an address; empty if there is none."""
+    """Returns the replacement of an address; empty if it has none."""
 
     def sheet(self, written: str) -> str: ...
 
@@ -35,10 +34,10 @@ class StyleContent(Protocol):
 def edit_sheet(css: str, loads: StyleContent) -> str:
     """Edit a style sheet, or the declarations of one element, whether valid or not.
 
-    The result can be put into an element. It has no markup, since a browser reads a style sheet as
-    markup if its element is in a drawing or in a list of choices.
+    The result can be put into an element. It has no markup, because a browser reads a style sheet
+    as markup inside of a drawing or a list of choices.
     """
-    if not names_something(css):
+    if not has_addresses(css):
         return _without_markup(css)
     try:
         nodes = tinycss2.parse_component_value_list(css)
@@ -49,11 +48,11 @@ def edit_sheet(css: str, loads: StyleContent) -> str:
 
 
 def _without_markup(css: str) -> str:
-    """Escape the sign that begins markup, and remove marks that only hide a style sheet."""
+    """Escape the character that begins markup, and remove comment marks around the style sheet."""
     return MARKUP.sub(r"\\3c ", HIDING.sub("", css))
 
 
-def names_something(css: str) -> bool:
+def has_addresses(css: str) -> bool:
     lower = css.lower()
     return any(mark in lower for mark in MARKS)
 

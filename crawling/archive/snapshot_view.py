@@ -21,14 +21,14 @@ from crawling.web.documents.css import TYPES as SHEETS
 PROGRAM = "crawling.archive.snapshot_program"
 MIB = 1024 * 1024
 LIMITS = SandboxLimits(memory_bytes=768 * MIB, cpu_seconds=8, seconds=15.0, output_bytes=64 * MIB)
-#: the most bytes of all files of a page, and of one file; the smallest files come first
+#: the most bytes of all files of a page, and of one file; small files precede large ones
 MOST_BYTES, MOST_OF_ONE = 16 * MIB, 8 * MIB
-#: the seconds after which no more files are read, and after which the whole page is given up
+#: the seconds after which no more files are read, and after which the page is not shown at all
 SECONDS, MOST_SECONDS = 12.0, 20.0
-#: the number of pages that a web process joins with their files at once: each may take a thread and
-#: all memory that its limit allows
+#: the number of pages that a web process joins with their files at once: each may take a thread,
+#: and all memory up to its limit
 PLACES = BoundedSemaphore(2)
-#: the wait of further pages for a place, after which they are not shown for now
+#: the seconds for which a further page waits for a place before it is refused
 WAIT_SECONDS = 5.0
 BUSY = "Other stored pages are being put together; open this one again in a moment."
 TOO_MUCH = "The page could not be put together within its limits of time and memory."
@@ -50,7 +50,7 @@ class Snapshot:
 def snapshot_of(page: Page, charset: str, address_of: Callable[[Page], str]) -> Snapshot:
     """An HTML page in UTF-8, as a browser can show it without a request.
 
-    address_of: gives the target of a link to a stored page. Raises ArchiveTrouble.
+    address_of: returns the address to which a link to a stored page leads. Raises ArchiveTrouble.
     """
     with _one_of_few(), _Program(PROGRAM, limits=LIMITS) as program:
         return _PageParts(page, program).put_together(charset, address_of)
@@ -58,7 +58,9 @@ def snapshot_of(page: Page, charset: str, address_of: Callable[[Page], str]) -> 
 
 @contextmanager
 def _one_of_few() -> Iterator[None]:
-    """Let only a few threads run the block at once. Raises ArchiveTrouble after a long wait."""
+    """Let only a few threads run the block at once. Raises ArchiveTrouble if none of them ends in
+    time.
+    """
     if not PLACES.acquire(timeout=WAIT_SECONDS):
         raise ArchiveTrouble(BUSY)
     try:
@@ -95,7 +97,7 @@ class _PageParts:
     program: _Program
     told: Snapshot = field(default_factory=Snapshot)
     captures: StoredPages = field(init=False)
-    #: the end of the time limit, by the monotonic clock
+    #: the time at which the limit ends, by the monotonic clock
     until: float = field(init=False)
     #: addresses of the files that the page and its style sheets name
     files: dict[str, None] = field(default_factory=dict)
@@ -136,7 +138,7 @@ class _PageParts:
                     if answer := self._shown_file(SHEET, url, page, about):
                         noted = json.loads(answer)
                         self._add_references(noted)
-                        # twice the limit is enough to show that some are left out
+                        # twice the limit is enough to show that some files are left out
                         urls = [*urls, *noted["sheets"]][: 2 * MOST_FILES]
 
     def _give_files(self) -> None:

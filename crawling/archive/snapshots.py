@@ -1,9 +1,8 @@
 """A stored page as a browser can show it without a request. The files that it loads are inlined if
-they are archived. Everything that would run, send or lead elsewhere is removed.
-
-The content security policy of the response blocks all of that anyway, and readers are safe because
-of it. But a browser reports everything that it blocks as an error of the page. This module is a
-part of the program `snapshot_program`.
+they are archived. Everything that would run, send or lead elsewhere is removed. The response's
+content security policy blocks all of that in any case, and protects readers. But a browser reports
+each blocked thing as an error of the page, so it is removed here, too. This module is a part of the
+program `snapshot_program`.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from typing import Protocol
 import turbohtml
 from turbohtml.rewrite import Element, rewrite
 
-from crawling.archive.snapshot_styles import StyleContent, edit_sheet, names_something
+from crawling.archive.snapshot_styles import StyleContent, edit_sheet, has_addresses
 from crawling.web.addresses import BadUrl, read_address
 
-#: elements that only load or run something, or that change how the rest is read or where it leads
+#: elements that only load or run something, or that change how other elements are read or where
+#: they lead
 LOADERS = {
     *("animate", "applet", "base", "embed", "frame", "iframe", "link", "meta", "portal"),
     *("script", "set"),
@@ -25,12 +25,12 @@ LOADERS = {
 #: elements whose text is neither markup nor shown; in a drawing, or in a list of choices, a browser
 #: reads that text as markup
 UNSEEN = {"noembed", "noframes"}
-#: likewise, elements whose text is shown: with entities resolved, and without
+#: the same for elements whose text is shown: with entities resolved, and without
 ESCAPED, RAW = {"textarea", "title"}, {"plaintext", "xmp"}
-#: elements whose content is shown without them
+#: elements that are left out while their content is shown
 WRAPPERS = {"form", "object"}
-#: attributes with the address of something that the page loads, sends to or opens, and one that a
-#: browser refuses to a frame
+#: attributes with the address of something that the page loads, opens or sends to, and an attribute
+#: that a browser refuses in a frame
 ADDRESSES = {
     *("action", "archive", "attributionsrc", "autofocus", "background", "code", "codebase", "data"),
     *("download", "formaction", "imagesrcset", "manifest", "ping", "poster", "src", "srcset"),
@@ -49,7 +49,7 @@ STYLES = {
     *("style", "clip-path", "cursor", "fill", "filter", "marker-end", "marker-mid", "marker-start"),
     *("mask", "stroke"),
 }
-#: the replacement of `<` in a text that may be read as markup after all
+#: the replacement of `<` in a text that a browser may read as markup
 LESS_THAN = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
 INLINE = "data:"
 INLINE_IMAGE = "data:image/"
@@ -138,7 +138,7 @@ class _SnapshotEdit:
                 self._set_or_drop(element, name, self._image(value or ""))
             elif name == "href":
                 self._edit_link(element, value or "")
-            elif name in STYLES and names_something(value or ""):
+            elif name in STYLES and has_addresses(value or ""):
                 element.set_attribute(name, edit_sheet(value or "", self._loads))
             elif name.startswith("on") or name in ADDRESSES:
                 element.remove_attribute(name)

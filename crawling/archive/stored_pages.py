@@ -1,5 +1,5 @@
-"""The stored pages of a crawl by their addresses. A page comes from the run at hand or, if that has
-none, from the run that fetched the address at the nearest time.
+"""The stored pages of a crawl by their addresses. A page is taken from the run at hand; if that run
+does not have it, from the run that fetched the address at the nearest time.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class StoredPages:
 def _pages_in(
     runs: Collection[int], urls: Collection[str], *, nearest_by: Abs | None = None
 ) -> Iterable[Page]:
-    """The pages in these runs. nearest_by: take only the page of each address with the least value
-    of this expression, since twenty runs may each have thousands of pages.
+    """The pages in these runs. nearest_by: an expression; of each address only the page with its
+    least value is taken, since twenty runs may each have thousands of pages.
     """
     marks = [as_signed(fingerprint(url)) for url in urls]
     if not (runs and marks):

@@ -1,7 +1,8 @@
 """Unpacks a record of the archive.
 
 `crawling.archive.viewer` runs this module as a separate program for the head of an answer. The
-module imports little, since a page waits for the program: importing the decoders takes 0.3 s.
+module imports little, because a user waits for the program, and the import of the decoders takes
+0.3 s.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ MOST_SHOWN = 16 * 1024 * 1024
 #: the most bytes of a record besides its document: its header, the answer's head, and the overhead
 #: of compressing a document that cannot be compressed
 MOST_AROUND = 2 * 1024 * 1024
-#: the largest record made by another program; crawls here archive no record as large
+#: the largest record of another program; records of our own crawls are smaller
 MOST_RECORD = 2 * 1024**3
 #: the most bytes of a record that are read if only its head is wanted
 MOST_HEAD = 512 * 1024
@@ -80,7 +81,9 @@ def open_record(packed: Iterable[bytes], most: int) -> OpenRecord:
 
 
 def _read_until(start: bytearray, parts: Iterator[bytes], find: Callable[[], int]) -> int:
-    """Take parts until `find` finds something in them. Return its place; -1 if it is nowhere."""
+    """Take parts until `find` finds its text in them. Return the place of the text; -1 if it is in
+    none.
+    """
     while (at := find()) < 0 and len(start) <= MOST_HEAD:
         if not (part := next(parts, b"")):
             break
@@ -112,16 +115,16 @@ def _spooled_document(parts: Iterable[bytes], length: int) -> DocumentStream:
 
 
 def _end_of_head(block: bytes | bytearray) -> int:
-    """The end of the head, after an empty line, which servers end in either of two ways; -1 if
-    there is none.
+    """The end of the head, after an empty line with one of two kinds of line end; -1 if there is
+    none.
     """
     ends = [at + len(end) for end in (b"\r\n\r\n", b"\n\n") if (at := block.find(end)) >= 0]
     return min(ends, default=-1)
 
 
 def write_head(length: str) -> None:
-    """Write the header of a record of `length` bytes, at whose beginning the input is positioned.
-    Then write a NUL and the head of its answer.
+    """Write the header of a record, a NUL, and the head of its answer. The standard input begins
+    with the record's `length` bytes.
     """
     record = read_record(sys.stdin.buffer.read(int(length)), MOST_HEAD)
     sys.stdout.buffer.write(f"{record.header}\0{record.head}".encode())

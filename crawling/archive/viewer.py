@@ -1,4 +1,4 @@
-"""Reads stored pages, which are unpacked in a sandbox."""
+"""Reads stored pages. A sandbox unpacks them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MIB = 1024 * 1024
 LIMITS = SandboxLimits(
     memory_bytes=512 * MIB,
     cpu_seconds=8,
-    seconds=15.0,  # for machines that are too busy to let the program run at once
+    seconds=15.0,  # the seconds allow for a machine that is too busy to run the program at once
     output_bytes=2 * MOST_SHOWN,
 )
 HEADS, DOCUMENTS = "crawling.archive.unpacker", "crawling.archive.decoded_documents"

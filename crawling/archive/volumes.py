@@ -1,5 +1,5 @@
-"""Writes captures into a slot's files. Decides which records are written, into which file and
-where.
+"""Writes captures into the files of a slot. Decides which records are written, and into which
+file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from datetime import UTC, datetime
 from django.conf import settings
 
 from crawling.archive import records
-from crawling.archive.files import Slot, open_last, open_next, remove_abandoned, this_machine
+from crawling.archive.files import (
+    Slot,
+    open_last_file,
+    open_next_file,
+    remove_abandoned,
+    this_machine,
+)
 from crawling.archive.originals import Originals, StoredPayload
 from crawling.archive.records import (
     IDENTICAL,
@@ -37,13 +43,13 @@ class WarcVolume:
         self, run: Run, *, sought: str, is_alone: Callable[[], bool], facts: Mapping[str, str]
     ) -> None:
         self._facts = facts
-        # The first record of a file lacks exceptions from robots.txt that were made since. So
-        # another such record precedes the first record under these exceptions.
+        # The first record of a file lists exceptions from robots.txt, but not those that are made
+        # later. So another such record is written before the first record under a later exception.
         self._must_say = facts.get("robots", OBEYED) != OBEYED
         remove_abandoned()
         self._slot = Slot(run.pk, this_machine())
         try:
-            self._file = open_last(self._slot)
+            self._file = open_last_file(self._slot)
         except BaseException:
             self._slot.close()
             raise
@@ -51,8 +57,8 @@ class WarcVolume:
         self._originals = Originals(run, sought=sought, is_alone=is_alone)
 
     def keep(self, captures: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
-        """Append the records of each capture, and note their place. They are safe only after
-        `sync`.
+        """Append the records of each capture, and note their places in it. The records are safe
+        after `sync`.
         """
         digests = [
             captured.sha256 or captured.exchange.payload.sha256() for captured, _ in captures
@@ -92,8 +98,8 @@ class WarcVolume:
             )
         )
         is_revisit = record.tail is None
-        # A failed page may be tried again, and its row vanishes then. A document is found by its
-        # page's row.
+        # The page of a failed fetch may be tried again; then its row is deleted. A document is
+        # found by its page's row, so none of a failed page counts as stored.
         if (
             not is_revisit
             and self._originals.seeks(payload.size)
@@ -115,14 +121,14 @@ class WarcVolume:
     def _append(self, record: WarcRecord) -> int:
         begin = self._file.length
         try:
-            return self._file.append(records.packed(record))
+            return self._file.append(records.gzip_member(record))
         except MemoryError:
-            # A document that is being read uses the memory at this moment. A record needs most of
+            # If a document is being read, it uses the memory at this moment. A record needs most of
             # its memory before its first piece.
             if self._file.length != begin:
                 raise
             await_free_memory()
-            return self._file.append(records.packed(record))
+            return self._file.append(records.gzip_member(record))
 
     def _earlier_payload(
         self, captured: CapturedExchange, answer: ServerAnswer, payload: Payload
@@ -140,30 +146,30 @@ class WarcVolume:
         return record_id(self._file.row.namespace, self._file.length)
 
     def _turn_page(self) -> None:
-        """Ensure that a file with space is open. It begins with a warcinfo record."""
+        """Ensure that a file with space is open. A new file begins with a warcinfo record."""
         if self._file.length >= settings.ARCHIVE_FILE_BYTES:
             self._file.sync()
             self._full[self._file.row.pk] = self._file.length
             self._file.close()
-            self._file = open_next(self._slot)
+            self._file = open_next_file(self._slot)
         if not self._file.length or self._must_say:
             self._must_say = False
             row = self._file.row
-            record = records.warcinfo(
+            record = records.warcinfo_record(
                 self._next_id(), at=datetime.now(UTC), file_name=row.name, facts=self._facts
             )
             self._append(record)
 
     def sync(self) -> dict[int, int]:
-        """Return the lengths of the files written since the last call, by the ids of their rows,
-        once they are on the disk.
+        """The lengths of the files written since the last call, by the ids of their rows. Returns
+        once these files are on the disk.
         """
         self._file.sync()
         lengths, self._full = {**self._full, self._file.row.pk: self._file.length}, {}
         return lengths
 
     def close(self) -> None:
-        """Give the slot back. The next opening cuts off bytes that were not committed."""
+        """Release the slot. The next opening cuts off bytes that were not committed."""
         self._file.close()
         self._slot.close()
 
@@ -178,7 +184,7 @@ def _answer(
 ) -> WarcRecord:
     head = captured.exchange.head
     if not head:
-        return records.resource(
+        return records.resource_record(
             identity, capture, answer.content_type or "application/octet-stream", payload
         )
     original = stored.original if stored else None

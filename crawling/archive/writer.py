@@ -21,10 +21,10 @@ from crawling.machine.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)
 
-#: the most captures that may wait; a fetch thread with another one has to wait
+#: the most captures that may wait; a fetch thread with a further capture has to wait
 MOST_WAITING = 200
 #: captures within this time are written together unless a thread waits for them: waking up for each
-#: costs more than writing it, since the process's threads take turns
+#: capture costs more than writing it, since the threads of the process run one at a time
 MOMENT_SECONDS = 0.05
 #: documents that are larger on average are compressed in parallel with the fetch threads, because
 #: zlib releases the interpreter meanwhile
@@ -43,19 +43,19 @@ class _Sync:
     done: threading.Event = field(default_factory=threading.Event)
     #: the lengths of the files, by their rows' ids
     lengths: dict[int, int] = field(default_factory=dict)
-    #: the new captures whose pages are in these files
+    #: the new captures, whose pages are in these files
     written: list[CapturedExchange] = field(default_factory=list)
 
 
 class ArchiveWriter:
     """Writes in one thread, off the fetch threads.
 
-    `trouble` is the reason, as a sentence, why it can no longer write; from then on it drops
-    captures. `lacks_memory` is a further reason, which is no trouble of the disk.
+    `trouble` is a sentence on why it can no longer write; from then on it drops captures.
+    `lacks_memory` is true if it stopped for lack of memory, which is no trouble of the disk.
 
     most_bytes: the size of waiting captures, in memory or in files, beyond which a fetch thread has
-    to wait with a further capture. A single capture may be larger. has_aside: an exchange without a
-    page was put since the last sync.
+    to wait with a further capture. A single capture may be larger. has_aside: whether an exchange
+    without a page was put since the last sync.
     """
 
     def __init__(self, open_volume: Callable[[], WarcVolume], most_bytes: int) -> None:
@@ -83,7 +83,9 @@ class ArchiveWriter:
         return self._volume is not None
 
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
-        """Hand in an exchange. Wait while too many are in hand. Raises MemoryError."""
+        """Hand an exchange to the thread. Wait while too many exchanges are waiting. Raises
+        MemoryError.
+        """
         self._has_captured = True
         self._make_room(captured.exchange.size)
         try:
@@ -104,8 +106,8 @@ class ArchiveWriter:
     def begin(self) -> None:
         """Open the first file and write from now on.
 
-        The file is opened over the caller's connection to PostgreSQL: a separate connection would
-        cost a small crawl as much as its pages.
+        The caller's connection to PostgreSQL is used: a separate connection would cost a small
+        crawl as much as its pages.
         """
         self._do_safely(self._open)
         if not self.trouble:
@@ -124,7 +126,7 @@ class ArchiveWriter:
         lengths to commit, and the captures written since the last call. No length may be committed
         without the pages of all these captures.
 
-        In the state HOLD, exchanges that are not to be held were dropped before.
+        In the mode HOLD nothing is written, and nothing returned.
         """
         if self._mode is ArchiveMode.HOLD:
             return {}, []
@@ -138,20 +140,20 @@ class ArchiveWriter:
         return request.lengths, request.written
 
     def drop_waiting(self) -> None:
-        """In the state HOLD, drop the waiting work. Hold later work."""
+        """In the mode HOLD, drop the waiting exchanges. Later ones are held again."""
         self._has_captured = False
         self.set_mode(ArchiveMode.DROP)
         self.sync()
         self.set_mode(ArchiveMode.HOLD)
 
     def stop_holding(self) -> None:
-        """From now on, drop exchanges that would have to wait."""
+        """From now on, drop exchanges that would be held."""
         if self._mode is ArchiveMode.HOLD:
             self.set_mode(ArchiveMode.DROP)
 
     def close(self) -> None:
-        """End the thread, which releases its file and slot. Exchanges since the last sync are
-        dropped.
+        """End the thread, which releases its file and slot. Exchanges that came after the last sync
+        are dropped.
         """
         self.set_mode(ArchiveMode.DROP)
         if self._thread.is_alive():
@@ -184,7 +186,7 @@ class ArchiveWriter:
             connections.close_all()
 
     def _write_group(self) -> bool:
-        """Do the queued work up to the first entry for which a thread waits. Return False at the
+        """Do the queued work up to the first item for which a thread waits. Return False at the
         end.
         """
         group: list[tuple[CapturedExchange, ServerAnswer]] = []
@@ -227,7 +229,7 @@ class ArchiveWriter:
         self._written += [captured for captured, _ in group if captured.has_page]
 
     def _do_safely(self, step: Callable[[], None]) -> None:
-        """Do a step. A full or unreachable disk is reported and ends the writing; nothing is
+        """Do a step. If the disk is full or unreachable, report that and stop writing; nothing is
         committed then.
         """
         try:

@@ -25,8 +25,8 @@ def record_action(
     action: str,
     changes: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> None:
-    """Add a row: `by` (None for the command line) did `action` to `thing`. `changes` has the old
-    and the new value, by field.
+    """Add a row for an action on `thing`. by: None for the command line. changes: the old and the
+    new value by field.
     """
     LogEntry.objects.create(
         user=by or account_of(COMMAND_LINE),
@@ -45,7 +45,7 @@ def record_action(
 
 
 def account_of(name: str) -> User:
-    """The account without a log-in that has this name. Created if it is missing."""
+    """Return the account without a log-in that has this name. Create it if it is missing."""
     user, is_new = User.objects.get_or_create(username=name, defaults={"is_active": False})
     if is_new:
         user.set_unusable_password()

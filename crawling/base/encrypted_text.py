@@ -1,5 +1,5 @@
-"""Encrypt secrets in the database, so that neither the database alone nor a back-up of it reveals
-them.
+"""Encrypts secrets in the database, so that neither the database nor a back-up of it reveals them
+without SECRET_KEY.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _cipher(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def _derived_key(key: str) -> bytes:
-    """A key for this purpose only. It reveals nothing about SECRET_KEY, nor about other keys made
-    from that.
+    """A key for this purpose only. It reveals nothing about SECRET_KEY, nor about other keys
+    derived from it.
     """
     return HKDF(
         algorithm=SHA256(), length=32, salt=None, info=b"crawlsite secrets of crawls"

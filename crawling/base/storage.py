@@ -1,6 +1,6 @@
-"""The single interface to stored files: those of the archive, and the files next to them.
-
-A name is `folder/file`. The files are in a directory of this machine; a bucket could replace it.
+"""The single interface to stored files: those of the archive, and the files next to them. A name is
+`folder/file`. The files are in a directory of this machine; another class could keep them in a
+bucket.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNFINISHED = ".unfinished"
 #: the suffix of locks of this machine, which are no stored files
 LOCK = ".lock"
 PIECE_BYTES = 1024 * 1024
-#: the size of blocks of zeros that are not written, so that they take no space on the disk
+#: the size of blocks of zeros that are left out as holes, so that they take no space on the disk
 HOLE_BYTES = 32 * 1024
 
 
@@ -65,14 +65,12 @@ class Storage(Protocol):
         ...
 
     def path(self, name: str) -> Path:
-        """The path by which a program of this machine can open the file. A bucket would make a copy
-        for this purpose.
-        """
+        """The path by which a program of this machine can open the file."""
         ...
 
     def workspace(self, folder: str) -> Path:
         """A directory of this machine for a program that manages its own files, all of which can be
-        made anew. The directory exists afterwards. It is not in a bucket, but beside it.
+        made anew. It is created if it is missing.
         """
         ...
 
@@ -81,7 +79,7 @@ class Storage(Protocol):
         ...
 
     def begun(self, folder: str) -> set[str]:
-        """The names of the files in a folder, including those that a `put` is writing or has left
+        """The names of the files in a folder, with those that a `put` is writing or has left
         unfinished.
         """
         ...
@@ -98,7 +96,7 @@ class Storage(Protocol):
 
 
 class DirectoryStorage:
-    """Files in a directory. Links are resolved, so that nothing outside is read, cut or deleted."""
+    """Files in a directory. Links are resolved, so no file outside is read, cut or deleted."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -127,7 +125,7 @@ class DirectoryStorage:
             size = _write(unfinished, pieces)
             unfinished.rename(path)
         except BaseException:
-            unfinished.unlink(missing_ok=True)  # otherwise this file could fill the disk
+            unfinished.unlink(missing_ok=True)  # otherwise an unfinished file could fill the disk
             raise
         _sync_folder(path.parent)
         return size
@@ -180,7 +178,7 @@ class _DirectoryFile:
                     "delete the run"
                 )
             os.ftruncate(self._file, length)
-            if not length:  # the existence of the file must survive a power failure, too
+            if not length:  # the directory entry must survive a power failure, too
                 _sync_folder(path.parent)
         except BaseException:
             os.close(self._file)

@@ -26,8 +26,8 @@ def time_limit(
 ) -> Iterator[CursorWrapper]:
     """A transaction, and a cursor in it. Each statement may take `seconds`.
 
-    PostgreSQL cancels a statement that takes longer, so that the server is not kept busy, and
-    `exceeded` is raised.
+    PostgreSQL cancels a statement that takes longer, which frees the server, and `exceeded` is
+    raised.
     """
     try:
         with transaction.atomic(), connection.cursor() as cursor:

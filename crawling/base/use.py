@@ -28,14 +28,14 @@ from typing import Any
 from django.apps import AppConfig, apps
 from django.utils.module_loading import module_has_submodule
 
-#: the package of the uses; another app is one if its configuration is a Use
+#: the package of the uses; an app elsewhere is one if its configuration is a Use
 PACKAGE = "crawling.uses."
 
 
 class Use(AppConfig):
-    """The app of a use with more to declare than its modules do."""
+    """The app of a use that declares more than its modules can."""
 
-    # Django takes the only class of an `apps.py` for which this is not False
+    # Django takes the only class of an `apps.py` without this
     default = False
     #: the address of its pages, if its `urls` have their own namespace
     address = ""

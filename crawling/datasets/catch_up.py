@@ -1,7 +1,6 @@
-"""Make the dataset's parts from the links that shifts have collected, and from stored pages that
-are in no part: pages of a lost shift, pages of runs that are older than the dataset, or all pages.
-
-To be called by a background job or a command: this parses foreign documents.
+"""Make the dataset's parts, first from the links that shifts have collected, then from stored pages
+that are in no part: pages of a lost shift, pages of runs that are older than the dataset, or all
+pages. Only background jobs and commands call this, since it parses foreign documents.
 """
 
 from __future__ import annotations
@@ -16,7 +15,13 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.datasets.collected_pages import LinkRow, read_pages, rows_of
 from crawling.datasets.parquet import put_part
-from crawling.datasets.parts import collected_parts, forget_lost, new_part, part_lost, part_written
+from crawling.datasets.parts import (
+    collected_parts,
+    forget_lost,
+    new_part,
+    note_part_lost,
+    note_part_written,
+)
 from crawling.datasets.stored_documents import stored_document, stored_location
 from crawling.frontier import PageLinks
 from crawling.models import LinksPart, Page, Run
@@ -27,9 +32,9 @@ from crawling.web.statuses import is_redirect, is_success
 
 logger = logging.getLogger(__name__)
 
-#: the number of pages read at a time
+#: the number of pages that are read at a time
 SLICE = 1_000
-#: the most links of a part, which the last page may exceed
+#: the most links of a part; the last page may exceed it
 MOST_LINKS = 50_000
 
 
@@ -53,7 +58,7 @@ def write_collected(run_id: int, *, note: Callable[[int], None] = lambda pages: 
     """Write the parts that shifts have collected on this machine. note: as for `catch_up`."""
     for part in collected_parts().filter(run=run_id).order_by("pk"):
         if storage().size(part.collected_name) is None:
-            part_lost(part)
+            note_part_lost(part)
         else:
             note(_write_collected(part))
 
@@ -62,7 +67,7 @@ def _write_collected(part: LinksPart) -> int:
     pages = list(read_pages(part.collected_name))
     rows = [row for page_id, page in pages for row in rows_of(page_id, page)]
     size = put_part(part.name, rows) if rows else 0
-    part_written(part, links=len(rows), size=size)
+    note_part_written(part, links=len(rows), size=size)
     return len(pages)
 
 
@@ -72,8 +77,8 @@ def _pages_without_part(run: Run, after: int) -> Sequence[Page]:
 
 
 def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
-    """Write a part with as many of the first pages as fill one. Return the id of its last page and
-    the number of its pages.
+    """Write a part with the first of these pages, as many as fill one part. Return the id of its
+    last page and the number of its pages.
     """
     rows: list[LinkRow] = []
     taken: list[int] = []

@@ -1,4 +1,4 @@
-"""The links that a crawl collects, as a file that is quick to write and is read once."""
+"""The links that a crawl collects, in a file that is quick to write and that is read once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PageOfLinks = tuple[int, PageLinks]
 LinkRow = tuple[int, str, int, str, str, str, str, str, str, str, int]
 
 
-def as_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
-    """Each page as a line of JSON, followed by as many bytes as the line states."""
+def page_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
+    """Each page as a line of JSON and the bytes whose number the line states."""
     for page_id, page in pages:
         facts = [page_id, page.url, page.base, page.charset, len(page.written)]
         yield json.dumps(facts).encode() + b"\n"

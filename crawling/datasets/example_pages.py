@@ -1,5 +1,5 @@
-"""Stored pages as examples: a URL in a focused crawl's topic stands for the text of the page that
-any run last stored there.
+"""Stored pages as examples. A URL in a focused crawl's topic means the text of the page that any
+run last stored there.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from crawling.web.documents.html import TYPES
 from crawling.web.documents.registry import read_document
 from crawling.web.topics import MOST_TEXT
 
-#: Run by run, so that each look is one descent of the index of a run's fingerprints. Pages that a
-#: crawl got because of its login or headers are used only for that crawl.
+#: Run by run, so that PostgreSQL descends once for each run into the index of its fingerprints. A
+#: page that a crawl got by its login or headers is used for that crawl only.
 FIND = """
 SELECT p.url_id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)
@@ -36,10 +36,10 @@ def missing_examples(lines: Sequence[str], *, crawl_id: int | None = None) -> li
 
 
 def with_examples(lines: Sequence[str], crawl_id: int) -> tuple[list[str], dict[str, str]]:
-    """The lines of a topic, with URLs replaced by the texts of their pages. Then, by URL, the
-    reasons why pages cannot be read; their lines are left out.
+    """The lines of a topic, with URLs replaced by the texts of their pages, and by URL the reasons
+    why pages cannot be read. The lines of unreadable pages are left out.
 
-    Reads and parses up to MOST_EXAMPLES documents: to be called in a shift, not in the web process.
+    Reads and parses up to MOST_EXAMPLES documents, so only shifts call it, not the web process.
     """
     urls, texts = set(example_urls(lines)), []
     troubles: dict[str, str] = {}

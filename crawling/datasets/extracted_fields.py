@@ -1,6 +1,6 @@
 """The rules with which the extracted fields of a run were made, and the number of pages with fields
-made by other rules. Rules are edited while a run fetches, and stored pages are read again for new
-rules.
+made by other rules. Rules can be edited while a run fetches, and stored pages can be read again by
+new rules.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from crawling.jobs.job_rows import seen_jobs
 from crawling.models import BackgroundJob, OrderRevision, Page, Run
 from crawling.models.jobs import ENDED_STATES
 
-#: the kind of the job that reads stored pages again for new rules; a use of crawls declares it
+#: the kind of the job that reads stored pages again by new rules; a use of crawls declares it
 AGAIN = "extraction"
-#: the fields of an order that decide what is extracted
+#: the fields of an order that determine the extracted fields
 FIELDS = ("extract", "extractor")
 #: the time within which an active run follows an edit
 FOLLOWED = timedelta(seconds=10)
@@ -30,13 +30,13 @@ FOLLOWED = timedelta(seconds=10)
 class FieldRules:
     #: CSS selectors by the names of fields
     rules: Mapping[str, str]
-    #: the extractor that some of the rules come from, as an order names it; empty if there is none
+    #: the extractor from which some of the rules come, as an order names it; empty if there is none
     extractor: str = ""
-    #: the job that reads, or has read, the pages again for these rules; None if they are the
-    #: order's rules
+    #: the job that reads, or has read, the pages again by these rules; None if they are the order's
+    #: rules
     job: BackgroundJob | None = None
-    #: pages that were fetched before this time have fields made by earlier rules; None if all
-    #: fields are made by these rules
+    #: the time before which pages were fetched and got their fields by earlier rules; None if these
+    #: rules made all fields
     since: datetime | None = None
 
 
@@ -56,8 +56,8 @@ def rules_of(run: Run) -> FieldRules:
 
 
 def _latest_job(run: Run) -> BackgroundJob | None:
-    """The latest job that has changed something; a job that was broken off before its first page
-    has not.
+    """The latest job that has changed a page. A job that was broken off before its first page has
+    changed none.
     """
     jobs = seen_jobs().filter(kind=AGAIN, run=run)
     changing = Q(ended_at=None) | Q(trouble="") | Q(progress__done__gt=0)
@@ -76,8 +76,8 @@ def _has_begun(run: Run, at: datetime) -> bool:
 
 
 def pages_with_older_fields(run: Run) -> tuple[int, int, BackgroundJob | None]:
-    """The number of pages of the run with fields made by earlier rules (MOST_BEHIND at the most),
-    the number of all pages, and the job that reads them again, if it is open.
+    """The number of pages of the run with fields made by earlier rules (at most MOST_BEHIND), the
+    number of all pages, and the open job, if any, that reads such pages again.
     """
     found = rules_of(run)
     if job := found.job:

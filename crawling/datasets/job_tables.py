@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 
 from crawling.base.errors import ArchiveTrouble, NotFound
 from crawling.base.storage import pieces_of, storage
-from crawling.datasets.parquet import engine
+from crawling.datasets.parquet import open_engine
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.datasets.query import rows_within_limit, time_limited
 from crawling.jobs.enqueue import jobs_of, open_job
@@ -38,7 +38,7 @@ class JobTables:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """The numbers about the tables that the job has stored."""
+        """The numbers that the job has stored about its tables."""
         return {**self.job.progress, **(self.job.result or {})}
 
     def file(self, table: str) -> str:
@@ -61,8 +61,9 @@ class JobTables:
     ) -> list[tuple[Any, ...]]:
         """The rows of a query over the tables.
 
-        query: contains no input of users, which goes into `values`; the query refers to it as
-        $name. Raises LinkSearchTookTooLong, and ArchiveTrouble if the files are on another machine.
+        query: contains no input of users. Their input goes into `values`, to which the query refers
+        as $name. Raises LinkSearchTookTooLong, and ArchiveTrouble if the files are on another
+        machine.
         """
         with self.connected() as connection, time_limited(connection):
             return connection.execute(query, dict(values or {})).fetchall()
@@ -70,17 +71,17 @@ class JobTables:
     def each(
         self, query: str, values: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query as in `ask`, read while they are taken. Raises the errors of `ask`;
-        LinkSearchTookTooLong if AT_A_TIME rows take too long.
+        """The rows of a query as in `ask`, read while they are taken. Raises the errors of `ask`,
+        LinkSearchTookTooLong as soon as AT_A_TIME rows take too long.
         """
         with self.connected() as connection:
             yield from rows_within_limit(connection, query, values, at_a_time=AT_A_TIME)
 
-    def list_file(
+    def table_download(
         self, stem: str, table: str, rows: RowList[Any], kind: str, wanted: Mapping[str, str]
     ) -> Download:
-        """A list of the rows of a table as a file. kind: csv, jsonl, or parquet, which always has
-        the whole table. Raises ArchiveTrouble or BadListRequest.
+        """A list of the rows of a table as a file. kind: csv, jsonl, or parquet; a parquet file
+        always has the whole table. Raises ArchiveTrouble, BadListRequest or LinkSearchTookTooLong.
         """
         self.path(table)
         if kind == "parquet":
@@ -93,9 +94,9 @@ class JobTables:
     def connected(self, tables: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection with all tables, or with the named ones. Raises ArchiveTrouble."""
         paths = {table: str(self.path(table)) for table in tables or self.of.tables}
-        with engine(reads=list(paths.values())) as connection:
+        with open_engine(reads=list(paths.values())) as connection:
             for table, path in paths.items():
-                # the query contains only constants and a path of ours
+                # the query consists of constants and a path of ours
                 rows = f"SELECT * FROM read_parquet('{path}')"  # noqa: S608
                 connection.execute(f"CREATE TEMP VIEW {table} AS {rows}")
             yield connection
@@ -107,15 +108,16 @@ class TablesState:
 
     #: the state of the latest job: none, waiting, working, computed, cancelled or failed
     state: str
-    #: the reason why the latest job failed; empty unless it did
+    #: the reason why the latest job failed; empty if it did not fail
     trouble: str
-    #: the reason why no background job computes the tables, if one has reported it
+    #: the reason why no background job computes the tables, if a job has reported one
     waits: str
-    #: None if there are none to show
+    #: the tables that can be shown; None if there are none
     tables: JobTables | None
-    #: the number of pages that were fetched since; MOST_BEHIND means that many or more
+    #: the number of pages that were fetched since the tables were made; MOST_BEHIND means that many
+    #: or more
     newer_pages: int
-    #: the latest
+    #: the latest job
     job: BackgroundJob | None
 
     @property
@@ -144,12 +146,12 @@ class TablesOfRun:
         return job_kinds()[self.name]
 
     def latest(self, run: Run) -> JobTables | None:
-        """The latest tables; None if there are none to show."""
+        """The latest tables; None if none can be shown."""
         job = jobs_of(self.kind, run).filter(ended_at__isnull=False, trouble="").first()
         return JobTables(self, job) if job else None
 
     def wanted(self, run: Run) -> JobTables:
-        """Raises NotFound."""
+        """The latest tables. Raises NotFound if none can be shown."""
         found = self.latest(run)
         if found is None:
             raise NotFound(

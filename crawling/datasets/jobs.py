@@ -1,5 +1,5 @@
-"""The background jobs that write the links of a run, as far as shifts have collected them, and
-those that read its stored pages again.
+"""The background jobs that write the links of a run which shifts have collected, and those that
+read its stored pages again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from crawling.datasets.parts import collected_parts, lost_parts
 from crawling.datasets.progress import unread_parts, unread_runs
-from crawling.jobs.due_jobs import ask_unless_taken
+from crawling.jobs.due_jobs import request_unless_taken
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, kind_of
@@ -26,18 +26,18 @@ from crawling.models import BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 
 LATE = timedelta(seconds=30)
-#: the time between two jobs of a run that a user views, and of a run that has ended, whose last
-#: links must not wait as long as others
+#: the time between two jobs of a run that a user views, and between two of a run that has ended;
+#: its last links must not wait as long as others
 SOON, AT_ONCE = timedelta(seconds=2), timedelta(0)
-#: the time between two views of a run after which its jobs are put first again
+#: the time after a view of a run in which further views do not put its jobs first again
 LOOKED_AT_SECONDS = 5
-#: for the tree of one document at a time, and the data of a part's pages
+#: enough for the tree of one document and the data of a part's pages
 MEMORY_MIB = 96
 
 
 def request_reading(run: Run, *, by: User | None) -> int:
     """Request a background job that reads the run's pages again. Return the number of parts that
-    wait.
+    wait for their second reading.
     """
     waiting = unread_parts(run).count()
     if waiting:
@@ -47,27 +47,27 @@ def request_reading(run: Run, *, by: User | None) -> int:
 
 def put_first(run: Run) -> None:
     """Put the jobs that derive data of a run before the jobs of other runs, since a user views the
-    run. A view costs a query to the cache. Every LOOKED_AT_SECONDS at most, jobs are requested,
-    except jobs that have just failed, which views would otherwise let fail again and again.
+    run. A view costs a query to the cache. Jobs are requested at most every LOOKED_AT_SECONDS. Jobs
+    that have just failed are not requested, since each view would let them fail again.
     """
     with suppress(RedisError):  # without Redis the jobs come in their usual order
         if not cache.add(f"looked-at/{run.pk}", True, timeout=LOOKED_AT_SECONDS):
             return
         for kind, parts in ((LINKS, collected_parts()), (SECOND_READING, unread_parts(run))):
             if parts.filter(run=run).exists():
-                ask_unless_taken(kind, DueJob(f"run {run.pk}", run.pk), rest=SOON)
+                request_unless_taken(kind, DueJob(f"run {run.pk}", run.pk), rest=SOON)
         for job in open_jobs().filter(run=run).order_by("-pk"):
             if kind_of(job).queue == IDLE:
                 kind_of(job).job.put_first(job.pk)
 
 
 def write_links_of_ended(run: Run) -> None:
-    """Let the links of a run that has ended be written at once, before others. Safe to repeat.
-    Links that a crash leaves behind are written like those of other runs.
+    """Request that the links of an ended run are written at once, before others. Safe to repeat.
+    Links that a crash leaves unwritten are written like those of other runs.
     """
     if not collected_parts().filter(run=run).exists():
         return
-    if job := ask_unless_taken(LINKS, DueJob(f"run {run.pk}", run.pk), rest=AT_ONCE):
+    if job := request_unless_taken(LINKS, DueJob(f"run {run.pk}", run.pk), rest=AT_ONCE):
         with suppress(RedisError):  # without Redis the job comes in its usual order
             LINKS.job.put_first(job.pk)
 
@@ -90,7 +90,7 @@ def _work(job: RunningJob) -> JobResult:
 def _due_runs() -> Iterator[DueJob]:
     """Runs with parts that shifts have collected or left behind."""
     collected = set(collected_parts().values_list("run", flat=True))
-    # a shift that has just ended may still note that its part is collected
+    # a shift that has just ended may still be noting that its part is collected
     lost = lost_parts().filter(opened_at__lt=timezone.now() - LATE)
     for run in sorted(collected | set(lost.values_list("run", flat=True))):
         yield DueJob(f"run {run}", run)
@@ -103,7 +103,7 @@ def _read_again(job: RunningJob) -> JobResult:
 
 
 def _memory(job: BackgroundJob) -> int:
-    """The job's memory, with the program that reads microformats."""
+    """The job's memory, including the program that reads microformats."""
     from crawling.datasets.microformats import LIMITS
 
     return MEMORY_MIB + LIMITS.memory_bytes // 2**20

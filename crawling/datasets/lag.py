@@ -1,5 +1,5 @@
-"""The lag of data derived from a run's pages, and about when it ends. Pages, JSON, files and
-commands all show it, so that no user mistakes missing data for no data.
+"""The lag of data derived from a run's pages, and the time when it ends, approximately. Pages,
+JSON, files and commands all show it, so that users do not take missing data for an empty result.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from crawling.datasets.extracted_fields import AGAIN, pages_with_older_fields
 from crawling.datasets.parts import (
     MOST_BEHIND,
     collected_parts,
+    count_pages_behind,
+    count_pages_of_runs_behind,
     lost_parts,
-    pages_behind,
-    pages_of_runs_behind,
 )
 from crawling.datasets.progress import parts_to_read, unindexed_parts
 from crawling.frontier import counts_of
@@ -33,9 +33,10 @@ from serving.listing.columns import Column
 
 #: the number of latest jobs of a kind from which the rate is computed
 RECENT_JOBS = 20
-#: the steps of a part, in order, each with the kind of job that completes it
+#: the steps of a part, in order, each with the kind of the job that does it
 STEPS = {"written": "links", "read": "second-reading", "indexed": "indexing"}
-#: the last step of data that is made when pages are fetched, and made again when rules change
+#: the last step of the extracted fields, which are made when pages are fetched and again when rules
+#: change
 EXTRACTED = "extracted"
 
 
@@ -119,10 +120,10 @@ DONE = {"written": "counted", "read": "read", "indexed": "indexed"} | {
 
 
 def are_links_due(run: Run) -> bool:
-    """Whether pages of the run lack their links, and a work session or a background job on any
-    machine is to add them.
+    """Whether links of the run's pages are missing and will still be added, by a work session or a
+    background job on any machine.
     """
-    if not pages_behind(run):
+    if not count_pages_behind(run):
         return False
     jobs = open_jobs().filter(run=run, kind=STEPS["written"])
     return LinksPart.objects.filter(run=run, written_at=None).exists() or jobs.exists()
@@ -136,27 +137,28 @@ def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
     """The lag of data derived from runs, by the runs' ids. Takes two queries if nothing is
     missing.
     """
-    return _lag_of(runs, name, {name.step: pages_of_runs_behind(runs, name.step)})
+    return _lag_of(runs, name, {name.step: count_pages_of_runs_behind(runs, name.step)})
 
 
 def lags_of(run: Run) -> list[Lag]:
     """The lag of all data derived from the run."""
-    behind = {step: pages_behind(run, step) for step in STEPS}
+    behind = {step: count_pages_behind(run, step) for step in STEPS}
     of_parts = [_lag_of([run.pk], name, behind) for name in Derived if name.step in STEPS]
     fields = _lag_of_fields(run)
     return [*of_parts, fields] if run.crawl.extract or not fields.complete else of_parts
 
 
 def _lag_of_fields(run: Run) -> Lag:
-    """The lag of extracted fields. They are made as a page is fetched; by newer rules they are made
-    once a user requests it.
+    """The lag of extracted fields. They are made when a page is fetched. After an edit of the rules
+    they are made again when a user requests that.
     """
     behind, pages, job = pages_with_older_fields(run)
     is_alive = run.state not in ENDED_STATES
     if not behind:
         return Lag(Derived.FIELDS, 0, pages, True, "complete", "", None, 100, is_alive)
     state, waits = (job.state, job.waits) if job else ("stopped", NOT_AGAIN)
-    waits = "" if waits.startswith(OTHERS_WAIT) else waits  # this lasts for one turn
+    # the state during the time in which shifts take up an edit
+    waits = "" if waits.startswith(OTHERS_WAIT) else waits
     rate = _pages_per_second(AGAIN) if job and not waits else None
     until = timezone.now() + timedelta(seconds=behind / rate) if rate else None
     share = 100 * (pages - min(pages, behind)) // (pages or 1)
@@ -170,7 +172,7 @@ def _lag_of(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     if not missing:
         return Lag(name, 0, pages, True, "complete", "", None, 100)
     steps = list(STEPS)[: list(STEPS).index(name.step) + 1]
-    behind |= {step: pages_of_runs_behind(runs, step) for step in steps if step not in behind}
+    behind |= {step: count_pages_of_runs_behind(runs, step) for step in steps if step not in behind}
     left = _lacking_pages(runs, pages, {step: behind[step] for step in steps})
     # the following steps wait for the first step that lacks pages
     now = next(step for step in steps if left[step])
@@ -188,8 +190,8 @@ def _lag_of(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
 
 
 def _lacking_pages(runs: Sequence[int], pages: int, missing: dict[str, int]) -> dict[str, int]:
-    """The number of pages that each step lacks. Pages that were not all counted are estimated by
-    the parts that lack the step.
+    """The number of pages that each step lacks. If not all pages were counted, their number is
+    estimated from the parts that lack the step.
     """
     if max(missing.values()) < MOST_BEHIND:
         return missing
@@ -213,7 +215,7 @@ def _job(runs: Sequence[int], step: str) -> BackgroundJob | None:
 
 
 def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str:
-    """The state without a job: the scheduler will soon request one, if the job would find work."""
+    """The state without a job. If there is work for a job, the scheduler will soon request one."""
     finders: dict[str, Callable[[], Iterable[QuerySet[LinksPart]]]] = {
         "written": lambda: (collected_parts(), lost_parts()),
         "read": lambda: (parts_to_read(),),
@@ -226,8 +228,8 @@ def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str
 def _expected_end(
     left: dict[str, int], now: str, job: BackgroundJob | None
 ) -> tuple[datetime | None, str]:
-    """The time of completion, by the rate of each step while it works. None and the reason if other
-    jobs have kept the step `now` waiting for longer than it takes.
+    """The time of completion, by the rate of each step while it works. None and the reason if the
+    step `now` has waited for other jobs for longer than its work takes.
     """
     seconds, rates = dict[str, float](), {step: _pages_per_second(STEPS[step]) for step in left}
     for step, pages in left.items():
@@ -237,7 +239,7 @@ def _expected_end(
     if job:
         passed = (timezone.now() - job.asked_at).total_seconds()
         if done := job.progress.get("done"):
-            # other jobs get as many turns as so far
+            # it is assumed that other jobs get as many turns as before
             seconds[now] = max(seconds[now], left[now] * passed / done)
         elif passed > seconds[now]:
             if job.state == "waiting" and _others_work(job):

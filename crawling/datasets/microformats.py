@@ -1,6 +1,6 @@
 """Microformats of pages (https://microformats.org/wiki/microformats2-parsing): elements whose
 classes say what they describe, in the current form and in the older one. This module finds their
-places in a page. A separate program reads their content, within limits.
+places in a page; a separate program with limits reads their content.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from crawling.web.documents.structured_items import FoundItem, first_text
 
 PROGRAM = "crawling.datasets.microformats_program"
 LIMITS = SandboxLimits(
-    memory_bytes=80 * 1024 * 1024,  # the program's own code takes 26 MB of these
-    cpu_seconds=2,  # 150 KB of a long article take 0.6 s
-    seconds=4.0,  # so that another process that waits for the memory gets it within 5 s
+    memory_bytes=80 * 1024 * 1024,  # the program's own code takes 26 MB of this
+    cpu_seconds=2,  # a long article of 150 KB takes 0.6 s
+    seconds=4.0,  # a process that waits for the memory must get it within 5 s
     output_bytes=4 * 1024 * 1024,
 )
 ROOT = re.compile(r"h-(?:[a-z0-9]+-)?[a-z]+(?:-[a-z]+)*")
@@ -39,12 +39,12 @@ HEIGHTS = frozenset(
     )
 )
 CANDIDATES = ", ".join(["[class*='h-']", *(f".{name}" for name in sorted(CLASSIC_ROOTS))])
-#: the most characters of a page's roots with their content; once read, each takes 200 bytes
+#: the most characters of a page's roots with their content; after parsing, each takes 200 bytes
 MOST_MARKUP = 256 * 1024
 
 
 class MicroformatsReader(TaskSandbox):
-    """Reads pages by a program that is started for the first page with microformats."""
+    """Reads pages by a program. The program is started for the first page with microformats."""
 
     def __init__(self) -> None:
         super().__init__(PROGRAM, limits=LIMITS)
@@ -92,7 +92,7 @@ def root_markup(document: turbohtml.Document) -> RootMarkup:
         place += 1
         if not any(map(is_root, attribute(element, "class").split())):
             continue
-        place += len(element.select(CANDIDATES))  # roots within this element come next
+        place += len(element.select(CANDIDATES))  # the roots within this element follow it
         text = element.html
         if length + len(text) > MOST_MARKUP:
             left_out += 1

@@ -36,8 +36,8 @@ UNREAD = frozenset({"base", "script", "style", "template"})
 
 
 class SourceTree(HTMLTreeBuilder):
-    """Makes a BeautifulSoup tree from the tree of our parser, which reads HTML as browsers do, in
-    linear time. Only elements, texts and the attributes above are copied.
+    """Makes a BeautifulSoup tree from the tree of our parser. That parser reads HTML as browsers
+    do, in linear time. Only elements, texts and the attributes above are copied.
     """
 
     NAME = "html.parser"
@@ -66,9 +66,9 @@ class SourceTree(HTMLTreeBuilder):
 
 
 class OriginalNode(Tag):
-    """An element that stands in for its own copy. For the HTML of embedded markup, mf2py copies
-    each element of an older microformat under this name, once for each of its 30 rules. Only the
-    text of the copy is read here, and the element has the same text.
+    """An element that is used as its own copy. For the HTML of embedded markup, mf2py copies each
+    element of an older microformat under this name, once for each of its 30 rules. Here only the
+    text of the copy is read, and the element has the same text.
     """
 
     @property
@@ -92,8 +92,8 @@ def _attributes(element: turbohtml.Element) -> dict[str, str]:
 def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
     """The items of a page. The items of a feed follow the feed. Raises RecursionError."""
     tree = BeautifulSoup(html, builder=SourceTree, element_classes={Tag: OriginalNode})
-    # mf2py gets the text of the page, so it fetches nothing; `expose_dom` avoids the HTML of
-    # embedded markup
+    # mf2py gets the text of the page, so that it fetches nothing; with `expose_dom` it does not
+    # make the HTML of embedded markup
     for item in mf2py.parse(tree, base, expose_dom=True)["items"]:
         children = item.pop("children", []) if "h-feed" in item["type"] else []
         yield _typed_item(item)

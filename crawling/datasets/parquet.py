@@ -1,6 +1,5 @@
-"""The dataset's files, which DuckDB writes and reads, in memory and on one thread.
-
-DuckDB reads and writes files of one directory and nothing else, and loads no extension.
+"""The dataset's files. DuckDB writes and reads them, in memory and on one thread. It can read and
+write files of one directory only, and loads no extension.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ import numpy as np
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.collected_pages import LinkRow
 
-#: a part has some hundred thousand rows, and one query reads many parts
+#: enough for a part of some hundred thousand rows, and for a query of many parts
 MEMORY = "192MB"
 #: the columns of a link. Among them are the page's id and address, the link's number on the page
 #: (in the document's order among elements of the same name), and the fingerprint of its target,
-#: which is found and compared much faster than the target
+#: since a search by fingerprint is much faster than one by address
 COLUMNS = (
     "page_id",
     "page",
@@ -75,8 +74,8 @@ SELECT * REPLACE (type::VARCHAR AS type, name::VARCHAR AS name, value::VARCHAR A
     is_cut::BOOLEAN AS is_cut)
 FROM given ORDER BY kind, page_id, position
 """
-#: With the host of the target. Rows of the same element are adjacent, so a question about images
-#: reads only the row groups with images.
+#: With the host of the target. Rows of the same element are adjacent, so a query about images reads
+#: only the row groups with images.
 STORED = """
 SELECT *, split_part(split_part(target, '://', 2), '/', 1) AS target_host FROM given
 ORDER BY element, page_id, position
@@ -84,18 +83,21 @@ ORDER BY element, page_id, position
 ROW_GROUP = 40_000
 NO_FACTS: Mapping[str, object] = {}
 #: idle read-only connections, each with its files, the most recently used last. Opening and closing
-#: one takes longer than most queries
+#: a connection takes longer than most queries
 _IDLE: deque[tuple[tuple[str, ...], duckdb.DuckDBPyConnection]] = deque(maxlen=2)
-# each process closes its own: a child that closes an engine of its parent crashes
+# each process closes its own connections: a child that closes an engine of its parent crashes
 os.register_at_fork(before=_IDLE.clear)
 
 
 @contextmanager
-def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
+def open_engine(
+    *, reads: Sequence[str] = (), writes: str = ""
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to DuckDB, which may read these files and write into this directory.
 
-    The connection belongs to the caller alone. If it only reads, its engine stays open for the next
-    query of the same files, unless this query ends with an error. Untaken rows are no error.
+    The connection belongs to the caller alone. After a query that only reads, its engine stays open
+    for the next query of the same files, unless the query ended with an error. Rows that the caller
+    did not take are no error.
     """
     if writes:
         with _new_engine(reads, writes) as connection:
@@ -113,7 +115,7 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
 
 
 def _take_idle_engine(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | None:
-    """An idle engine that may read these files. No other thread has it."""
+    """An idle engine that may read these files. It is no longer in the list of idle engines."""
     for one in tuple(_IDLE):
         if one[0] == files:
             with suppress(ValueError):  # another thread has taken it
@@ -127,7 +129,7 @@ def _new_engine(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnec
         config={
             "threads": 1,
             "memory_limit": MEMORY,
-            "enable_external_file_cache": False,  # the cache of the operating system is as fast
+            "enable_external_file_cache": False,  # the operating system's own cache is as fast
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "allow_community_extensions": False,
@@ -176,20 +178,21 @@ def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """
     path = str(storage().path(name))
     wanted = ", ".join(columns)
-    with engine(reads=[path]) as connection:
+    with open_engine(reads=[path]) as connection:
         try:
             # the query contains no input of users
             query = f"SELECT {wanted} FROM read_parquet('{path}')"  # noqa: S608
             return connection.execute(query).fetchall()
         except duckdb.OutOfMemoryException:
             raise
-        except duckdb.Error as error:  # errors of many classes, even if the file is missing
+        # DuckDB raises errors of many classes, even if the file is missing
+        except duckdb.Error as error:
             raise OSError(str(error)) from error
 
 
 def put_part_without(part: str, pages: Sequence[int], name: str) -> tuple[int, int]:
-    """Store the links of a part without the links of these pages, by the pages' ids. Return the
-    number of links, and the size in bytes. Raises OSError.
+    """Store the links of a part, except the links of these pages (ids). Return the number of links,
+    and the size in bytes. Raises OSError.
     """
     source = str(storage().path(part))
     # the query contains no input of users
@@ -215,8 +218,8 @@ def put_query(
     row_group: int = ROW_GROUP,
     facts: Mapping[str, object] = NO_FACTS,
 ) -> tuple[int, int]:
-    """Store the rows of a query over the table `given`, which has these columns. Return the number
-    of rows, and the size in bytes. Raises OSError.
+    """Store the rows of a query over the table `given`. given: its columns by name. Return the
+    number of rows, and the size in bytes. Raises OSError.
 
     reads: files that the query reads. row_group: the number of rows in memory at once. facts:
     metadata of the file.
@@ -237,20 +240,21 @@ def write_query(
     facts: Mapping[str, object] = NO_FACTS,
 ) -> int:
     """Write the rows of a query over the table `given` to a file on this machine. Return their
-    number.
+    number. given: its columns by name.
     """
-    with engine(reads=reads, writes=str(path.parent)) as connection:
+    with open_engine(reads=reads, writes=str(path.parent)) as connection:
         connection.register("given", dict(given))
         done = connection.execute(
             f"COPY ({query}) TO '{path}' "
-            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}{told_facts(facts)})"
+            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}"
+            f"{metadata_option(facts)})"
         ).fetchone()
         return done[0] if done else 0
 
 
-def told_facts(facts: Mapping[str, object]) -> str:
-    """The option of COPY that gives a file key-value metadata. The facts contain no input of users,
-    only words and numbers.
+def metadata_option(facts: Mapping[str, object]) -> str:
+    """The option of COPY that adds key-value metadata to a file. facts: words and numbers of ours,
+    no input of users.
     """
     told = ", ".join(f"{name}: '{value}'" for name, value in facts.items())
     return f", KV_METADATA {{{told}}}" if told else ""

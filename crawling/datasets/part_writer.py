@@ -1,5 +1,5 @@
-"""Collects the links of a shift's pages and stores them. A background job makes the dataset's parts
-from these, so the crawl does not wait for that, and its process needs no memory for it.
+"""Collects the links of a shift's pages and stores them. Later a background job makes the dataset's
+parts from them, so the crawl does not wait for that work, and its process needs no memory for it.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from django.utils import timezone
 
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
-from crawling.datasets.collected_pages import PageOfLinks, as_pieces
-from crawling.datasets.parts import new_part, part_collected
+from crawling.datasets.collected_pages import PageOfLinks, page_pieces
+from crawling.datasets.parts import new_part, note_part_collected
 from crawling.frontier import UrlOutcome
 from crawling.models import LinksPart
 
 logger = logging.getLogger(__name__)
 
-#: the number of pages whose links are stored together; fewer at the end of the shift
+#: the number of pages whose links are stored together; fewer if the shift ends
 MOST_PAGES = 2_000
 MOST_BYTES = 4 * 1024 * 1024
-#: fewer pages are stored together after this time, since data derived from pages waits for them; or
-#: after this share of the run's age, if that is longer. So the number of a run's parts grows by a
-#: hundred each time its age trebles; otherwise each question to a crawl of weeks would open
-#: thousands of files
+#: fewer pages are stored together after this time, since other derived data waits for the links; or
+#: after this share of the run's age, if that is longer. So a run gets about a hundred more parts
+#: each time its age trebles; with a fixed time, each query to a crawl of weeks would open thousands
+#: of files
 LEAST_SECONDS = 10.0
 SHARE_OF_AGE = 0.01
 
@@ -46,7 +46,7 @@ class PartWriter:
         self._bytes = 0
 
     def open(self) -> int:
-        """The id of the part for the next pages."""
+        """Begin a part for the next pages, if none is begun. Return its id."""
         if self._part is None:
             self._part = new_part(self._run_id, self._shift_id)
             self._part.save()
@@ -65,15 +65,15 @@ class PartWriter:
             self.write()
 
     def write(self) -> None:
-        """Store the collected links. If that fails, they are read again from the archive later."""
+        """Store the collected links. If that fails, they are read from the archive later."""
         part, pages = self._part, self._pages
         self._part, self._pages, self._bytes = None, [], 0
         if part is None:
             return
         try:
-            storage().put(part.collected_name, as_pieces(pages))
+            storage().put(part.collected_name, page_pieces(pages))
         except (OSError, ArchiveTrouble) as error:
             facts = {"file": part.name, "error": str(error)}
             logger.error("links of a run cannot be stored", extra=facts)
         else:
-            part_collected(part)
+            note_part_collected(part)

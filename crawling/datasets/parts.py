@@ -1,8 +1,7 @@
-"""The rows of the dataset's parts, which are begun, written, lost and removed.
+"""The rows of the dataset's parts, from their beginning to their removal.
 
-A page's row names the part that will have its links, in the transaction that records the page. So
-after a crash the pages of a part that was never written are known, and are read again from the
-archive.
+The transaction that records a page also stores which part will have its links. So after a crash the
+pages of an unwritten part are known, and are read again from the archive.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 def new_part(run_id: int, shift_id: int | None) -> LinksPart:
-    """The row of a part, not saved yet. shift_id: the shift that collects it."""
+    """An unsaved row of a part. shift_id: the shift that collects its links."""
     return LinksPart(
         run_id=run_id,
         name=f"links{run_id}/{uuid.uuid4().hex}.parquet",
@@ -34,19 +33,21 @@ def new_part(run_id: int, shift_id: int | None) -> LinksPart:
 
 
 def read_later_from_archive(run_id: int) -> None:
-    """Let a background job read all pages of a run that is not fetched here, since the pages of a
-    part that no shift collects are read from the archive.
+    """Let a background job read all pages of a run that is not fetched here. No shift collects the
+    links of such pages, so they are read from the archive.
     """
     new_part(run_id, None).save()
 
 
-def part_collected(part: LinksPart) -> None:
-    """Note that a shift has stored its collected links, unless its pages are read again by now."""
+def note_part_collected(part: LinksPart) -> None:
+    """Note that a shift has stored its collected links, unless the pages are being read again
+    already.
+    """
     if not LinksPart.objects.filter(pk=part.pk, run__isnull=False).update(collected_at=Now()):
         storage().delete(part.collected_name)
 
 
-def part_written(part: LinksPart, *, links: int, size: int) -> None:
+def note_part_written(part: LinksPart, *, links: int, size: int) -> None:
     """Note that a collected part is written. Safe to repeat."""
     LinksPart.objects.filter(pk=part.pk, written_at=None).update(
         written_at=Now(), links=links, bytes=size
@@ -54,8 +55,8 @@ def part_written(part: LinksPart, *, links: int, size: int) -> None:
     storage().delete(part.collected_name)
 
 
-def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None:
-    """Note that the part is in another file. The old file is to be removed."""
+def note_part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None:
+    """Note that the part is in another file, and let the old file be removed."""
     with transaction.atomic():
         LinksPart.objects.filter(pk=part.pk).update(
             name=name, links=links, bytes=size, read_at=None, indexed_at=None
@@ -64,27 +65,27 @@ def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None
     remove_abandoned_parts()
 
 
-def part_lost(part: LinksPart) -> None:
+def note_part_lost(part: LinksPart) -> None:
     """Note that the collected links are lost."""
     LinksPart.objects.filter(pk=part.pk, written_at=None).update(collected_at=None)
 
 
-def parts_restored() -> None:
-    """Drop all parts, which a back-up does not have, so that all pages are read again from the
-    archive.
+def drop_all_parts() -> None:
+    """Drop all parts, so that all pages are read again from the archive: a back-up does not have
+    the files of parts.
     """
     LinksPart.objects.update(collected_at=None, written_at=None, read_at=None, indexed_at=None)
 
 
 def collected_parts() -> QuerySet[LinksPart]:
-    """The parts that shifts have collected on this machine and no job has written yet."""
+    """The parts that shifts have collected on this machine and that no job has written yet."""
     return LinksPart.objects.filter(
         written_at=None, collected_at__isnull=False, run__isnull=False, machine=this_machine()
     )
 
 
 def lost_parts() -> QuerySet[LinksPart]:
-    """Parts that will not be collected any more, because their shift has ended."""
+    """The parts that will not be collected any more, because their shifts have ended."""
     alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
     return LinksPart.objects.filter(
         ~Exists(alive), written_at=None, collected_at=None, run__isnull=False
@@ -98,15 +99,15 @@ def forget_lost(run_id: int) -> None:
 
 
 def _forget_parts(parts: QuerySet[LinksPart]) -> None:
-    """Take pages out of the parts, and let the files be removed."""
+    """Take the pages out of these parts, and let the files of the parts be removed."""
     ids = list(parts.select_for_update(of=("self",)).values_list("pk", flat=True))
     Page.objects.filter(run__links_parts__in=ids, links_part__in=ids).update(links_part=None)
     LinksPart.objects.filter(pk__in=ids).update(run=None)
 
 
 def drop_dataset(run_id: int) -> None:
-    """Drop the dataset of a run, except parts that a live shift collects, so that all of its pages
-    are read again.
+    """Drop the dataset of a run, so that all of its pages are read again. Parts that a live shift
+    is collecting stay.
     """
     alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
     with transaction.atomic():
@@ -130,7 +131,7 @@ def remove_abandoned_parts() -> None:
             for name in part.reading_names:
                 storage().delete(name)
             if part.indexed_at:
-                continue  # until its texts are removed from the search index
+                continue  # the row stays until its texts are removed from the search index
             part.delete()
             if not LinksPart.objects.filter(
                 Q(name__startswith=f"{folder}/"), machine=this_machine()
@@ -141,12 +142,12 @@ def remove_abandoned_parts() -> None:
             logger.warning("a deleted run's links cannot be removed", extra=facts)
 
 
-def links_written(run: Run) -> int:
+def count_written_links(run: Run) -> int:
     written = LinksPart.objects.filter(run=run, written_at__isnull=False)
     return written.aggregate(links=Sum("links"))["links"] or 0
 
 
-#: the highest number to which missing pages are counted, since each count reads all rows that it
+#: the highest number up to which missing pages are counted, since a count reads each row that it
 #: counts
 MOST_BEHIND = 10_000
 BEHIND = """
@@ -160,17 +161,15 @@ SELECT count(*) FROM (
 """
 
 
-def pages_behind(run: Run, step: str = "written") -> int:
-    """As `pages_of_runs_behind`."""
-    return pages_of_runs_behind([run.pk], step)
+def count_pages_behind(run: Run, step: str = "written") -> int:
+    return count_pages_of_runs_behind([run.pk], step)
 
 
-def pages_of_runs_behind(runs: Sequence[int], step: str) -> int:
-    """The number of pages of these runs that have no links in the dataset yet. MOST_BEHIND means
-    that many or more.
+def count_pages_of_runs_behind(runs: Sequence[int], step: str) -> int:
+    """The number of pages of these runs that a step still has to process. MOST_BEHIND means that
+    many or more.
 
-    step: `written`, or `read` for pages without a second reading, or `indexed` for pages missing in
-    the search index.
+    step: `written` (links), `read` (second reading) or `indexed` (search index).
     """
     with connection.cursor() as cursor:
         cursor.execute(BEHIND.format(step), {"runs": list(runs), "most": MOST_BEHIND})

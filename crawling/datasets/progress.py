@@ -28,16 +28,17 @@ def unread_parts(run: Run) -> QuerySet[LinksPart]:
     return parts_to_read().filter(run=run)
 
 
-def part_read(part: LinksPart, *, is_whole: bool) -> bool:
-    """Note that a part was read again; if only in part, it stays unread. Return False if meanwhile
-    the run was deleted, its pages must be read again, or some were withdrawn.
+def note_part_read(part: LinksPart, *, is_whole: bool) -> bool:
+    """Note that a part was read again. If pages are missing (not `is_whole`), it stays unread.
+    Return False if meanwhile the run was deleted, its pages must be read again, or some of them
+    were withdrawn.
     """
     same = LinksPart.objects.filter(pk=part.pk, run=part.run_id, name=part.name)
     return bool(same.update(read_at=Now() if is_whole else None, indexed_at=None))
 
 
-def read_later(parts: Iterable[int]) -> None:
-    """Let pages of these parts that were missing at their second reading be read, too."""
+def read_parts_later(parts: Iterable[int]) -> None:
+    """Let these parts be read once more for the pages that were missing at their second reading."""
     LinksPart.objects.filter(pk__in=parts, run__isnull=False).update(read_at=None, indexed_at=None)
 
 
@@ -46,7 +47,7 @@ def unindexed_parts() -> QuerySet[LinksPart]:
     return own_parts().filter(read_at__isnull=False, indexed_at=None, run__isnull=False)
 
 
-def part_indexed(part: LinksPart) -> bool:
+def note_part_indexed(part: LinksPart) -> bool:
     """Note that a part is in the search index. Return False if it was read again since, or no
     longer exists.
     """
@@ -54,18 +55,20 @@ def part_indexed(part: LinksPart) -> bool:
     return bool(same.update(indexed_at=Now()))
 
 
-def part_unread(part: LinksPart) -> None:
-    """Let the pages of a part be read again, since its texts are lost."""
+def note_part_unread(part: LinksPart) -> None:
+    """Let the pages of a part be read again, since the files of its second reading are lost."""
     same = LinksPart.objects.filter(pk=part.pk, name=part.name)
     same.update(read_at=None, indexed_at=None)
 
 
 def abandoned_parts() -> QuerySet[LinksPart]:
-    """Parts of deleted runs, or whose pages are in other parts, that are still in the index."""
+    """The parts that are still in the index although their runs are deleted, or their pages are in
+    other parts.
+    """
     return own_parts().filter(run=None, indexed_at__isnull=False)
 
 
-def parts_unindexed(parts: QuerySet[LinksPart]) -> None:
+def note_parts_unindexed(parts: QuerySet[LinksPart]) -> None:
     """Note that these parts are not in the search index any more."""
     parts.update(indexed_at=None)
 

@@ -15,26 +15,26 @@ from django.db.models import QuerySet
 
 from crawling.base.errors import CrawlError
 from crawling.base.storage import storage
-from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, engine
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, open_engine
+from crawling.datasets.parts import count_pages_behind
 from crawling.models import LinksPart, Run, WithdrawnPage
 
 #: the time limit of a query for a page or an endpoint; ten million links take up to two seconds of
-#: a processor
+#: processor time
 SECONDS = 10.0
 #: the number of rows read at a time for a reader that takes row after row
 ROWS = 1_000
 
 
-def no_rows(columns: Sequence[str]) -> str:
-    """A query without rows, to replace files that a run does not have."""
+def empty_query(columns: Sequence[str]) -> str:
+    """A query without rows. It replaces the files of a run that has none."""
     return ", ".join(
         f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}" for column in columns
     )
 
 
-#: these replace the parts of a run that has none
-NO_LINKS, NO_FINDINGS = no_rows((*COLUMNS, "target_host")), no_rows(FINDINGS)
+#: the queries that replace the parts of a run without any
+NO_LINKS, NO_FINDINGS = empty_query((*COLUMNS, "target_host")), empty_query(FINDINGS)
 
 
 class LinkSearchTookTooLong(CrawlError):
@@ -43,16 +43,16 @@ class LinkSearchTookTooLong(CrawlError):
     """
 
 
-def parts_of(run: Run, part: LinksPart | None = None) -> list[str]:
+def part_paths(run: Run, part: LinksPart | None = None) -> list[str]:
     """The paths of the parts of a run, or of one part, that are on this machine."""
     return _paths_here(_written_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
 
 
 def has_all_links(run: Run) -> bool:
     """Whether the links of all pages of a run are on this machine."""
-    if pages_behind(run):
+    if count_pages_behind(run):
         return False
-    return len(parts_of(run)) == _written_parts(run, None).filter(links__gt=0).count()
+    return len(part_paths(run)) == _written_parts(run, None).filter(links__gt=0).count()
 
 
 def _written_parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
@@ -61,7 +61,7 @@ def _written_parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
 
 
 def _paths_here(names: Iterable[str]) -> list[str]:
-    """The paths of those files that are on this machine."""
+    """The paths of these files, as far as they are on this machine."""
     place = storage().path
     return [str(path) for path in map(place, names) if path.exists()]
 
@@ -76,8 +76,8 @@ def query_links(
 ) -> list[tuple[Any, ...]]:
     """The rows of a query over the table `links`. Raises LinkSearchTookTooLong.
 
-    query: contains no input of users, which goes into `values`; the query refers to it as $name.
-    before: a run whose links are in the table `old_links`.
+    query: contains no input of users. Their input goes into `values`, to which the query refers as
+    $name. before: a run whose links are in the table `old_links`.
     """
     with _links_connection(run, before) as connection, time_limited(connection, seconds):
         return connection.execute(query, dict(values or {})).fetchall()
@@ -92,7 +92,7 @@ def each_row(
     part: LinksPart | None = None,
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a query over `links`, `old_links` and, if given, the table `wanted`, read while
-    they are taken. Raises LinkSearchTookTooLong if ROWS of them take too long.
+    they are taken. Raises LinkSearchTookTooLong as soon as ROWS rows take too long.
 
     part: read only the links and findings of this part.
     """
@@ -125,9 +125,9 @@ def _links_connection(
 
     No table has rows of withdrawn pages; links to such pages are included.
     """
-    paths, findings = parts_of(run, part), _findings_of(run, part)
-    earlier = parts_of(before) if before else []
-    with engine(reads=[*paths, *findings, *earlier]) as connection:
+    paths, findings = part_paths(run, part), _findings_of(run, part)
+    earlier = part_paths(before) if before else []
+    with open_engine(reads=[*paths, *findings, *earlier]) as connection:
         but = without_withdrawn(connection, [run, before] if before else [run])
         connection.execute(f"CREATE TEMP VIEW links AS {rows_query(paths, NO_LINKS)}{but}")
         connection.execute(f"CREATE TEMP VIEW findings AS {rows_query(findings, NO_FINDINGS)}{but}")
@@ -136,7 +136,7 @@ def _links_connection(
 
 
 def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> str:
-    """The end of a view definition that leaves out rows of withdrawn pages of these runs."""
+    """The end of the definition of a view; it leaves out rows of withdrawn pages of these runs."""
     withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
     gone = list(withdrawn.values_list("url", flat=True))
     connection.register("withdrawn", {"page_id": np.array(gone, dtype=np.int64)})
@@ -154,8 +154,8 @@ def rows_within_limit(
     *,
     at_a_time: int = ROWS,
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query, read while they are taken. Raises LinkSearchTookTooLong if `at_a_time`
-    rows take too long.
+    """The rows of a query, read while they are taken. Raises LinkSearchTookTooLong as soon as
+    `at_a_time` rows take too long.
     """
     with time_limited(connection):
         found = connection.execute(query, dict(values or {}))
@@ -181,7 +181,7 @@ def time_limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS
 
 
 def rows_query(paths: Sequence[str], nothing: str) -> str:
-    """A query for all rows of these files. nothing: the query to use if there are no files."""
+    """A query for all rows of these files. nothing: the query without any file."""
     if not paths:
         return f"SELECT * FROM (SELECT {nothing} WHERE false)"  # noqa: S608 - constants
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)

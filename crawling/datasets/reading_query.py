@@ -14,10 +14,10 @@ from typing import Any
 import duckdb
 
 from crawling.base.storage import pieces_of, storage
-from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, engine, told_facts
+from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, metadata_option, open_engine
 from crawling.datasets.query import (
     ROWS,
-    no_rows,
+    empty_query,
     rows_query,
     rows_within_limit,
     time_limited,
@@ -25,10 +25,10 @@ from crawling.datasets.query import (
 )
 from crawling.models import LinksPart, Page, Run
 
-#: for each table, its file beside a part, and the query to use without any file
+#: the file of each table beside a part, and the query without any file
 TABLES = {
-    "structured": (attrgetter("structured_name"), no_rows(STRUCTURED)),
-    "texts": (attrgetter("texts_name"), no_rows(TEXTS)),
+    "structured": (attrgetter("structured_name"), empty_query(STRUCTURED)),
+    "texts": (attrgetter("texts_name"), empty_query(TEXTS)),
 }
 #: the time limit for writing all rows of a run to a file
 SECONDS_OF_A_FILE = 60.0
@@ -39,8 +39,8 @@ def query_reading(
 ) -> list[tuple[Any, ...]]:
     """The rows of a query over the tables `structured` and `texts`. Raises LinkSearchTookTooLong.
 
-    query: contains no input of users, which goes into `values`; the query refers to it as $name.
-    page: read only the part that has this page.
+    query: contains no input of users. Their input goes into `values`, to which the query refers as
+    $name. page: restricts the query to the part that has this page.
     """
     part = None if page is None else page.links_part or 0
     with _reading_connection(run, part) as connection, time_limited(connection):
@@ -56,9 +56,9 @@ def each_of_reading(
     at_a_time: int = ROWS,
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a query as in `query_reading`, read while they are taken. Raises
-    LinkSearchTookTooLong if `at_a_time` rows take too long.
+    LinkSearchTookTooLong as soon as `at_a_time` rows take too long.
 
-    part: read only this part.
+    part: restricts the query to this part.
     """
     with _reading_connection(run, part.pk if part else None) as connection:
         yield from rows_within_limit(connection, query, values, at_a_time=at_a_time)
@@ -81,13 +81,13 @@ def reading_parquet(
         ):
             connection.execute(
                 f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd, "
-                f"ROW_GROUP_SIZE {ROW_GROUP}{told_facts(facts)})",
+                f"ROW_GROUP_SIZE {ROW_GROUP}{metadata_option(facts)})",
                 dict(values),
             )
         file = path.open("rb")
         return path.stat().st_size, pieces_of(file)
     finally:
-        folder.cleanup()  # an open file stays readable
+        folder.cleanup()  # an open file can be read after its removal
 
 
 def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
@@ -96,7 +96,7 @@ def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
     if not paths:
         return 0
     query = "SELECT total_uncompressed_size, path_in_schema FROM parquet_metadata($paths)"
-    with engine(reads=paths) as connection, time_limited(connection):
+    with open_engine(reads=paths) as connection, time_limited(connection):
         sizes = connection.execute(query, {"paths": paths}).fetchall()
     return sum(size * columns.count(column) for size, column in sizes)
 
@@ -109,7 +109,7 @@ def _reading_connection(
     to read.
     """
     paths = _table_files(run, part)
-    with engine(
+    with open_engine(
         reads=[path for found in paths.values() for path in found], writes=writes
     ) as opened:
         but = without_withdrawn(opened, [run])

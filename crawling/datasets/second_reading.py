@@ -1,8 +1,7 @@
-"""Read a run's stored pages a second time, for their whole text, their structured data, the places
+"""Read a run's stored pages a second time: for their whole text, their structured data, the places
 in them that fragments name, the errors of their markup, and links that are no URLs. The results are
-in three files beside each part.
-
-To be called by a background job or a command: this parses foreign documents.
+in three files beside each part. Only background jobs and commands call this, since it parses
+foreign documents.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from crawling.datasets.parquet import (
     put_texts,
     rows_in,
 )
-from crawling.datasets.progress import part_read, unread_parts
+from crawling.datasets.progress import note_part_read, unread_parts
 from crawling.datasets.stored_documents import stored_document
 from crawling.installation.events import run_read, texts_read
 from crawling.jobs.kinds import JobResult
@@ -52,12 +51,13 @@ logger = logging.getLogger(__name__)
 
 #: the time between two checks whether another process has read a part
 LOOK_SECONDS = 0.5
-#: the kinds of findings: that the page was read, a place in it, and an error of its markup
+#: the kinds of findings: the page was read; it has a place that fragments may name; it has an error
+#: of markup
 READ, PLACE, ERROR = "read", "place", "error"
-#: the kinds of findings about links that cannot be followed: that a page has some, and the fault of
-#: one
+#: the kinds of findings about links that cannot be followed: the page has some; the fault of one of
+#: them
 HAS_BAD_LINKS, BAD_LINK = "has bad links", "bad link"
-#: reasons why a page was not read to its end although nothing but links is missing
+#: the reasons for a page's cut end that leave only links out
 WHOLE = ("", TruncationReason.LENGTH)
 #: the page's id and fingerprint, the kind of finding, its text, the number of such findings, and
 #: the line of the first
@@ -66,15 +66,15 @@ FindingRow = tuple[int, int, str, str, int, int]
 TextRow = tuple[int, str, str, int, str, str, str, str, str]
 #: the columns of `crawling.datasets.parquet.STRUCTURED`: the page, the place, and the row
 StructuredRow = tuple[int, str, int, str, str, str, str, int, int, bool]
-#: the types of documents that may be feeds by their type or content
+#: the content types of documents that may be feeds
 MAY_BE_FEEDS = (*json_feed.TYPES, *xml.TYPES)
 #: the types of documents that list addresses for programs
 LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
 
 
 def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
-    """Read the pages of all parts that need it, and wait until parts that another process reads are
-    done. After a kill, the next call continues where it stopped.
+    """Read the pages of all parts that are not read yet, and wait until parts that another process
+    reads are done. After a kill, the next call continues where it stopped.
 
     note: called after each part with the number of its pages that were read.
     """
@@ -89,12 +89,12 @@ def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None)
             else:
                 note(pages)
         if len(others) == len(waiting):
-            sleep(LOOK_SECONDS)  # a killed process gives no notice, but its lock is released
+            sleep(LOOK_SECONDS)  # a killed process leaves no notification, but its lock is released
         waiting = others
-    pages_read(run)
+    notify_pages_read(run)
 
 
-def pages_read(run: Run) -> None:
+def notify_pages_read(run: Run) -> None:
     """Tell uses of crawls that all pages of a run, as far as they are on this machine, were read
     again.
     """
@@ -106,8 +106,8 @@ def pages_read(run: Run) -> None:
 def read_part(
     run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda: True
 ) -> int | None:
-    """Read the pages of a part again, unless that was done meanwhile. Return the number of pages
-    read, or None if another process works on the part.
+    """Read the pages of a part again, unless another process has done so. Return the number of
+    pages read, or None if another process works on the part.
 
     goes_on: called after each page; if it returns false, the pages read so far are stored, and the
     next call continues from there.
@@ -132,7 +132,7 @@ def _read_part(run: Run, part: LinksPart, goes_on: Callable[[], bool]) -> int:
     put_findings(part.findings_name, rows.findings)
     put_structured(part.structured_name, rows.structured)
     put_texts(part.texts_name, rows.texts)
-    if not part_read(part, is_whole=is_whole):
+    if not note_part_read(part, is_whole=is_whole):
         for name in part.reading_names:
             storage().delete(name)
     return len(rows.texts) - before
@@ -152,7 +152,7 @@ class ReadRows:
 
 
 def _interrupted_rows(part: LinksPart) -> ReadRows:
-    """The rows of an earlier reading of the part that was interrupted."""
+    """The rows of an interrupted earlier reading of the part."""
     if any(storage().size(name) is None for name in part.reading_names):
         return ReadRows()
     try:
@@ -161,7 +161,7 @@ def _interrupted_rows(part: LinksPart) -> ReadRows:
             rows_in(part.structured_name, STRUCTURED),
             rows_in(part.texts_name, TEXTS),
         )
-    except OSError:  # if a file is damaged, all pages of the part are read again
+    except OSError:  # if one of the files is damaged, all pages of the part are read again
         return ReadRows()
 
 
@@ -172,7 +172,9 @@ def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
 
 
 def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
-    """The findings on a page. A page without a text gets an empty row, since it was read."""
+    """The findings on a page. Also a page without a text gets a row, which shows that the page was
+    read.
+    """
     findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
     is_feed, has_text = page.content_type in MAY_BE_FEEDS, _has_text(page.content_type)
     if has_text or is_feed or page.content_type in LISTS:
@@ -207,7 +209,7 @@ def _read_html(
     page: Page, source: DocumentSource, microformats: MicroformatsReader
 ) -> tuple[list[FindingRow], PageText, list[DataRow]]:
     document, charset, unread = parse_html(source.body, source.charset)
-    # in a page that was read in part, the missing text may come after the end
+    # the missing text of a page that was read in part may come after its end
     is_whole = not unread and page.unread in WHOLE
     findings = list(_of_page(page, find_in_html(document))) if is_whole else []
     reader = StructuredDataReader(source.url)
@@ -221,7 +223,7 @@ def _read_html(
 
 
 def _in_its_language(text: PageText) -> PageText:
-    """The text with the language that it is written in, in place of the language that the page
+    """The text with its language as it is detected, in place of the language that the page
     states.
     """
     return text._replace(language=language_of(text.text or text.title, text.language))
@@ -264,8 +266,8 @@ def _of_links(page: Page, found: Mapping[str, int]) -> Iterator[FindingRow]:
 
 
 def read_parts(job: RunningJob) -> JobResult:
-    """The work of the job. After a kill the next call continues, since the rows of parts say which
-    were read. Raises JobWaits.
+    """The work of the job. After a kill the next call continues, since the rows of parts show which
+    parts were read. Raises JobWaits.
     """
     is_all_read = True
     for part in unread_parts(job.run):
@@ -278,5 +280,5 @@ def read_parts(job: RunningJob) -> JobResult:
         job.bookmark(part.pk, **job.counts(pages or 0))
     if not is_all_read:
         raise JobWaits("a command reads the rest")
-    pages_read(job.run)
+    notify_pages_read(job.run)
     return {}

@@ -23,11 +23,11 @@ from crawling.web.documents.charsets import decode
 from crawling.web.documents.css_selectors import SelectorTookTooLong, select
 from crawling.web.documents.tree import MOST_BYTES, parse_html
 
-#: the most elements that a selector selects, and the most characters in them, since nested elements
-#: repeat their text
+#: the most elements that a selector selects, and the most characters of their text in total; nested
+#: elements repeat their text
 MOST_ELEMENTS, MOST_CHARACTERS = 1000, MOST_BYTES
-#: a larger JSON document is compared as written, since its values take thirty times its bytes of
-#: memory
+#: the most bytes of a JSON document whose values are compared, since these take thirty times its
+#: memory; a larger one is compared as written
 MOST_JSON_BYTES = 1024 * 1024
 UNSEEN = "script,style,noscript,template"
 #: elements that begin and end a line (HTML Standard, 15.3: their `display` is not `inline`)
@@ -39,16 +39,16 @@ BLOCKS = (
     *("section", "select", "summary", "table", "tbody", "td", "textarea", "tfoot", "th", "thead"),
     *("title", "tr", "ul", "xmp", "br", "button", "iframe", "video", "audio"),
 )
-#: elements whose text keeps its line breaks
+#: elements in whose text line breaks count
 KEEPING = ("pre", "textarea", "listing", "xmp", "plaintext")
-#: marks the end of a line while a tree is read: a character that no text in a tree of HTML contains
+#: the end of a line while a tree is read; no text in a tree of HTML contains this character
 BREAK = "\0"
 LINE = re.compile(r"[^\r\n]++")
 BROKEN_LINE = re.compile(r"[^\0]++")
 
 
 class SeenText(NamedTuple):
-    #: lines, none of them empty, with one blank between words, in Unicode's form C
+    #: lines that are not empty, with one blank between words, in Unicode's form C
     text: str
     #: a sentence on unread parts; empty if the whole text was read
     unread: str = ""
@@ -57,7 +57,7 @@ class SeenText(NamedTuple):
 def seen_text(page: Page, selector: str = "") -> SeenText:
     """The text of a stored page as a reader sees it.
 
-    selector: for HTML, read only the elements that it selects; for other types, read nothing.
+    selector: of HTML only the elements that it selects are read, and nothing of other types.
 
     Raises ArchiveTrouble if the document is not stored or is not text.
     """
@@ -84,7 +84,7 @@ def seen_text(page: Page, selector: str = "") -> SeenText:
 
 
 def _joined_lines(lines: Iterable[str]) -> str:
-    """The lines joined one by one, since a list of short lines would take thirty times as much
+    """The lines, joined one by one: a list of short lines would take thirty times as much
     memory.
     """
     text = StringIO()
@@ -133,13 +133,14 @@ def _json_lines(text: str) -> str:
     with suppress(ValueError, RecursionError):
         read = json.loads(text, object_pairs_hook=_members, parse_float=str)
         lines = json.dumps(read, ensure_ascii=False, indent=1, sort_keys=True)
-        return lines.encode(errors="replace").decode()  # a lone surrogate may be escaped
+        # a lone surrogate may be among the escaped characters
+        return lines.encode(errors="replace").decode()
     return text
 
 
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """The members of a JSON object. Raises ValueError if a name occurs twice, since one value would
-    not be compared.
+    """The members of a JSON object. Raises ValueError if a name occurs twice, since one of the
+    values would not be compared.
     """
     members = dict(pairs)
     if len(members) < len(pairs):

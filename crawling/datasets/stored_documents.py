@@ -1,6 +1,5 @@
-"""Documents of a run from the archive, for a second reading.
-
-To be called by a background job or a command, since the readers parse foreign documents.
+"""Documents of a run from the archive, for a second reading. Only background jobs and commands call
+this, since the readers parse foreign documents.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
 
 
 def stored_location(page: Page) -> str:
-    """The target of a page's redirect, as written; "" if that is not in the archive."""
+    """The target of a page's redirect, as written; "" if the archive does not have it."""
     try:
         record = open_record_of(_page_with_record(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
     except ArchiveTrouble:
@@ -63,8 +62,8 @@ def html_pages(run: Run) -> QuerySet[Page]:
 
 
 def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The matches of extraction rules, which are CSS selectors by name, on a stored HTML page, as
-    the crawl would extract them. Raises ArchiveTrouble, also if a rule would take too long.
+    """Matches of extraction rules on a stored HTML page, the same as the crawl would find. rules:
+    CSS selectors by name. Raises ArchiveTrouble, also if a rule would take too long.
     """
     return extracted_from(page, stored_tree(run, page), rules)
 

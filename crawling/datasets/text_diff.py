@@ -11,20 +11,20 @@ from typing import NamedTuple, TypeVar
 from crawling.datasets.seen_text import SeenText, seen_text
 from crawling.models import Page
 
-#: the most lines that may differ, and the most lines of a diff that are shown; further lines are
+#: the most lines that may differ, and the most lines of a diff that are shown; the lines beyond are
 #: counted
 MOST_LINES, MOST_SHOWN = 20_000, 2_000
 CONTEXT = 3
 #: the most characters of a line that are shown
 LONGEST_LINE = 500
-#: the words shown on each side of different words in a long line, and the characters on each side
-#: of those in a long word
+#: in a long line: the number of words shown on each side of different words, and of characters on
+#: each side of a difference in a long word
 CONTEXT_WORDS, CONTEXT_CHARACTERS = 8, 40
 #: the most words of long lines that are compared
 MOST_WORDS = 100_000
 CUT = "…"
-#: up to this number, lines between unique lines are all compared with each other; if there are
-#: more, all count as changed
+#: the most lines between unique lines that are compared each with each; of more, all count as
+#: changed
 MOST_EACH_WITH_EACH = 64
 Item = TypeVar("Item", bound=Hashable)
 
@@ -47,8 +47,8 @@ def compare_pages(old: Page, new: Page) -> list[DiffLine]:
 
 
 def text_diff(old: SeenText, new: SeenText, most: int = MOST_SHOWN) -> list[DiffLine]:
-    """At most `most` lines of the differences, with notes on parts that were not compared. Empty if
-    everything was compared and the words are the same.
+    """The differences, at most `most` lines, with notes on parts that were not compared. Empty if
+    everything was compared and the words are equal.
     """
     lines = [] if _words(old.text) == _words(new.text) else diff_of_texts(old.text, new.text)
     shown = lines[:most]
@@ -61,7 +61,7 @@ def text_diff(old: SeenText, new: SeenText, most: int = MOST_SHOWN) -> list[Diff
 
 
 def _words(text: str) -> str:
-    """The words of a text with one blank between them, so that line breaks make no difference."""
+    """The words of a text with one blank between them, so that line breaks are no differences."""
     return text.replace("\n", " ")
 
 
@@ -100,7 +100,7 @@ def _equal_lines(old: str, new: str) -> int:
 
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
-    """The differences with a few equal lines around them. Empty if there are none."""
+    """The differences with a few equal lines around each. Empty if there are none."""
     return list(_diff(old, new))
 
 
@@ -128,7 +128,7 @@ def _unchanged(line: str) -> DiffLine:
 
 
 def _changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    """Lines that differ. Of long lines only the words that differ."""
+    """The lines that differ; of long lines, only the words that differ."""
     if " ".join(old) == " ".join(new):
         yield from (_unchanged(line) for line in new)
     elif not (old and new) or max(map(len, (*old, *new))) <= LONGEST_LINE:
@@ -176,7 +176,7 @@ class ByUniqueItems(SequenceMatcher[Item]):
     """Matches lines, or other items, by the items that occur once in both (patience diff), in time
     n log n.
 
-    The standard matcher itself takes time with the cube of the number of repeated items.
+    The time of the standard matcher grows with the cube of the number of repeated items.
     """
 
     def __init__(self, old: Sequence[Item], new: Sequence[Item]) -> None:
@@ -189,7 +189,7 @@ class ByUniqueItems(SequenceMatcher[Item]):
         old_at = new_at = 0
         for old_to, new_to in [*_anchors(old, new), (len(old), len(new))]:
             if old_to < old_at or new_to < new_at:
-                continue  # an earlier block has this line
+                continue  # an earlier block contains this line
             blocks += _matches_in_gap(old[old_at:old_to], new[new_at:new_to], old_at, new_at)
             size = _equal(old[old_to:], new[new_to:])
             blocks.append(Match(old_to, new_to, size))

@@ -1,7 +1,6 @@
-"""Removes the links of withdrawn pages from the parts of the dataset.
-
-The findings of the second reading are files named after a part, so a rewritten part is read again
-when it is needed.
+"""Removes the links of withdrawn pages from the parts of the dataset. The files of a second reading
+are named after the part. A rewritten part has a new name, so it is read again when its findings are
+needed.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Mapping
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.datasets.parquet import put_part_without
-from crawling.datasets.parts import part_rewritten
-from crawling.datasets.progress import read_later
+from crawling.datasets.parts import note_part_rewritten
+from crawling.datasets.progress import read_parts_later
 from crawling.models import LinksPart
 
 
@@ -31,7 +30,7 @@ def remove_links(pages: Mapping[int, int | None]) -> None:
         if not part.written_at:
             continue
         if not part.links:
-            read_later([part.pk])
+            read_parts_later([part.pk])
             for one in part.reading_names:
                 storage().delete(one)
             continue
@@ -39,4 +38,4 @@ def remove_links(pages: Mapping[int, int | None]) -> None:
             raise ArchiveTrouble(f"{part.name} is on {part.machine}.")
         name = f"{part.name.partition('/')[0]}/{uuid.uuid4().hex}.parquet"
         links, size = put_part_without(part.name, list(pages), name)
-        part_rewritten(part, name=name, links=links, size=size)
+        note_part_rewritten(part, name=name, links=links, size=size)

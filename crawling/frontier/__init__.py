@@ -13,17 +13,16 @@ today. Hosts at one address take turns there by the clock of the address
 
 Callers.
 
-- A run begins with its seeds (`schedule_urls`). Users add others (`add_seeds`).
-- A shift leases due hosts (`lease_hosts`), takes URLs from their queues (`claim_urls`), and keeps
-  the leases alive (`renew_hosts`). A host goes back once it has answered, with the rest that it
-  needs (`return_hosts`). `seconds_until_due` says when the next queue is due.
-- The shift's own thread writes what became of URLs (`record_all`): outcomes, pages, counts, and the
-  links that rules (`filters_of`), budgets and traps let in, in one transaction.
-- A shift that ends puts back what it has in process, untried (`give_back`). For a dead one another
-  process does so, and lets its hosts go (`free_hosts`).
-- A run ends when no queue has anything left, or a limit is reached (`limit_reached`).
-- Edited orders, operators and checkpoints change what waits by `crawling.frontier.change`, a batch
-  at a time beside running shifts.
+- A run begins with its seeds (`schedule_urls`). Users add others (`add_seeds`). - A shift leases
+due hosts (`lease_hosts`), takes URLs from their queues (`claim_urls`), and keeps the leases alive
+(`renew_hosts`). A host goes back once it has answered, with the rest that it needs
+(`return_hosts`). `seconds_until_due` says when the next queue is due. - The shift's own thread
+writes what became of URLs (`record_all`): outcomes, pages, counts, and the links that rules
+(`filters_of`), budgets and traps let in, in one transaction. - A shift that ends puts back what it
+has in process, untried (`return_urls`). For a dead one another process does so, and lets its hosts
+go (`free_hosts`). - A run ends when no queue has anything left, or a limit is reached
+(`limit_reached`). - Edited orders, operators and checkpoints change what waits by
+`crawling.frontier.change`, a batch at a time beside running shifts.
 
 Promises, which hold also after kill -9 at any moment. A run has a URL once. A URL is done once: its
 outcome, page, links and counts are committed together, once the archive has the exchange. One that
@@ -54,7 +53,7 @@ NAMES = {
     "due_queues": ("seconds_until_due",),
     "host_placement": ("place_anew", "serving_numbers"),
     "leases": ("ClaimedUrl", "LeasedHost", "claim_urls", "lease_hosts", "renew_hosts"),
-    "record.outcome_writer": ("RecordingState", "give_back", "record_all"),
+    "record.outcome_writer": ("RecordingState", "return_urls", "record_all"),
     "released_hosts": ("free_hosts", "return_hosts"),
     "run_counts": ("RunCounts", "counts_of"),
     "run_limits": ("is_complete", "limit_reached"),
@@ -79,8 +78,8 @@ if TYPE_CHECKING:
     from crawling.frontier.leases import lease_hosts as lease_hosts
     from crawling.frontier.leases import renew_hosts as renew_hosts
     from crawling.frontier.record.outcome_writer import RecordingState as RecordingState
-    from crawling.frontier.record.outcome_writer import give_back as give_back
     from crawling.frontier.record.outcome_writer import record_all as record_all
+    from crawling.frontier.record.outcome_writer import return_urls as return_urls
     from crawling.frontier.released_hosts import free_hosts as free_hosts
     from crawling.frontier.released_hosts import return_hosts as return_hosts
     from crawling.frontier.run_counts import RunCounts as RunCounts

@@ -2,8 +2,8 @@
 them. The module also lends hosts for a moment to fetches that belong to no run. Such a loan ends by
 time alone.
 
-A turn is the time when a request may begin. It is taken ahead of that time, so nothing is held, and
-nothing has to be given back when a shift is lost.
+A turn is the time when a request may begin. It is taken before that time, so nothing is held, and a
+lost shift leaves nothing to release.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ FROM {MOVED} WHERE q.id = moved.id
 """  # noqa: S608  # constants
 
 
-def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
+def exclude_urls(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
     """Exclude waiting URLs. Return their number. errors: the reasons by URL id.
 
     The caller holds the run's lock.
@@ -119,7 +119,7 @@ def _wake(cursor: CursorWrapper, gone: Iterable[QueuedUrl]) -> None:
         cursor.execute(WAKE, [wanted])
 
 
-def readmit(run_id: int, url_ids: Sequence[int]) -> int:
+def readmit_urls(run_id: int, url_ids: Sequence[int]) -> int:
     """Queue excluded URLs as if they were new. Return their number.
 
     The caller holds the run's lock.

@@ -69,7 +69,7 @@ def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
     return Counter(some[: EVEN_FROM * len(numbers)])
 
 
-def moved_away(host_ids: Collection[int], process: RunProcess) -> set[int]:
+def moved_hosts(host_ids: Collection[int], process: RunProcess) -> set[int]:
     """The hosts among `host_ids` that another process of the run must serve now."""
     queues = HostQueue.objects.filter(host__in=host_ids, run=process.run_id).exclude(
         process_number=process.number

@@ -79,7 +79,7 @@ WHERE shift_id = %s
 """
 
 
-def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
+def release_hosts(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
     """Give hosts back, each with the rest that it needs."""
     if not hosts:
         return
@@ -153,4 +153,4 @@ def return_hosts(shift: Shift, visits: Sequence[ReturnedVisit]) -> None:
     keep_outages(shift, [visit.outage for visit in visits if visit.outage])
     ends = {one.queue_id: one.certificate_ends_at for one in visits if one.certificate_ends_at}
     keep_certificates(shift, ends)
-    let_go(shift, [visit.host for visit in visits])
+    release_hosts(shift, [visit.host for visit in visits])

@@ -11,7 +11,7 @@ from django.db import connection
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
-from crawling.frontier.exclusion import exclude
+from crawling.frontier.exclusion import exclude_urls
 from crawling.frontier.sql_rows import read_rows
 from crawling.models import Run, RunState, RunTotal, Url, UrlState
 from crawling.orders.scope.filters import Rule
@@ -234,7 +234,7 @@ def close_exhausted_queues(run: Run, uses: Iterable[QueueUse]) -> None:
                 .values_list("pk", flat=True)
             )
             sentence = f"{status.sentence} ({had})"
-            exclude(run.pk, dict.fromkeys(waiting[:MOST_EXCLUDED], sentence), status)
+            exclude_urls(run.pk, dict.fromkeys(waiting[:MOST_EXCLUDED], sentence), status)
 
 
 def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None:

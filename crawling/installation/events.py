@@ -65,7 +65,7 @@ def alert(
     more: Mapping[str, Any] | None = None,
     page: str = "",
 ) -> None:
-    """Send an alert. To be called in the transaction of the event.
+    """Send an alert, in the transaction of the event.
 
     more: facts; "diff" is shown as lines. page: the page that shows them; "" for the crawl's page.
     """

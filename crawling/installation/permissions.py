@@ -40,7 +40,7 @@ def acts_on_own_only() -> bool:
     return not TeamRule.objects.filter(own_crawls_only=False).exists()
 
 
-def withheld_from(granted: Collection[str], *, rule_is_lifted: bool) -> dict[str, str]:
+def withheld_permissions(granted: Collection[str], *, rule_is_lifted: bool) -> dict[str, str]:
     """The permissions among `granted` that do not count for a user, each with the words for those
     who have it.
     """
@@ -78,32 +78,32 @@ def require_own(user: User | None, asker: User | None, what: str) -> None:
         )
 
 
-def within_reach(user: User | None) -> Q:
+def crawls_within_reach(user: User | None) -> Q:
     """The condition on crawls on which the user may act, as far as the role permits. It applies to
     all rows with the same fields `created_by` and `team`.
     """
     if _acts_on_all(user):
         return Q()
     rule_is_lifted = Exists(TeamRule.objects.filter(own_crawls_only=False))
-    return of_user(user) | Q(created_by=None, team="") | Q(rule_is_lifted)
+    return crawls_of_user(user) | Q(created_by=None, team="") | Q(rule_is_lifted)
 
 
-def of_user(user: User | None) -> Q:
+def crawls_of_user(user: User | None) -> Q:
     """The condition on crawls that the user, or a team of the user, owns."""
     return Q(created_by=user) | Q(team__in=Team.objects.filter(members=user).values("name"))
 
 
-def acted_on(user: User | None, crawls: Collection[int]) -> set[int]:
+def crawls_acted_on(user: User | None, crawls: Collection[int]) -> set[int]:
     """The crawls with these ids on which the user may act. Takes at most one query."""
     if _acts_on_all(user):
         return set(crawls)
-    found = CrawlJob.all_objects.filter(within_reach(user), pk__in=crawls)
+    found = CrawlJob.all_objects.filter(crawls_within_reach(user), pk__in=crawls)
     return set(found.values_list("pk", flat=True))
 
 
 def may_act(user: User | None, crawl: CrawlJob) -> bool:
     """Whether a user whose role permits an action may apply it to this crawl."""
-    return crawl.pk in acted_on(user, [crawl.pk])
+    return crawl.pk in crawls_acted_on(user, [crawl.pk])
 
 
 def require_act(user: User | None, crawl: CrawlJob) -> None:
@@ -125,8 +125,8 @@ def refusal_in_words(crawl: CrawlJob) -> str:
 
 
 def may_still_share(maker: User | None, crawl: CrawlJob) -> bool:
-    """Whether access to a crawl that a user has given stays open: only while that user could still
-    give it. maker: None if the command line gave it.
+    """Whether access to a crawl that a user has given stays open, which is so only while the user
+    could still give it. maker: None if the command line gave it.
     """
     if maker is None:
         return True
@@ -153,7 +153,7 @@ def crawl_out_of_reach(user: User, crawl_id: int) -> CrawlJob | None:
     """
     if _acts_on_all(user) or not ACTS & user.get_all_permissions():
         return None
-    crawls = CrawlJob.all_objects.filter(~within_reach(user), pk=crawl_id)
+    crawls = CrawlJob.all_objects.filter(~crawls_within_reach(user), pk=crawl_id)
     few = crawls.select_related("created_by").only("name", "team", "created_by__username")
     return few.first()
 

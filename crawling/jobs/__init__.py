@@ -1,3 +1,3 @@
-"""Background jobs: their queues, their turns, and the units of the pool that they hold
-meanwhile.
+"""Background jobs: their queues, their turns, and the units of the pool that they hold while they
+work.
 """

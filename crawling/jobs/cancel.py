@@ -1,8 +1,8 @@
-"""The cancelling of background jobs by users.
+"""The cancellation of background jobs by users.
 
-The row ends at once, so its job stores nothing more. A waiting job leaves the queue; a job at work
-is ended by its worker within seconds, unless its kind ends itself. The files and rows that the job
-has left are removed.
+The row ends at once, so the job can store nothing more. A waiting job leaves the queue; a job at
+work is ended by its worker within seconds, unless its kind ends itself. The files and rows that the
+job has left are removed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ LOOKED_AFTER = timedelta(minutes=5)
 
 def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
     """Cancel a job of any kind, with the jobs requested together with it, for a user who may act on
-    its crawl. If jobs of the kind belong to the requesting user, only that user and administrators
-    may cancel it. Raises PermissionDenied, and WrongState if the job has ended.
+    its crawl. A job of a kind that belongs to the requesting user can be cancelled only by that
+    user and by administrators. Raises PermissionDenied, and WrongState if the job has ended.
     """
     _require(job, by)
     jobs = BackgroundJob.objects.filter(pk__in={job.pk, *kind_of(job).asked_with(job)})
@@ -73,7 +73,8 @@ def cancel_of_run(kind: JobKind, run: Run, *, by: User | None) -> BackgroundJob:
 
 
 def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
-    """Request another job like one that has failed or was cancelled, for a user who may cancel it.
+    """Request a job like one that has failed or was cancelled, for a user who may cancel such a
+    job.
 
     Raises PermissionDenied, and WrongState for jobs in other states.
     """
@@ -94,7 +95,7 @@ def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
 
 
 def _run_of(kind: JobKind, job: BackgroundJob) -> Run | None:
-    """The run of a job. The crawl's latest run, if the kind has one job for all runs of a crawl."""
+    """The run of a job. If the kind has one job for all runs of a crawl, the crawl's latest run."""
     if job.run is None or not kind.is_of_crawl:
         return job.run
     return Run.objects.filter(crawl=job.run.crawl_id, is_latest=True).first() or job.run
@@ -128,7 +129,7 @@ def is_to_be_ended(number: int) -> bool:
 
 def clear_cancelled_job(number: int) -> bool:
     """Take the job off the queue and remove the files and rows that it has left, unless a process
-    works on it. Return whether that was done.
+    works on it. Return whether nothing of it is left here.
     """
     job = BackgroundJob.objects.filter(pk=number).first()
     if job is None:

@@ -1,4 +1,4 @@
-"""Request the jobs that are due without a user's request. This is the scheduler's part."""
+"""Requests the jobs that are due without a user's request, for the scheduler."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from crawling.models import BackgroundJob, Run
 
 logger = logging.getLogger(__name__)
 
-#: the time after a failed job in which no other is requested for the same subject
+#: the time after a failed job during which no other job is requested for the same subject
 PAUSE = timedelta(hours=1)
-#: the time after a job that ended without failing; another machine may do the work that is still
-#: due
+#: the time after a job that did not fail during which no other is requested, so that another
+#: machine can do the work that is still due
 REST = timedelta(seconds=30)
 #: the most jobs of a kind that are requested at a time; the others wait for the next time
 MOST_AT_ONCE = 100
 
 
-def ask_for_due_jobs() -> None:
+def request_due_jobs() -> None:
     """Request a job for each subject that is due and has none. Safe to repeat."""
     for kind in job_kinds().values():
         due = list(kind.due()) if kind.due else []
@@ -39,9 +39,11 @@ def ask_for_due_jobs() -> None:
                 logger.warning("a job that is due cannot be asked for", extra=facts)
 
 
-def ask_unless_taken(kind: JobKind, due: DueJob, *, rest: timedelta = REST) -> BackgroundJob | None:
-    """Request a job, unless a job for its subject is open, has ended within `rest`, or has failed
-    recently.
+def request_unless_taken(
+    kind: JobKind, due: DueJob, *, rest: timedelta = REST
+) -> BackgroundJob | None:
+    """Request a job, unless one for the same subject is open, has ended within `rest`, or has
+    failed within PAUSE.
     """
     return None if _subjects_not_due(kind, {due.subject}, rest) else request_due_job(kind, due)
 
@@ -57,7 +59,7 @@ def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
 
 
 def _subjects_not_due(kind: JobKind, subjects: Collection[str], rest: timedelta = REST) -> set[str]:
-    """The subjects with an open job, or with a job that has just ended."""
+    """The subjects with an open job, or with a job that has ended too recently."""
     now = timezone.now()
     failed = Q(ended_at__gt=now - PAUSE) & ~Q(trouble__in=("", GONE))
     ended = Q(ended_at__gt=now - rest) | failed

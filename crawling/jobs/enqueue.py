@@ -12,11 +12,11 @@ from django.db.models import QuerySet
 
 from crawling.archive.files import this_machine
 from crawling.base.errors import WrongState
-from crawling.jobs.job_rows import file_name, open_jobs, seen_jobs
+from crawling.jobs.job_rows import job_file_prefix, open_jobs, seen_jobs
 from crawling.jobs.kinds import JobKind, JobScope
 from crawling.models import BackgroundJob, Run
 
-#: the job that blocks another may end before it is read
+#: attempts to open a job; the job that prevents it may end before it is read
 TRIES = 5
 
 
@@ -28,8 +28,8 @@ def request_job(
     by: User | None,
     subject: str | None = None,
 ) -> BackgroundJob:
-    """Let a worker do a job. An open job for the same run or crawl is returned unchanged. Without
-    Redis the scheduler queues the job later.
+    """Request that a worker does a job. If a job for the same run or crawl is open, it is returned
+    unchanged. Without Redis the scheduler queues the job later.
 
     subject: as for `open_job`.
     """
@@ -49,18 +49,18 @@ def open_job(
 ) -> BackgroundJob:
     """Open a job for a command that does the work itself (`running.work_here`).
 
-    subject: at most one job at a time is open for it; "" allows any number. None: the kind decides.
-    Raises WrongState if the run is deleted.
+    subject: at most one job at a time is open for a subject; "" allows any number, and with None
+    the kind determines the subject. Raises WrongState if the run is deleted.
     """
     subject = _subject(kind, run) if subject is None else subject
     row = BackgroundJob(kind=kind.name, run=run, subject=subject, spec=dict(spec or {}), by=by)
     if kind.has_files:
-        row.name, row.machine = file_name(kind.name, run.pk if run else 0), this_machine()
+        row.name, row.machine = job_file_prefix(kind.name, run.pk if run else 0), this_machine()
     if not subject:
         row.save()
         return row
     open_ones = BackgroundJob.objects.filter(kind=kind.name, subject=subject, ended_at=None)
-    # a job of a crawl would otherwise be open until its run is restored or removed for good
+    # otherwise a job of a crawl would stay open until its run is restored or permanently deleted
     open_ones.filter(run__removal_asked_at__isnull=False).update(is_forgotten=True)
     seen = open_jobs().select_related("run__crawl").filter(kind=kind.name, subject=subject)
     for _ in range(TRIES):

@@ -1,7 +1,7 @@
 """The rows of background jobs: requested, found, ended and forgotten.
 
-The names of files are new for each job and machine. So a file is never read that is no longer
-wanted, or that another machine makes anew.
+Each job has new names for its files on each machine. So no file is read that is no longer wanted,
+or that another machine makes anew.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def open_jobs() -> QuerySet[BackgroundJob]:
 
 def wanted_row(job: BackgroundJob) -> QuerySet[BackgroundJob]:
     """The job's row, as long as this machine is to do the job. The query joins no other table, so
-    an update that has waited for the row's lock checks these columns again.
+    an update that had to wait for the row's lock checks the columns again.
     """
     return BackgroundJob.objects.filter(pk=job.pk, name=job.name, ended_at=None, is_forgotten=False)
 
@@ -46,6 +46,6 @@ def end_job(
     return bool(wanted_row(job).update(result=result, **ends, **columns))
 
 
-def file_name(kind: str, number: int) -> str:
-    """The prefix of the names of a job's files, which is never used again."""
+def job_file_prefix(kind: str, number: int) -> str:
+    """The prefix of the names of a job's files. It is never used again."""
     return f"{kind}{number}/{uuid.uuid4().hex}"

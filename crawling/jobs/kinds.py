@@ -1,7 +1,6 @@
-"""The kinds of background jobs: each states in one place everything that queues, pages, deletion
-and withdrawal need to know about it.
-
-Rooms above this one declare their kinds, and `crawling.apps` registers them.
+"""The kinds of background jobs. A kind states in one place all that queues, pages, deletion and
+withdrawal need to know of its jobs. The rooms above this one declare their kinds, and
+`crawling.apps` registers them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from crawling.models import BackgroundJob
 class JobEvent(Enum):
     """A change of pages that a job has read."""
 
-    #: the pages' run is deleted for good
+    #: the run of the pages is deleted permanently
     DELETED = "deleted"
     #: some of the run's pages are withdrawn, or withdrawn pages are restored
     WITHDRAWN = "withdrawn"
@@ -40,7 +39,8 @@ class JobEffect(Enum):
     KEEP = "keep"
     #: The job is no longer shown, and its files are removed.
     FORGET = "forget"
-    #: The same as FORGET, unless the kind says that the job is still valid. An open job continues.
+    #: The same as FORGET if the result is no longer valid, which the kind decides; otherwise none.
+    #: An open job continues.
     CHECK = "check"
 
 
@@ -52,7 +52,7 @@ class JobScope(Enum):
     INSTALLATION = "installation"
 
 
-#: the effects on jobs whose results are rows or files of the crawl; an event already changes these
+#: the effects on jobs whose results are rows or files of the crawl; an event itself changes these
 #: rows and files
 OF_ROWS = {
     JobEvent.DELETED: JobEffect.FORGET,
@@ -61,7 +61,7 @@ OF_ROWS = {
     JobEvent.REWRITTEN: JobEffect.KEEP,
 }
 #: the effects on jobs whose results quote pages, in rows or files. A rewriting follows the
-#: withdrawal of the removed pages, which has already forgotten these jobs
+#: withdrawal of the removed pages, and the withdrawal has already forgotten these jobs
 OF_TABLES = {
     JobEvent.DELETED: JobEffect.FORGET,
     JobEvent.WITHDRAWN: JobEffect.FORGET,
@@ -76,14 +76,14 @@ KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
 class DueJob:
     """A job that is due without a user's request."""
 
-    #: the subject for which at most one job is open at a time
+    #: at most one job at a time is open for a subject
     subject: str
     #: id of a run
     run: int | None = None
     spec: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: The result of work. None if the job ended because others wait, and continues later.
+#: The result of the work. None if the job ended for the sake of others and continues later.
 JobResult = Mapping[str, Any] | None
 BROKEN_OFF = (
     "It was broken off {} at the same place. The worker's log says why; its machine may have too "
@@ -107,38 +107,38 @@ class JobKind:
     work: Callable[[RunningJob], JobResult]
     #: the effect of each JobEvent on its jobs
     effects: Mapping[JobEvent, JobEffect]
-    #: RQ ends a job that runs longer, and the next job continues it
+    #: the seconds after which RQ ends a job; the next job continues its work
     seconds: int = 60 * 60
     queue: str = BACKGROUND
     scope: JobScope = JobScope.RUN
     #: whether a job comes before others of its queue, since a user waits for it on a page
     at_front: bool = False
-    #: the time after its request at which an open job is given up; None if it never is
+    #: the time after its request at which an open job is given up; None if it is never given up
     within: timedelta | None = None
     #: the sentence shown for a job that is late
     late: str = ""
-    #: the time for which a job's row is kept after the request; None for as long as its run
+    #: the time for which a job's row is kept after the request; None to keep it as long as its run
     kept: timedelta | None = None
-    #: whether only the requesting user and administrators may cancel a job; otherwise all users may
-    #: who may act on the crawl
+    #: whether only the requesting user and administrators may cancel a job; otherwise all users who
+    #: may act on the crawl may do so
     is_of_asker: bool = False
     #: whether users can run a failed or cancelled job again from the list of jobs
     is_run_again: bool = True
-    #: whether a job notices by itself that it is cancelled and ends in order, which may take a
-    #: minute; otherwise its worker ends it
+    #: whether a job notices its own cancellation and ends in order, which may take a minute;
+    #: otherwise its worker ends it
     ends_itself: bool = False
     #: ids of the jobs that were requested together with a job, and are cancelled with it
     asked_with: Callable[[BackgroundJob], Iterable[int]] = lambda job: ()
-    #: the row by which users know a job, which the audit log names
+    #: the row by which users know a job; the audit log names it
     about: Callable[[BackgroundJob], Model] = lambda job: job
-    #: MiB that a job holds of the pool and gives back when others need them; None if it holds
+    #: the MiB that a job holds of the pool and releases when others need them; None if it holds
     #: nothing
     memory: Callable[[BackgroundJob], int] | None = None
-    #: whether a child process does the work, which is killed if it cannot end in time
+    #: whether a child process does the work; it is killed if it cannot end in time
     in_child: bool = False
-    #: a job that was begun this many times at the same bookmark is given up
+    #: the number of attempts at the same bookmark after which a job is given up
     attempts: int = 3
-    #: a job that was interrupted for others this many times at the same bookmark is given up
+    #: the number of interruptions for others at the same bookmark after which a job is given up
     breaks: int = 20
     #: whether a job has files in the storage; their names begin with the `name` of its row
     has_files: bool = False
@@ -146,12 +146,12 @@ class JobKind:
     keeps_latest_only: bool = False
     #: whether a job's result may still be given out; for JobEffect.CHECK
     is_valid: Callable[[BackgroundJob], bool] = lambda job: True
-    #: the condition on jobs that have read one of these runs, by ids, for kinds whose jobs read
-    #: more runs than their own; None if there are no such jobs
+    #: the condition on jobs that have read one of these runs (ids), for kinds whose jobs read more
+    #: runs than their own; None for other kinds
     has_read: Callable[[Collection[int]], Q] | None = None
     #: the jobs that the scheduler requests now; None if users request them
     due: Callable[[], Iterable[DueJob]] | None = None
-    #: removes everything that a killed job leaves besides files in the storage; safe to repeat
+    #: removes what a killed job leaves besides files in the storage; safe to repeat
     clear: Callable[[BackgroundJob], None] | None = None
 
     def __post_init__(self) -> None:
@@ -168,7 +168,7 @@ class JobKind:
 
     @property
     def is_upkeep(self) -> bool:
-        """Whether the work is for the installation itself, and no user requests it."""
+        """Whether the work is for the installation itself, without a user's request."""
         return self.kept is not None and not self.is_of_asker
 
     @property
@@ -204,7 +204,7 @@ def kinds_of_runs() -> Mapping[str, JobKind]:
 
 
 def kind_of(job: BackgroundJob) -> JobKind:
-    """The kind of a job. Raises KeyError for the row of another version."""
+    """The kind of a job. Raises KeyError if this version does not have the kind."""
     return _KINDS[job.kind]
 
 

@@ -1,5 +1,5 @@
-"""The removal of background jobs and their files, when pages that the jobs have read are deleted or
-withdrawn, or the files are lost.
+"""The removal of background jobs and their files, after the deletion or withdrawal of pages that
+they have read, or after the loss of the files.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from crawling.models import BackgroundJob, Run
 
 logger = logging.getLogger(__name__)
 
-#: errors because of which the remains of a job cannot be removed for now
+#: errors that leave the remains of a job in place for now
 LEAVING = (OSError, ArchiveTrouble, AllocationError, WrongState)
 CHANGED = "Archive files were rewritten, runs deleted or pages taken down since it was made."
 
 
 def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
-    """Forget the jobs on which the event has this effect: they are no longer shown, and open jobs
-    are not done. `remove_forgotten` removes their files.
+    """Forget the jobs of those kinds on which the event has the effect FORGET. They are no longer
+    shown, and open jobs are not done. `remove_forgotten` removes their files.
 
     runs: ids; None for all runs.
     """
@@ -43,7 +43,7 @@ def forget_these_jobs(jobs: QuerySet[BackgroundJob]) -> None:
 
 
 def _concerned_jobs(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
-    """The condition on jobs that may have read what the event changes in these runs."""
+    """The condition on jobs that may have read the pages of these runs that the event changes."""
     if runs is None:
         return Q()
     of_runs, others = Q(run__in=runs), kind.has_read(runs) if kind.has_read else Q()
@@ -55,9 +55,9 @@ def _concerned_jobs(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q
 
 
 def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
-    """For kinds that check the event, remove results from this machine that may no longer be given
-    out: results of the crawl, and of its runs that can be restored. The job's row says why it has
-    no result.
+    """For the kinds with the effect CHECK, remove from this machine the results that may no longer
+    be given out. These are results of the crawl, and of its runs that can be restored. The job's
+    row says why it has no result.
 
     To be called once the event is committed. Safe to repeat. Returns the names of files that could
     not be removed.
@@ -79,7 +79,9 @@ def _kinds_with_effect(event: JobEvent, effect: JobEffect) -> list[JobKind]:
 
 
 def _is_valid_or_removed(kind: JobKind, job: BackgroundJob) -> bool:
-    """Whether the job's result is valid, or removed from this machine."""
+    """Whether the job's result is valid. If it is not, remove the result from this machine, and
+    return whether that succeeded.
+    """
     try:
         if (job.name and not _own_files(job.name)) or kind.is_valid(job):
             return True  # the result is on another machine, or may be given out

@@ -1,4 +1,4 @@
-"""Give up jobs that a user no longer waits for, and remove old answers."""
+"""Gives up jobs for which a user no longer waits, and removes old results."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The queues of RQ, their workers, and RQ jobs that stand for a row: queued once, found again,
-removed.
-
-RQ's own record of a job is not enough: Redis may have lost it, or a killed worker may have left it
-behind.
+"""The queues of RQ, their workers, and RQ jobs that do the work of a row: queued once, found again,
+removed. The record of a job in RQ is not enough: Redis may have lost it, or a killed worker may
+have left it behind.
 """
 
 from __future__ import annotations
@@ -45,27 +43,27 @@ OF_BROWSER = ("browser_pages", "browser_mebibytes")
 RUN_JOB = "crawling.jobs.running.run_job"
 #: the beginning of the ids of background jobs in RQ, and of the names of their locks
 JOB = "job"
-#: the key of a mark in the cache that a job comes before the others of its queue, and the seconds
+#: the key of the mark that puts a job before the others of its queue, in the cache, and the seconds
 #: for which the mark is valid
 FIRST, FIRST_SECONDS = "first/{}", 60
-#: the key of the time since when jobs that were put first have gone ahead of other jobs of IDLE,
-#: the longest such time, and the seconds for which it is kept while none of them works
+#: the key of the time since which jobs that were put first have gone ahead of the other jobs of
+#: IDLE, the longest such time, and the seconds for which it is kept while none of them works
 AHEAD_SINCE, MOST_AHEAD_SECONDS, AHEAD_KEPT_SECONDS = "idle-ahead", 30.0, 60
-#: the number of jobs at the front of a queue among which one that was not put first is sought
+#: the number of jobs at the front of a queue among which a job that was not put first is sought
 LOOKED_AT_JOBS = 50
 #: a worker reports every half minute that its job continues; RQ itself looks for lost jobs every
 #: ten minutes
 SILENT_WORKER = timedelta(seconds=90)
-#: the time between a job's leaving the queue and its beginning: it takes milliseconds, and a worker
+#: the time between a job's removal from the queue and its beginning, usually milliseconds. A worker
 #: that is killed in between leaves the job there
 ON_ITS_WAY = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
 class RowJob:
-    """RQ jobs each of which does the work of a row, by RUN_JOB."""
+    """RQ jobs each of which does the work of one row (RUN_JOB)."""
 
-    #: RQ ends a job that runs longer
+    #: the seconds after which RQ ends a job
     seconds: int
     #: BACKGROUND, or IDLE for jobs that no user requests
     queue: str = BACKGROUND
@@ -97,7 +95,7 @@ class RowJob:
 
     def enqueue_if_lost(self, pk: int, *, at_front: bool = False) -> bool:
         """Queue the job again unless a worker will take it or works on it. If its worker was
-        killed, it precedes others. Raises RedisError.
+        killed, the job precedes others. Raises RedisError.
         """
         queue, had_begun = self._queue(), False
         job = queue.fetch_job(self._id(pk))
@@ -110,8 +108,8 @@ class RowJob:
         return True
 
     def enqueue_lost(self, pks: Iterable[int]) -> None:
-        """Queue the lost jobs of these rows again. A single look at the queue finds the jobs that
-        wait in it, which may be thousands. Raises RedisError.
+        """Queue the lost jobs of these rows again. The queue is read once, since thousands of jobs
+        may wait in it. Raises RedisError.
         """
         if wanted := list(pks):
             waiting = set(self._queue().get_job_ids())
@@ -121,11 +119,12 @@ class RowJob:
 
     def put_first(self, pk: int) -> None:
         """Put the job before the others of its queue, for FIRST_SECONDS. Working jobs give way to
-        it, unless it is the turn of one of the others. Safe to repeat. Raises RedisError.
+        it, unless it is the turn of the jobs that were not put first. Safe to repeat. Raises
+        RedisError.
         """
         queue, is_front = self._queue(), not is_turn_of_others()
         self._mark_first(pk)
-        # a job that a worker takes at this moment is not queued again
+        # a job that a worker takes at this very moment is not queued again
         if is_front and queue.connection.lrem(queue.key, 1, self._id(pk)):
             queue.push_job_id(self._id(pk), at_front=True)
         else:
@@ -152,8 +151,8 @@ class RowJob:
 
     @contextmanager
     def alone(self, pk: int) -> Iterator[bool]:
-        """Yield whether no other process does the work of the row. No other process begins until
-        the block ends.
+        """Yield whether no other process works on the row. No other process begins to work on it
+        until the block ends.
         """
         with alone_at(JOB, pk) as is_alone:
             yield is_alone
@@ -168,7 +167,7 @@ class RowJob:
 @contextmanager
 def alone_at(name: str, number: int) -> Iterator[bool]:
     """Yield whether no other process is in a block with the same name and number. PostgreSQL
-    notices when a process dies.
+    releases the lock when a process dies.
     """
     numbers: tuple[str, int] = (name, number % 2**31)
     with connection.cursor() as cursor:
@@ -226,7 +225,7 @@ def does_first_wait() -> bool:
 
 
 def go_ahead() -> None:
-    """Note that a job of IDLE that was put first is working, so that the others wait. Raises
+    """Note that a job of IDLE that was put first is working, so that the other jobs wait. Raises
     RedisError.
     """
     now = timezone.now().timestamp()
@@ -235,7 +234,7 @@ def go_ahead() -> None:
 
 
 def is_time_of_first_jobs_over() -> bool:
-    """Whether jobs that were put first have gone ahead for as long as they may. Raises
+    """Whether jobs that were put first have gone ahead for the longest time allowed. Raises
     RedisError.
     """
     since = cache.get(AHEAD_SINCE)
@@ -243,8 +242,8 @@ def is_time_of_first_jobs_over() -> bool:
 
 
 def is_turn_of_others() -> bool:
-    """Whether jobs that were put first have gone ahead for as long as they may, and another job
-    waits. Raises RedisError.
+    """Whether jobs that were put first have gone ahead for the longest time allowed, and another
+    job waits. Raises RedisError.
     """
     if not is_time_of_first_jobs_over():
         return False
@@ -268,7 +267,7 @@ def is_in_hand(job: Job) -> bool:
 
 
 def is_awaiting_worker(queue: Queue, job: Job) -> bool:
-    """Whether a worker will take the job: it is in the queue, or was taken off it just now.
+    """Whether a worker will take the job, which is in the queue or has just been taken off it.
 
     The job's own state is not enough, since a worker that is killed before it begins does not
     change it.
@@ -286,10 +285,10 @@ def is_awaiting_worker(queue: Queue, job: Job) -> bool:
 
 
 def remove(job: Job) -> None:
-    """Delete a job whose worker may be lost; harmless if another process was faster.
+    """Delete a job whose worker may be lost. Another process may have deleted it already.
 
-    RQ's own method raises ValueError for a minute: the execution has expired, but its id is still
-    registered.
+    For a minute after the loss RQ's own method raises ValueError: the execution has expired, but
+    its id is still registered.
     """
     for execution_id in job.execution_registry.get_execution_ids():
         with job.connection.pipeline() as pipeline:

@@ -1,5 +1,5 @@
-"""Do the work of background jobs. One process at a time works on a row. It may be killed at any
-moment, and the next process continues at the bookmark.
+"""Does the work of background jobs. One process at a time works on a row. It may be killed at any
+moment; the next process continues at the bookmark.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
 from crawling.base.errors import CrawlError, WrongState
-from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted_row
+from crawling.jobs.job_rows import end_job, job_file_prefix, open_jobs, wanted_row
 from crawling.jobs.kinds import JobKind, kind_of
 from crawling.jobs.removal import LEAVING, clear_job_files, forget_older, remove_forgotten
 from crawling.jobs.rq_jobs import IDLE, note_turn_of_others
@@ -38,16 +38,16 @@ OTHERS_WAIT = "it waits until others have what they need, and continues then"
 WORKER_ENDED = "its worker was stopped; it continues as soon as one is there"
 FAULT = "The background job failed; the log of the worker says how."
 GONE = "it is no longer wanted"
-#: the result of a job that ended for others and continues later
+#: the result of a job that ended for the sake of others and continues later
 BROKEN_OFF = "others wait"
 INTERRUPTED = "The command that did it was interrupted."
-#: the pool's reference for the units that a job holds
+#: the reference in the pool of the units that a job holds
 HELD_AS = "job-{}"
 
 
 def run_job(job_id: int) -> str:
-    """Do the work of a job. RQ calls this function, which returns the job's result. Harmless when
-    run twice.
+    """Do the work of a job. RQ calls this function. Return the job's result as a word. A second
+    call for a finished job has no effect.
     """
     connections.close_all()  # a connection from before the fork belongs to the parent
     job = open_jobs().filter(pk=job_id).first()
@@ -55,7 +55,7 @@ def run_job(job_id: int) -> str:
         return NOT_WANTED
     kind = kind_of(job)
     with ExitStack() as stack:
-        # this forks, so it comes before connections and threads
+        # a fork must come before connections and threads
         forked = child_process(partial(_work, job_id)) if kind.in_child else nullcontext()
         child = stack.enter_context(forked)
         if not stack.enter_context(kind.job.alone(job_id)):
@@ -120,7 +120,7 @@ def _units_held(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
 def _begin(kind: JobKind, job_id: int) -> str:
     """Note that a process works on the job. Return the reason why it is not begun, or "".
 
-    Another machine does not have the files, so this machine begins anew.
+    If another machine has begun it, this machine begins anew, since it does not have the files.
     """
     with transaction.atomic():
         job = open_jobs().select_for_update(of=("self",)).filter(pk=job_id).first()
@@ -131,7 +131,7 @@ def _begin(kind: JobKind, job_id: int) -> str:
             return kind.broken_off
         begins: dict[str, Any] = {"began_at": Coalesce(F("began_at"), Now())}
         if kind.has_files and job.machine != this_machine():
-            name = file_name(kind.name, job.run_id or 0)
+            name = job_file_prefix(kind.name, job.run_id or 0)
             begins = {"name": name, "machine": this_machine(), "began_at": Now()}
             begins |= {"bookmark": None, "progress": {}}
         wanted_row(job).update(attempts=F("attempts") + 1, heartbeat_at=Now(), waits="", **begins)
@@ -143,7 +143,7 @@ def _work_and_wait(
 ) -> str:
     if child is None:
         return _work(job_id, turn.goes_on if turn else lambda: True)
-    assert turn is not None  # a kind whose work is interrupted for others holds something
+    assert turn is not None  # a kind whose work can be interrupted for others holds units
     try:
         became = child.result(turn.goes_on, turn.seconds_left)
     except KeyboardInterrupt:  # the worker ends, or a user has cancelled the job
@@ -154,7 +154,7 @@ def _work_and_wait(
 
 
 def _work(job_id: int, goes_on: GoesOn) -> str:
-    """Do the work of a row that was begun. Return its result in a word."""
+    """Do the work of a row that was begun. Return its result as a word."""
     job = open_jobs().select_related("run__crawl", "by").filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
@@ -162,7 +162,7 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
     running = RunningJob(job, goes_on)
     try:
         result = kind.work(running)
-    # any error of a kind is noted in the row, where users read it and may try again
+    # any error of a kind is noted in the row, where users read it and may request the job again
     except Exception as error:
         return _result_of_error(kind, job, error)
     except KeyboardInterrupt:  # the worker ends, or a user has cancelled the job
@@ -207,7 +207,7 @@ def _note_pause(job: BackgroundJob, why: str) -> None:
 
 
 def _broken_off(kind: JobKind, job_id: int) -> str:
-    """Note that the child was killed for others. This does not count as an attempt."""
+    """Note that the child was killed for the sake of others. This does not count as an attempt."""
     job = open_jobs().filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
@@ -228,8 +228,8 @@ def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
 
 
 def _end_without_work(kind: JobKind, job: BackgroundJob) -> str:
-    """The job has lost its subject, or is cancelled or forgotten, or another machine has done
-    it.
+    """The result of a job that is not done, because it has lost its subject, is cancelled or
+    forgotten, or was done by another machine.
     """
     end_job(job, trouble=GONE)
     _try_to_clear(kind, job)
@@ -247,7 +247,7 @@ def _try_to_clear(kind: JobKind, job: BackgroundJob) -> None:
 @contextmanager
 def _heartbeat(kind: JobKind, job_id: int) -> Iterator[None]:
     """Note every few seconds that a process works on the job, while the block lasts. Work that
-    checks its own row does this itself, and may fork, so it must have no further thread.
+    checks its own row notes this itself. No thread is started for such work, since it may fork.
     """
     if kind.ends_itself:
         yield

@@ -1,4 +1,4 @@
-"""A job at work, as its function sees it."""
+"""A job at work, as the function that does its work sees it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JobWaits(CrawlError):
 class RunningJob:
     def __init__(self, row: BackgroundJob, goes_on: GoesOn) -> None:
         self.row = row
-        #: returns whether the work may continue; to be called after each page or step
+        #: returns whether the work may continue; the work calls it after each page or step
         self.goes_on = goes_on
         self.is_finished = False
         self.progress: dict[str, Any] = dict(row.progress)
@@ -40,14 +40,15 @@ class RunningJob:
 
     def bookmark(self, bookmark: Any, **progress: Any) -> None:
         """Store the place at which to continue, in the transaction that stores the work done so
-        far. Raises JobGone, which must undo that transaction.
+        far. Raises JobGone; the caller must let it roll back that transaction.
         """
         self._store_progress(progress, bookmark=bookmark, attempts=0, breaks=0)
         self.row.bookmark = bookmark
 
     def finish(self, result: Mapping[str, Any], *, run: Run | None = None) -> None:
-        """Store the result in the transaction that makes it; otherwise the value returned by the
-        work is stored afterwards. Raises JobGone, which must undo that transaction.
+        """Store the result in the transaction that makes it. Without this call, the value that the
+        work returns is stored afterwards. Raises JobGone; the caller must let it roll back that
+        transaction.
 
         run: the run that the job has made.
         """
@@ -57,8 +58,8 @@ class RunningJob:
         self.is_finished = True
 
     def counts(self, done: int) -> dict[str, float]:
-        """Progress with `done` more items, and the working seconds. Together they give the rate of
-        such jobs, however long the jobs gave way to others.
+        """The progress after `done` more items, and the seconds of work. Together they give the
+        rate of such jobs, without the time in which a job gave way to others.
         """
         since, self._counted_until = self._counted_until, time.monotonic()
         known = {name: self.progress.get(name, 0) for name in ("done", "seconds")}
@@ -66,7 +67,7 @@ class RunningJob:
         return {"done": known["done"] + done, "seconds": seconds}
 
     def note(self, **progress: Any) -> None:
-        """Store the job's progress without a place at which to continue. Raises JobGone."""
+        """Store the job's progress without a new bookmark. Raises JobGone."""
         self._store_progress(progress)
 
     def _store_progress(self, progress: dict[str, Any], **columns: Any) -> None:

@@ -1,7 +1,6 @@
-"""Hold units of the pool for a moment, outside any run, by a separate process in the pool.
-
-The process requests its whole claim once and holds nothing else, so it can always finish. It
-occupies no worker seat, since seats are for shifts and the caller already has a worker.
+"""Holds units of the pool for a short time, outside any run. A separate process in the pool
+requests its whole claim once and holds nothing else, so it can always finish. It requests no unit
+of `worker`: these are for shifts, and the caller already has a worker.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from allocation.services import (
 from crawling.base.errors import CrawlError
 from crawling.installation.pools import capacity_of, default_pool
 
-#: the prefix of the names of such processes in the pool, which get no shifts
+#: the prefix of the references of such processes in the pool; they get no shifts
 TEMPORARY_REF = "moment/"
 #: the priority of work that a user waits for on a page: before all crawls
 URGENT = 10
@@ -54,9 +53,9 @@ def temporary_grant(
     """Hold the wanted units, or as many as the pool has in total, and give everything back at the
     end.
 
-    Yields the units by class, and an event that is set if they are taken back, whereupon the caller
-    must stop. Raises NoUnits when they are not granted in time, AllocationError if the pool is
-    busy.
+    Yields the units by class, and an event. The event is set if the units are taken back; the
+    caller must then stop. Raises NoUnits if they are not granted in time, AllocationError if the
+    pool is busy, NoPool if there is no pool.
     """
     pool = default_pool()
     capacity = capacity_of(pool)
@@ -99,7 +98,7 @@ def others_lack(held: Iterable[str]) -> bool:
 
 
 def release_orphaned_grant(reference: str) -> None:
-    """End the pool's process that a killed caller has left. Harmless if there is none."""
+    """End the process in the pool that a killed caller has left, if there is one."""
     left = Process.objects.filter(run_ref=f"{TEMPORARY_REF}{reference}", state=ProcessState.ACTIVE)
     for process in left.values_list("pk", flat=True):
         finish_process(process=process)
@@ -116,7 +115,7 @@ def _await_grant(process: int, amounts: Mapping[str, int], wait_seconds: float) 
         deadline_seconds=wait_seconds,
     )
     while not found.granted and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)  # the rows are checked, since any process may grant the units
+        time.sleep(LOOK_SECONDS)  # the row is checked, since any process may make the grant
         found = outcome_of(request_id) or found
     if not found.granted:
         found = cancel_request(request_id=request_id)

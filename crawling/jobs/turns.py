@@ -1,4 +1,4 @@
-"""The turns of background jobs that work only while no one else needs the units or the
+"""The turns of background jobs that work only while no other process needs the units or the
 processors.
 """
 
@@ -25,27 +25,27 @@ from crawling.jobs.rq_jobs import (
 from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
 from crawling.machine.cpu_affinity import let_shifts_go_first, restore_priority
 
-#: A job asks again at its next turn. While it waits, it must not become the process that others may
-#: bypass no more.
+#: A job asks again at its next turn. It must not wait until it is the process that others may no
+#: longer bypass.
 WAIT_SECONDS = 2.0
 #: the time between two checks whether another process waits
 LOOK_SECONDS = 0.5
-#: The length of a turn among jobs that no user requested. Beginning one takes seconds, for the
-#: process, its libraries and the index.
+#: The length of a turn among jobs that no user requested. The beginning of a turn takes seconds,
+#: for the process, its libraries and the index.
 TURN_SECONDS = 10.0
 #: The longest step: a check may be as old as LOOK_SECONDS, and a job takes a moment to end.
 STEP_SECONDS = 4.0
 
 
 class IdleTurn:
-    """Decides when a job gives its units back: as soon as another process needs them, or when a job
-    that a user requested, or that was put first, waits for this worker; and after TURN_SECONDS if
-    another idle job waits. A job that was put first does not give way to another idle job, unless
-    the others have waited so long that it is their turn.
+    """Decides when a job releases its units. It does so as soon as another process needs them, when
+    a job that a user requested or that was put first waits for this worker, and after TURN_SECONDS
+    if another idle job waits. A job that was put first does not give way to another idle job,
+    unless the others have waited so long that it is their turn.
 
-    A thread checks this. Work behind busy shifts may take a minute for a page, so the thread raises
-    the priority of this work process once a user or another process waits. It does not do so for
-    another idle job, since one of two such jobs always waits.
+    A thread checks this. While shifts use the processors, a page may take a minute, so the thread
+    raises the priority of this work process once a user or another process waits. It does not do so
+    for another idle job, since of two such jobs one always waits.
     """
 
     def __init__(self, is_first: Callable[[], bool] = lambda: False) -> None:
@@ -53,8 +53,8 @@ class IdleTurn:
         self._units: Iterable[str] = ()
         self._is_first = is_first
         self._lost, self._is_wanted = threading.Event(), threading.Event()
-        #: whether the turn ends for a user's job, and not for another idle job, which waits until a
-        #: step is done
+        #: whether the turn ends for a user's job, and not for another idle job, for which a step is
+        #: finished first
         self._is_urgent = threading.Event()
         self._ends_at = math.inf
         self.is_over = False
@@ -65,21 +65,24 @@ class IdleTurn:
         self.begin()
 
     def begin(self) -> None:
-        """Count TURN_SECONDS from now on, so that the preparation does not count."""
+        """Count TURN_SECONDS from now on, without the time of the preparation."""
         self._yields_at = time.monotonic() + TURN_SECONDS
 
     def hold(self, units: Iterable[str], lost: threading.Event) -> None:
-        """From now on, give way to processes that need these units, and end if they are lost."""
+        """From now on, give way to processes that need these units, and stop if the units are
+        lost.
+        """
         self._units, self._lost = units, lost
 
     def goes_on(self) -> bool:
-        """Whether the turn lasts. To be called after each page."""
+        """Whether the turn lasts. The work calls this after each page."""
         self.is_over = self.is_over or self._lost.is_set() or self._is_wanted.is_set()
         return not self.is_over
 
     def seconds_left(self) -> float:
-        """The seconds for which work that cannot end after each page may continue, so that it gives
-        back its units within 5 s of another process's request. Infinite while there is no request.
+        """The seconds for which work that cannot end after each page may continue, so that it
+        releases its units within 5 s of another process's request. Infinite while there is no
+        request.
         """
         is_lost = self._lost.is_set()
         if not (is_lost or self._is_urgent.is_set()):
@@ -122,10 +125,10 @@ class IdleTurn:
 def idle_turn(
     reference: str, *, label: str, mebibytes: int, is_first: Callable[[], bool] = lambda: False
 ) -> Iterator[IdleTurn]:
-    """Until the block ends, work with a lower priority than shifts, and hold memory that is granted
-    after all other requests.
+    """Until the block ends, work with a lower priority than shifts, and hold memory, which is
+    granted only after all other requests.
 
-    reference: names the job; units of a killed job with the same reference are given back.
+    reference: names the job; the units of a killed job with the same reference are released first.
     is_first: see IdleTurn. Raises NoUnits, AllocationError.
     """
     release_orphaned_grant(reference)

@@ -1,3 +1,3 @@
-"""The work process and its machine: cores, memory and signs of life. Also programs of other
-projects that are installed on the machine.
+"""The work process and its machine: cores, memory and signs of life. Also the programs of other
+projects on the machine.
 """

@@ -1,5 +1,5 @@
-"""Work in a child process that its parent can end at any moment, even within a call of a library,
-so that the child's memory is freed.
+"""Work in a child process that its parent can end at any moment, even within a call of a library.
+Its memory is free after that.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from django.db import connections
 from crawling.machine.orphans import stop_with_parent
 from crawling.machine.work_folders import work_folder
 
-#: everything is imported already, and memory is shared with the parent until it is changed
+#: a fork has all modules imported, and shares its parent's memory until either changes it
 FORK = multiprocessing.get_context("fork")
 #: the time between two checks of the time that is left
 LOOK_SECONDS = 0.1
-#: the time that it takes to end a child of one GB, and to give back the units held for it
+#: the time that it takes to end a child of one GB and to release the units held for it
 END_SECONDS = 2.0
 #: the messages to a child
 BEGIN, END = "begin", "end"
 
 #: returns whether the work may continue; to be called between two steps
 GoesOn = Callable[[], bool]
-#: returns how long the work may continue, which is infinite while no other process needs its units
+#: returns the seconds for which the work may continue; infinite while no other process needs its
+#: units
 SecondsLeft = Callable[[], float]
 
 
@@ -45,7 +46,7 @@ class ChildProcess:
 
     def result(self, goes_on: GoesOn, seconds_left: SecondsLeft) -> str | None:
         """Let the child work. Return the result of the work, or None if the time was over first.
-        The child no longer exists then. Raises ChildLost.
+        After this the child has ended. Raises ChildLost.
         """
         try:
             return self._result(goes_on, seconds_left)
@@ -66,19 +67,19 @@ class ChildProcess:
         return None
 
     def end(self) -> None:
-        """Kill the child, if it still lives, and wait until its memory is free."""
+        """Kill the child if it lives, and wait until its memory is free."""
         self._process.kill()
         self._process.join()
 
 
 @contextmanager
 def child_process(work: Callable[[GoesOn], str]) -> Iterator[ChildProcess]:
-    """A child for some work. After the block it no longer exists, nor do its temporary files. If
-    this process dies, the kernel ends the child.
+    """A child for some work. At the end of the block the child is ended and its temporary files are
+    removed. If this process dies, the kernel ends the child.
 
-    To be called by the main thread while there is no other thread, since this forks.
+    Only the main thread may call this, while there is no other thread, since this forks.
     """
-    connections.close_all()  # a connection from before the fork belongs to one process
+    connections.close_all()  # two processes must not share a connection from before the fork
     ours, theirs = FORK.Pipe()
     with work_folder() as folder, ours:
         process = FORK.Process(target=_work, args=(work, ours, theirs, folder.path))
@@ -94,7 +95,7 @@ def child_process(work: Callable[[GoesOn], str]) -> Iterator[ChildProcess]:
 def _work(
     work: Callable[[GoesOn], str], parents: Connection, pipe: Connection, folder: Path
 ) -> None:
-    # the kernel sends this signal when the parent dies
+    # the signal that the kernel sends when the parent dies
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     stop_with_parent()
     parents.close()

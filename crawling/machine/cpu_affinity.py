@@ -1,5 +1,5 @@
-"""The processor time of a shift: one core for its threads, after the needs of people who view
-pages.
+"""The processor time of a shift: one core for its threads, and a lower priority than the web
+process.
 
 Python runs one thread of a process at a time. If the system spreads threads over cores, after each
 thread switch the interpreter's data are in another core's cache. This took a third of a crawl's
@@ -17,7 +17,7 @@ from pathlib import Path
 
 #: the names of the sockets that take a core for a shift, and for the reading process of one
 NAME, READING_NAME = "\0crawlsite-core-{}", "\0crawlsite-reading-core-{}"
-#: the cores that this process was given when it was started; empty where a process cannot choose
+#: the cores that this process was given at its start; empty on systems without this choice
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
@@ -27,7 +27,8 @@ def on_one_core() -> Iterator[int | None]:
     has, until the block ends. Yields the core, or None if the threads may use any core, because all
     are taken or there is only one.
     """
-    cores = sorted(CORES, key=partial(_is_taken, READING_NAME))  # first those without one
+    # cores without a reading process come first
+    cores = sorted(CORES, key=partial(_is_taken, READING_NAME))
     taken = (
         next(filter(None, map(partial(_take_core, NAME), cores)), None) if len(CORES) > 1 else None
     )
@@ -44,10 +45,10 @@ def on_one_core() -> Iterator[int | None]:
 
 
 def _take_core(kind: str, core: int) -> tuple[int, socket.socket] | None:
-    """Bind the name of a core, in the kernel's own namespace of sockets. The name is released when
-    the process ends, however that happens.
+    """Bind a socket to the name of a core, in the kernel's own namespace of sockets. The kernel
+    releases the name when the process ends in any way.
     """
-    with ExitStack() as stack, suppress(OSError):  # it is taken, or too many files are open
+    with ExitStack() as stack, suppress(OSError):  # the name is taken, or too many files are open
         name = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
         name.bind(kind.format(core))
         stack.pop_all()
@@ -65,8 +66,8 @@ def _is_taken(kind: str, core: int) -> bool:
 
 
 class SpareCore:
-    """A core that no shift has, for the reading process of a shift. A shift takes it once no
-    other core is free.
+    """A core without a shift, for the reading process of a shift. When no other core is free, a
+    shift takes it.
     """
 
     def __init__(self, core: int, name: socket.socket) -> None:
@@ -80,7 +81,7 @@ class SpareCore:
         return cls(*taken) if taken and len(CORES) > 1 else None
 
     def is_wanted(self) -> bool:
-        """Whether a shift has the core by now."""
+        """Whether a shift has taken the core since."""
         return _is_taken(NAME, self.core)
 
     def give_back(self) -> None:
@@ -89,9 +90,7 @@ class SpareCore:
 
 @contextmanager
 def on_any_core() -> Iterator[None]:
-    """Let this thread use any core beside the other threads of its shift, for work during which it
-    releases the interpreter.
-    """
+    """Let this thread use any core, for work during which it releases the interpreter's lock."""
     before = os.sched_getaffinity(0) if CORES else ()
     _stay_on(CORES)
     try:
@@ -106,7 +105,8 @@ def _stay_on(cores: Collection[int]) -> None:
 
 
 NICENESS = 10
-#: beside many pages, shifts keep 55 to 66 % of their rate with 5, and less than half with 10
+#: the niceness of sessions with shifts: beside many page views, shifts keep 55 to 66 % of their
+#: rate with 5, and less than half with 10
 SESSION_NICENESS = 5
 #: the niceness of work that yields to shifts
 IDLE_NICENESS = 19
@@ -117,8 +117,8 @@ GROUP = Path("/proc/self/autogroup")
 
 
 def let_pages_go_first() -> None:
-    """Lower the priority of this work process, and of its worker's session if only the worker uses
-    it. A worker that is started from a terminal shares its session.
+    """Lower the priority of this work process, and of its worker's session if no other process uses
+    it. The session of a worker that was started from a terminal is not its own.
     """
     os.nice(NICENESS)
     if os.getsid(0) == os.getppid():
@@ -127,7 +127,7 @@ def let_pages_go_first() -> None:
 
 def lower_session(niceness: int = SESSION_NICENESS) -> None:
     """Lower the priority of this session. The kernel allows ten such changes a second on the whole
-    machine, so if it refuses, the next shift, or the next check of an idle turn, tries again.
+    machine. If it refuses, the next shift or the next check of an idle turn tries again.
     """
     with suppress(OSError):
         if not GROUP.read_text().endswith(f"nice {niceness}\n"):
@@ -144,7 +144,9 @@ def let_shifts_go_first() -> None:
 
 
 def restore_priority() -> None:
-    """Give this work process the priority of shifts again, since someone waits for its end."""
+    """Give this work process the priority of shifts again, since a user or another process waits
+    for it to end.
+    """
     if _is_alone():
         lower_session(0)
 

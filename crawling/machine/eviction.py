@@ -1,4 +1,4 @@
-"""The memory of a process for recent items: dictionaries of bounded size."""
+"""Bounded dictionaries, in which a process keeps recent items."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PORTION = 16
 def forget_oldest(kept: dict[K, Any], most: int) -> list[K]:
     """Remove the oldest entries if there are more than `most`. Return their keys.
 
-    A sixteenth is removed at once. To find the first key of a dictionary, Python skips the places
-    of all keys that were removed before it, which takes a tenth of a millisecond in a dictionary of
-    200,000 entries.
+    A sixteenth of the entries is removed at once, since finding the first key is slow: Python skips
+    the places of all keys that were removed before it, which takes a tenth of a millisecond in a
+    dictionary of 200,000 entries.
     """
     if len(kept) <= most:
         return []

@@ -20,9 +20,9 @@ BESIDE_BYTES = 200 * MIB
 #: the stack of a thread; the system's default of 8 MiB for each would be most of the limit
 STACK_BYTES = 2 * MIB
 #: glibc's mallopt: pieces of at least this size are given back to the system as soon as they are
-#: free. Setting this also ends glibc's own adjustment of the next value, whose default of 128 KiB
-#: would give back each page's memory and take it again: 110 page faults and 0.3 ms a page of 96 KB.
-#: A page of 57 KB takes a piece of more than 256 KiB
+#: free. This setting also ends glibc's own adjustment of the next value. The default of that value,
+#: 128 KiB, would give back the memory of each page and take it again: 110 page faults and 0.3 ms
+#: for a page of 96 KB. A page of 57 KB takes a piece of more than 256 KiB
 M_MMAP_THRESHOLD, LARGE_BYTES = -3, 512 * 1024
 #: the free memory that an arena keeps
 M_TRIM_THRESHOLD, KEPT_BYTES = -1, 8 * MIB
@@ -33,7 +33,8 @@ OOM_SCORE = "500"
 #: documents are read one at a time in a process, so that only one tree is in memory. This takes no
 #: more time, since the interpreter runs one thread at a time, and separate programs read PDF
 READER_TURN = threading.Lock()
-#: the longest time for which a thread that got no memory waits for the document that may use it
+#: the longest time for which a thread that got no memory waits until the document that is being
+#: read is done
 LONGEST_WAIT_SECONDS = 4.0
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 _libc = ctypes.CDLL(None)
@@ -74,7 +75,7 @@ class MemoryLimit:
 
 
 def keep_free_memory() -> None:
-    """Let this process keep the memory of a page for the next one, where its system has glibc."""
+    """Let this process keep the memory of a page for the next page, on systems with glibc."""
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
         _libc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
@@ -99,14 +100,15 @@ def resident_bytes() -> int:
 
 @lru_cache(maxsize=1)
 def _open_statm(process: int) -> int:
-    """The open /proc file with the memory use, since opening it for each page would take four times
-    as long. A file that was open at a fork would still describe the parent.
+    """The open /proc file with the memory use. It stays open, since opening it for each page would
+    take four times as long. process: a key for the process, since a file that was open at a fork
+    describes the parent.
     """
     return os.open(f"/proc/{process}/statm", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def give_back_free_memory() -> None:
-    """Return free memory, which a large document has used, to the system."""
+    """Return the free memory that a large document has used to the system."""
     if hasattr(_libc, "malloc_trim"):
         _libc.malloc_trim(0)
 
@@ -118,8 +120,8 @@ class ReleasedMemory:
         self._least = 0
 
     def look(self, most: int) -> None:
-        """Return it to the system if this process has grown by more bytes than `most` since the
-        last time.
+        """Return free memory to the system if this process has grown by more than `most` bytes
+        since the last call.
         """
         if resident_bytes() - self._least > most:
             give_back_free_memory()

@@ -10,7 +10,7 @@ import psycopg
 
 
 class StopEvent(threading.Event):
-    """Set when the process is to end, for example by a signal. Ends `await_notice`, too."""
+    """Set when the process is to end, for example by a signal. `await_notice` returns, too."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Stops this process gently when the process that forked it has ended."""
+"""Stops this process in order when the process that forked it has ended."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _libc = ctypes.CDLL(None)
 
 
 def stop_with_parent() -> None:
-    """Let SIGTERM arrive when the parent dies. The kernel sends it if it has such a signal;
-    otherwise a thread does that checks the parent's process id.
+    """Let this process get SIGTERM when its parent dies. The kernel sends the signal if it can;
+    otherwise a thread that checks the parent's process id sends it.
     """
     if hasattr(_libc, "prctl"):
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -26,5 +26,6 @@ def stop_with_parent() -> None:
 
 def _await_death(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)  # on some systems nothing tells a child that its parent died
+        # on some systems the kernel does not signal the death of the parent
+        time.sleep(LOOK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,5 +1,5 @@
-"""Our own programs that read files from strangers. A file that exceeds limits ends only the
-program.
+"""Our own programs that read files from strangers. A file that makes a program exceed its limits
+ends only that program.
 
 A program has an empty environment, a separate session, and limits of memory, time, output and
 files, which it sets before it reads anything (`sandbox_program`). It ends with the process that
@@ -29,8 +29,8 @@ from crawling.machine.sandbox_program import NO_MEMORY, REFUSED
 
 #: the directory in which a program finds this project
 ROOT = Path(__file__).parents[2]
-#: the forms in which the interpreter reports a failed allocation, as the error or as its cause: the
-#: second if its own code overlooked it, the third if it has no memory left for more
+#: the forms in which the interpreter reports a failed allocation: as an error, as an error of its
+#: own code that overlooked it, or as a line if there is no memory for more
 LACKS_MEMORY = (b"MemoryError", b"SystemError", b"lost sys.stderr")
 #: the most characters of a program's last message that are kept, and of the output that is searched
 #: for the message
@@ -42,11 +42,11 @@ Program = subprocess.Popen[bytes]
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
     memory_bytes: int
-    #: the limit of processor time, for each task if there are several. None if the limit of time by
-    #: the clock suffices
+    #: the limit of processor time, for each task if there are several; None if the limit of
+    #: wall-clock time suffices
     cpu_seconds: int | None
-    #: the time limit by the clock; for tasks, that of each. The first task includes the start of
-    #: the program
+    #: the limit of wall-clock time, for each task if there are several; the first task includes the
+    #: start of the program
     seconds: float
     #: the limit of its output, and of each file that it writes
     output_bytes: int
@@ -64,15 +64,15 @@ class ProgramLimit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProgramEnd:
-    """The end of a program. The program did its work if it exceeded no limit and neither refused
-    nor failed.
+    """The end of a program. If it exceeded no limit and neither refused nor failed, its work is
+    done.
     """
 
     output: bytes = b""
     excess: ProgramLimit | None = None
-    #: the reason why it refused its input, in its own words
+    #: the reason, in the program's own words, why it refused its input
     refusal: str = ""
-    #: the end of its message about a fault, which may contain strangers' bytes
+    #: the end of its message about a fault; it may contain bytes of strangers
     fault: str = ""
 
 
@@ -88,8 +88,8 @@ class ProgramSandbox:
         self._limits, self._folder = limits, folder
 
     def run(self, given: IO[bytes] | None = None, *, kept_open: Sequence[int] = ()) -> ProgramEnd:
-        """Run the program once, with `given` as its input. kept_open: further file descriptors for
-        it.
+        """Run the program once, with `given` as its input. kept_open: further file descriptors that
+        the program inherits.
         """
         with TemporaryFile() as output, TemporaryFile() as errors:
             program = self.start(given, output, errors, kept_open=kept_open)
@@ -108,9 +108,9 @@ class ProgramSandbox:
         every_seconds: float,
         kept_open: Sequence[int] = (),
     ) -> ProgramEnd:
-        """Run the program once, and pass each line of its output to `note`. If there is no line for
-        some time, pass the last line again, or an empty one. An error that `note` raises ends the
-        program.
+        """Run the program once, and pass each line of its output to `note`. After `every_seconds`
+        without a line, pass the last line again, or an empty one. An error that `note` raises ends
+        the program.
         """
         until = time.monotonic() + self._limits.seconds
         with TemporaryFile() as errors:
@@ -144,8 +144,8 @@ class ProgramSandbox:
         *,
         kept_open: Sequence[int] = (),
     ) -> Program:
-        """The program at work, which the caller ends. The program ends with the thread that starts
-        it, since that thread is its parent.
+        """Start the program. The caller must end it. The program also ends with the thread that
+        starts it, since that thread counts as its parent.
         """
         limits = json.dumps({**asdict(self._limits), "parent": os.getpid()})
         return subprocess.Popen(  # noqa: S603  # our own program, and our own arguments
@@ -161,7 +161,9 @@ class ProgramSandbox:
         )
 
     def start_silent(self, *, kept_open: Sequence[int]) -> Program:
-        """The program as `start` starts it, without input and output: it works on descriptors."""
+        """Start the program as `start` does, without input and output: it works on its
+        descriptors.
+        """
         nothing = subprocess.DEVNULL
         return self.start(nothing, nothing, nothing, kept_open=kept_open)
 
@@ -225,7 +227,7 @@ class TaskSandbox:
 
 
 def end(program: Program) -> None:
-    """Kill a program that still works, and close its pipes."""
+    """Kill a program that is still at work, and close its pipes."""
     program.kill()
     for pipe in (program.stdin, program.stdout):
         if pipe:
@@ -235,7 +237,9 @@ def end(program: Program) -> None:
 
 
 def _exchange(program: Program, task: bytes, document: Iterable[bytes], most: int) -> bytes:
-    """Raises BrokenPipeError and EOFError if the program ends, or would say too much."""
+    """Raises BrokenPipeError or EOFError if the program ends, or if its answer would be too
+    long.
+    """
     assert program.stdin
     assert program.stdout
     program.stdin.write(task + b"\n")

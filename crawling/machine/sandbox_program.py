@@ -1,4 +1,4 @@
-"""The side of a sandbox in which the program runs that reads strangers' files."""
+"""The program's side of a sandbox: its limits, its tasks, and the ways in which it ends."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 
 from crawling.machine.orphans import stop_with_parent
 
-#: exit statuses of a program that ends by itself: it refuses its input, for a reason that its
-#: errors say in a sentence; it lacks memory; or its parent is not the process that started it
+#: exit statuses of a program that ends by itself: it refuses its input, for a reason that it writes
+#: as a sentence to its error output; it lacks memory; its parent is not the process that started it
 REFUSED, NO_MEMORY, ORPHANED = 3, 4, 5
 #: memory that is kept for the error message when no other is left
 RESERVE_BYTES = 512 * 1024
@@ -31,7 +31,7 @@ def run_sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None
     stop_with_parent()
     if os.getppid() != limits["parent"]:
         sys.exit(ORPHANED)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     set_limits(limits)
     reserve = [bytes(RESERVE_BYTES)]
     try:
@@ -47,8 +47,8 @@ def run_sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None
 
 
 def _lacked_memory(error: BaseException | None) -> bool:
-    """Whether the first cause is a failed allocation, after which libraries raise their own
-    errors.
+    """Whether the first cause of the error is a failed allocation. After one, libraries raise
+    errors of their own.
     """
     while error is not None:
         if isinstance(error, MemoryError):
@@ -58,20 +58,22 @@ def _lacked_memory(error: BaseException | None) -> bool:
 
 
 def set_limits(limits: dict[str, Any]) -> None:
-    """Let the kernel end this process if it uses too much, or writes too much into a file."""
+    """Set the kernel's limits, by which it ends this process if the process uses or writes too
+    much.
+    """
     if limits["cores"]:
-        with suppress(OSError):  # a core was taken away meanwhile
+        with suppress(OSError):  # a core may have been taken away meanwhile
             os.sched_setaffinity(0, limits["cores"])
     _limit(resource.RLIMIT_DATA, limits["memory_bytes"])
     _limit(resource.RLIMIT_FSIZE, limits["output_bytes"])
     _limit(resource.RLIMIT_CORE, 0)
     if limits["cpu_seconds"] is not None:
-        # the kernel signals the lower limit by a separate signal
+        # the lower limit has a signal of its own
         _limit(resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 1)
 
 
 def _limit(kind: int, most: int, hard: int | None = None) -> None:
-    with suppress(OSError, ValueError):  # refused by macOS, or already lower
+    with suppress(OSError, ValueError):  # macOS refuses, or the limit is already lower
         resource.setrlimit(kind, (most, most if hard is None else hard))
 
 

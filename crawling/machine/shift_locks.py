@@ -1,10 +1,9 @@
-"""The working shifts of this machine. Each has a file that its process locks for as long as it
-lives.
-
-The kernel releases a lock however a process ends. So if a shift's process and worker were both
-killed, the next worker of the machine finds the shift within seconds; other machines detect it only
-when its lease has expired. A live worker closes the shift of its killed process itself, since it
-alone knows which URL was the cause. For this reason the file names the worker's process, too.
+"""The working shifts of this machine. Each has a file that its process locks as long as it lives.
+The kernel releases the lock when the process ends in any way. So if a shift's process and worker
+are both killed, the next worker of the machine finds the shift within seconds; other machines
+detect it only when its lease has expired. A live worker closes the shift of its killed process
+itself, since it alone knows which URL was the cause. Therefore the file also names the worker's
+process.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from django.conf import settings
 
 logger = logging.getLogger(__name__)
 
-#: two start times that differ by less are equal, since a correction of the clock may change them
+#: two start times with a smaller difference are equal, since a correction of the clock may change
+#: them
 SAME_START_SECONDS = 1.0
 
 
@@ -36,10 +36,10 @@ class DeadShift(NamedTuple):
 
 @contextmanager
 def hold_shift_lock(process_id: int, epoch: int, worker: str) -> Iterator[None]:
-    """Show until the block ends that this process works on a shift. A shift that ends by an
-    exception, such as the death of PostgreSQL, may remain open, and is then found as abandoned. If
-    no file can be written, only the lease shows the shift. The worker is the parent of this
-    process.
+    """Hold, until the block ends, the lock that shows that this process works on a shift. A shift
+    that ends by an exception, such as the death of PostgreSQL, may remain open, and is then found
+    as abandoned. If no file can be written, only the lease shows the shift. The worker is the
+    parent of this process.
     """
     path = _folder() / f"{process_id}-{epoch}"
     try:
@@ -59,7 +59,7 @@ def hold_shift_lock(process_id: int, epoch: int, worker: str) -> Iterator[None]:
 
 
 def abandoned_shifts(but: str = "") -> Iterator[DeadShift]:
-    """The shifts without a live process whose worker has ended or is the caller. The shifts of
+    """Yield the shifts without a live process whose worker has ended or is the caller. Shifts of
     the worker `but` are left out.
 
     Each file is removed once the caller takes the next shift.
@@ -69,7 +69,7 @@ def abandoned_shifts(but: str = "") -> Iterator[DeadShift]:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(file).st_nlink:  # another process has not deleted it meanwhile
+                if os.fstat(file).st_nlink:  # no other process has deleted it meanwhile
                     process_id, _, epoch = path.name.partition("-")
                     worker, *process = os.read(file, 1000).decode().split("\n")
                     if worker != but and not _is_anothers(process):
@@ -95,8 +95,8 @@ def _is_anothers(process: list[str]) -> bool:
 
 
 def _locked_file(path: Path, worker: str) -> int:
-    """Create the file and lock it. The file gets its name after it is locked, so that it is never
-    seen unlocked while its process lives.
+    """Create the file and lock it. It gets its name after it is locked, so no process sees it
+    unlocked while its own process lives.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"new-{os.getpid()}")

@@ -2,7 +2,7 @@
 in. They show whether the process hangs, and which URL is the cause.
 
 A parser that holds the interpreter's lock stops every thread of the process, including the thread
-that renews the lease. So that process cannot report itself. Instead the worker reads this page of
+that renews the lease. So the process cannot report that itself; its worker reads this page of
 memory, and the processor time that the kernel counts for each thread.
 """
 
@@ -26,15 +26,15 @@ CALL = struct.Struct("<d")
 CALL_AT, SLOTS_AT = 16, 24
 #: a call that has not returned after this time is stuck
 STUCK_SECONDS = 5.0
-#: native id of the thread, id of its URL (0 for none), and the processor seconds that the thread
-#: had used before it
+#: the thread's native id, the id of its URL (0 for none), and the processor seconds that the thread
+#: had used when it took the URL
 SLOT = struct.Struct("<qqd")
 #: more than the fetch slots of any crawl
 MOST_SLOTS = 1024
 
 
 class UrlInHand(NamedTuple):
-    """A URL that a thread had in hand, and the processor seconds that the thread had used before
+    """A URL in the hands of a thread, and the processor seconds that the thread had used before
     it.
     """
 
@@ -54,7 +54,7 @@ class Vitals:
         self.in_shift = False
 
     def clear(self) -> None:
-        """Clear all slots before a job, and let the beat count from now."""
+        """Clear all slots before a job, and count the beat from now on."""
         self._memory[:] = bytes(len(self._memory))
         self.beat()
 
@@ -91,8 +91,8 @@ class Vitals:
 
     @contextmanager
     def in_hand(self, number: int, url_id: int) -> Iterator[None]:
-        """Note that thread `number` has a URL in hand until the block ends, and its former URL
-        after that. The time of the block does not count for the former URL.
+        """Note that thread `number` has a URL in hand until the block ends. After that the thread
+        has its earlier URL again, for which the time of the block does not count.
         """
         if number >= MOST_SLOTS:
             yield
@@ -108,7 +108,9 @@ class Vitals:
             SLOT.pack_into(self._memory, place, thread, before, used)
 
     def last_beat(self) -> tuple[float, bool]:
-        """Monotonic seconds of the last beat, and whether PostgreSQL was being asked then."""
+        """Monotonic seconds of the last beat, and whether the process was waiting for PostgreSQL
+        then.
+        """
         at, is_asking = HEAD.unpack_from(self._memory)
         return at, is_asking
 
@@ -128,20 +130,20 @@ VITALS = Vitals()
 @dataclass(frozen=True)
 class KillReason:
     why: str
-    #: the URL that is known to be the cause; None if none is
+    #: the URL that is known to be the cause; None if no URL is
     culprit: int | None = None
     #: whether the process waits for PostgreSQL, which no page can cause
     is_explained: bool = False
-    #: whether the next shift would meet the same, so that the run has to be paused
+    #: whether the next shift would have the same fault, so that the run must be paused
     comes_again: bool = False
 
 
 def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None:
     """The fault of the process; None if it has none so far.
 
-    A document may take half a lease of processor time. If the interpreter hangs, a third of a lease
-    is enough to find the document that uses the processor. The lease was renewed at most a third
-    before, so it has not expired yet.
+    A document may take half a lease of processor time. If the interpreter hangs, the document that
+    uses the processor is found after a third of a lease. The lease was renewed at most another
+    third before, so it has not expired yet.
     """
     beat_at, is_asking = vitals.last_beat()
     silence = time.monotonic() - beat_at

@@ -1,7 +1,7 @@
 """Work folders of jobs. They are folders of STATE_DIR, each locked by its process.
 
-The kernel releases a folder when all processes that hold its lock have ended, in whatever way. Then
-any process of the machine removes it.
+The kernel releases a lock when all processes that hold it have ended in any way. Then any process
+of the machine removes the folder.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def remove_abandoned_folders() -> None:
 
 
 def _held_folder() -> WorkFolder:
-    """A new folder, locked before `remove_abandoned_folders` could remove it as abandoned."""
+    """A new folder. It is locked before `remove_abandoned_folders` could remove it as abandoned."""
     while True:
         path = _folder_of_jobs() / uuid4().hex
         path.mkdir(mode=0o700)

@@ -108,7 +108,9 @@ class AccessRow(models.Model):
         abstract = True
 
     def validate_unique(self, exclude: Collection[str] | None = None) -> None:
-        """Report a duplicate at a field. Django would name the columns, and no field."""
+        """Report a duplicate at the first field of KEY. Django's own message would stand at no
+        field of the form.
+        """
         if {*self.KEY} & {*(exclude or ())}:
             return
         same = type(self)._default_manager.filter(

@@ -203,7 +203,7 @@ def _at_first(key: str, claim: Mapping[str, int]) -> int:
     return min(1, claim[key]) if key in GROWING else claim[key]
 
 
-def memory_share(claim: Mapping[str, int]) -> int:
+def memory_share_mib(claim: Mapping[str, int]) -> int:
     """The bytes that each fetch thread may have in hand without a request: 1 MiB, or an equal part
     of a smaller claim.
     """

@@ -47,7 +47,7 @@ from crawling.orders.sections.reading import Name, ReadingPart
 from crawling.orders.sections.rendering import RenderingPart
 from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
-from crawling.orders.seeds import in_short, read_seeds
+from crawling.orders.seeds import mistakes_in_short, read_seeds
 from crawling.orders.sentences import sentence_for
 
 #: the most seeds of a crawl; more are better divided among several crawls, which can be paused,
@@ -312,7 +312,7 @@ class CrawlOrder(
     def _canonical_seeds(cls, seeds: list[str]) -> list[str]:
         addresses, wrong = read_seeds(seeds)
         if wrong:
-            raise ValueError(in_short(wrong))
+            raise ValueError(mistakes_in_short(wrong))
         return [address.url for address in addresses]
 
     def mistakes(self) -> dict[str, str]:

@@ -94,7 +94,7 @@ VISIT_ORDERS = ExtensionPoint(
 )
 
 
-def is_of_package(name: str) -> bool:
+def is_from_extension(name: str) -> bool:
     """Whether the code of an installed package calculates the ranks of an order of visits."""
     return name not in OURS
 

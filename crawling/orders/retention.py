@@ -83,7 +83,7 @@ def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[st
         }
 
 
-def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[RunFate]:
+def fates_of_runs(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[RunFate]:
     """The fate of each run, the latest first.
 
     The latest run always stays, and so does a run whose archive has pages of a run that stays.

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from cronsim import CronSim
 
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 #: cron's sign for the last day of a month
@@ -57,7 +57,7 @@ class ScheduleWords:
     @property
     def _days(self) -> str:
         if self.repeat is Repeat.WEEK:
-            return f" on {listed(_spans(self.weekdays))}"
+            return f" on {joined_in_words(_spans(self.weekdays))}"
         if self.repeat is Repeat.MONTH:
             return f" on the {'last day' if self.day == LAST_DAY else ordinal(int(self.day))}"
         return ""

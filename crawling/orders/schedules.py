@@ -178,7 +178,7 @@ class DueStart(NamedTuple):
 MUCH_CHANGED = 0.05
 
 
-def next_pace(timing: ScheduleTiming, pace: int, *, compared: int, changed: int) -> int:
+def next_pace_minutes(timing: ScheduleTiming, pace: int, *, compared: int, changed: int) -> int:
     """The interval in minutes after a run. compared: the number of its pages that could be compared
     with an earlier run. changed: the number of those that had changed.
     """

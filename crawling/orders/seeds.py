@@ -58,7 +58,7 @@ def read_seeds(texts: Iterable[str]) -> tuple[list[Address], list[str]]:
     return list(addresses.values()), wrong
 
 
-def in_short(mistakes: Sequence[str]) -> str:
+def mistakes_in_short(mistakes: Sequence[str]) -> str:
     """The first few mistakes, and the number of further ones."""
     return beginning_of_list(mistakes, TOLD, between="; ")
 

@@ -86,9 +86,7 @@ class TestFetchClock:
         self.free_at = self.rested_at + self.delay
 
     def delay_changed(self) -> None:
-        """Apply the longer delay that robots.txt asks for, beginning with the fetch of robots.txt
-        itself.
-        """
+        """Apply the longer delay of robots.txt, beginning with the fetch of robots.txt itself."""
         if self.rested_at:
             self.free_at = max(self.free_at, self.rested_at + self.delay)
 
@@ -105,7 +103,7 @@ def refused_fetch(fetch: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
     return replace(fetch, status=int(refusal.status), sentence=refusal.error)
 
 
-def too_late(fetch: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
+def late_fetch(fetch: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
     return replace(
         fetch,
         note=f"Not tried: with {clock.delay:g} s between two fetches from this host its turn "

@@ -35,10 +35,10 @@ from crawling.previews.seed_fetch_results import (
     LinkRuling,
     SeedTestFetch,
     TestFetchClock,
+    late_fetch,
     refused_fetch,
     robots_in_words,
     target_of,
-    too_late,
 )
 from crawling.runs.crawls.scope_tests import filters_of_order
 from crawling.runs.seed_checks import seed_errors
@@ -48,7 +48,7 @@ from crawling.web.documents.registry import read_document, reader_of
 from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import as_read, fetch_robots
-from crawling.web.politeness import delay_after
+from crawling.web.politeness import delay_seconds_after
 from crawling.web.robots import MAX_ROBOTS_BYTES, forbidding_line
 from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import FetchStatus, explain, is_success
@@ -226,12 +226,14 @@ class _TestFetchRound:
         if refusal:
             return refused_fetch(fetch, refusal)
         if not self._learn_robots(address, dial, clock):
-            return too_late(fetch, clock)
+            return late_fetch(fetch, clock)
         status, body = self._robots[address.origin]
         robots = self._context.robots.read(status, body)
         clock.delay = max(
             clock.delay,
-            delay_after(configured=self._order.delay_seconds, crawl_delay=robots.crawl_delay),
+            delay_seconds_after(
+                configured=self._order.delay_seconds, crawl_delay=robots.crawl_delay
+            ),
         )
         line = (
             ""
@@ -243,7 +245,7 @@ class _TestFetchRound:
             return refused_fetch(fetch, refusal)
         clock.delay_changed()
         if not clock.wait():
-            return too_late(fetch, clock)
+            return late_fetch(fetch, clock)
         fetched = self._context.get_document(address, dial, asking=self._asking)
         clock.rest()
         with closing(fetched):

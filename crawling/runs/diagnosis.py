@@ -7,11 +7,11 @@ from enum import StrEnum
 
 from crawling.web.statuses import OUTAGES, THROTTLES, explain, may_pass
 
-#: a shift that has written nothing for this time although a host is free is stuck
+#: the seconds after which a shift is stuck if it has written nothing although a host is free
 QUIET_SECONDS = 300.0
-#: a step that normally takes a second or two is stuck after this long
+#: the seconds after which a step is overdue that normally takes a second or two
 OVERDUE_SECONDS = 60.0
-#: a shorter rest does not count
+#: a shorter rest of a host does not count
 NO_REST_SECONDS = 1.0
 
 
@@ -44,15 +44,17 @@ class StallCause(StrEnum):
 
 @dataclass(frozen=True)
 class NextHost:
-    """The host that is free first, and the seconds until then (negative if it is already free)."""
+    """The host that is free first, and the seconds until then. They are negative if it is free
+    already.
+    """
 
     name: str
     seconds: float
     #: another crawl that is fetching from the host
     taken_by: str | None = None
-    #: the last status of the URL that waits there for another try
+    #: the status of the last try at the URL that waits there; None if it was not tried yet
     status: int | None = None
-    #: whether the host's name is not resolved yet
+    #: whether the host waits until its name is resolved
     is_held: bool = False
     #: the answer that makes the host rest for all crawls, as a sentence
     rest_reason: str = ""
@@ -97,8 +99,8 @@ class Stall:
         return self.cause in (StallCause.STUCK, StallCause.NO_WORKER, StallCause.NO_SCHEDULER)
 
 
-def verdict(facts: RunFacts) -> Stall:
-    """Exactly one verdict; the first rule that fits decides."""
+def diagnose(facts: RunFacts) -> Stall:
+    """The diagnosis of a run: the first rule that fits decides."""
     if facts.state in ("pausing", "stopping"):
         return _ending(facts)
     if facts.paused:

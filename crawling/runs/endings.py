@@ -11,19 +11,19 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import ONE_TEXT
 from crawling.runs.failure_causes import FailureCause, causes_without_samples
 
-#: the least number of a site's pages with a repeated text, and the divisor for their least share; a
-#: few pages of an honest site may repeat texts, too
+#: the least number of a site's pages that repeat a text, and the divisor for their least share; a
+#: few pages of an ordinary site may repeat texts, too
 LEAST_ALIKE, LEAST_SHARE = 10, 2
-#: the most such sites that are shown, and that are named at the end of a run
+#: the most such sites that a page shows, and that the sentence about a run's end names
 MOST_SITES, MOST_TOLD = 10, 3
 #: the end of a run if no limit excluded any URL
 ALL_DONE = "Every URL in scope is done."
-#: our own words that begin a sentence about a cause, and that may be written in lower case inside
-#: another sentence
+#: words of ours that begin a sentence about a cause; inside another sentence they may be written in
+#: lower case
 OPENING = frozenset({"A", "An", "More", "No", "Reading", "The", "Unpacking"})
 
 
-def in_vain(run: Run) -> str:
+def failure_sentence(run: Run) -> str:
     """The sentence for a run without any result; empty for other runs."""
     total = RunTotal.objects.filter(run=run).first()
     if total is None or total.succeeded:
@@ -38,8 +38,8 @@ def in_vain(run: Run) -> str:
 
 
 def _commonest(causes: list[FailureCause]) -> str:
-    """The most common cause, as a part of a sentence, with its share if there are several
-    causes.
+    """The most common cause, as a part of a sentence. If there are several causes, the share of
+    this one is included.
     """
     first = max(causes, key=lambda cause: cause.urls)
     word, space, rest = first.sentence.rstrip(".").partition(" ")
@@ -49,9 +49,9 @@ def _commonest(causes: list[FailureCause]) -> str:
     return f"{told} ({first.urls:,} of {sum(cause.urls for cause in causes):,} URLs)."
 
 
-def ending_of(run: Run) -> str:
-    """The sentence for a run with nothing left to fetch, which says whether limits excluded any
-    URLs.
+def ending_sentence(run: Run) -> str:
+    """The sentence about the end of a run with nothing left to fetch. It names the limits that
+    excluded URLs.
     """
     kept_out = set(run.verdict_counts.values_list("rule", flat=True))
     if Rule.BUDGET in kept_out and (reached := soft_limit_reached(run)):
@@ -83,13 +83,13 @@ def ending_of(run: Run) -> str:
     )
     if held:
         return f"Every URL in scope is done, but for {held:,} held back as traps."
-    told = map(one_text_told, sites_of_one_text(run)[:MOST_TOLD])
+    told = map(repeated_text_sentence, sites_of_one_text(run)[:MOST_TOLD])
     return " ".join([ALL_DONE, *told])
 
 
 def sites_of_one_text(run: Run) -> list[TrapPattern]:
-    """The sites on which many pages repeat the text of others, except sites that are held for this
-    reason.
+    """The sites on which many pages repeat the text of other pages, without the sites that are
+    quarantined for this reason.
     """
     alike = F("fetched") - F("fresh")
     return list(
@@ -100,6 +100,6 @@ def sites_of_one_text(run: Run) -> list[TrapPattern]:
     )
 
 
-def one_text_told(site: TrapPattern) -> str:
+def repeated_text_sentence(site: TrapPattern) -> str:
     place = site.pattern.removesuffix("/…")
     return f"{site.alike:,} of {site.fetched:,} pages of {place} have the same text as others."

@@ -1,5 +1,5 @@
-"""The reasons why URLs of a run failed or were excluded, from stored counts: no URL is counted
-here.
+"""The reasons why URLs of a run failed or were excluded. The numbers come from stored counts, so no
+URL is counted here.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class FailureCause:
 
     @property
     def is_closed_address(self) -> bool:
-        """Whether an administrator can remove the cause by allowing an address."""
+        """Whether an administrator can remove the cause by an access rule for the address."""
         return self.status == FetchStatus.ADDRESS_REFUSED
 
     @property
     def reason(self) -> str:
-        """The sentence stored with the first sample; it may say more than the status."""
+        """The reason stored with the first sample, which may say more than the status."""
         return (self.samples[0].error if self.samples else "") or self.sentence
 
     @property

@@ -1,8 +1,6 @@
 """The pool of a crawl, its team's share of the pool, and a run's requests to the pool. No
-transaction here touches both the rows of the pool and those of the crawl.
-
-So each step may be repeated after a crash between two steps, and the scheduler repeats it
-(`crawling.scheduler`).
+transaction here touches both the rows of the pool and those of the crawl. So each step is
+idempotent: after a crash between two steps the scheduler repeats it (`crawling.scheduler`).
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from allocation.services import (
     request_resources,
     resume_kept,
 )
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 from crawling.base.alert_events import AlertEvent
 from crawling.frontier import seconds_until_due
 from crawling.installation.events import alert
@@ -49,15 +47,15 @@ from crawling.orders.claims import start_amounts
 TEAM_REF = "team/"
 logger = logging.getLogger(__name__)
 
-#: the reference of a run's processes in the pool. Processes of experiments, pre-resolvers and test
-#: fetches have other references, and no shifts
+#: the prefix of the reference of a run's processes in the pool. Processes of experiments,
+#: pre-resolvers and test fetches have other references, and no shifts
 RUN_REF = "run/"
 #: a shift is requested when a host falls due within this time
 SOON_SECONDS = 1.0
 
 
-#: a process of a run that is not, or no longer, in the pool, for example when an ended run
-#: continues
+#: the processes of a run that are not in the pool: not yet, or no longer because the run had ended
+#: before it continued
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
 
 
@@ -71,9 +69,7 @@ def share_limits(pool: Pool, team: str) -> dict[str, int]:
 
 
 def share_of(pool: Pool, team: str) -> int | None:
-    """The share to which the processes of a team's crawl belong. A team has one from its first run
-    on.
-    """
+    """The share of a team's crawl in a pool. A team gets a share there with its first run."""
     return ensure_share(pool=pool.pk, ref=f"{TEAM_REF}{team}", name=team).pk if team else None
 
 
@@ -82,14 +78,15 @@ def register_processes(run: Run) -> None:
 
     A claim that the pool can no longer serve fails the run.
 
-    A finished process is not used again: another takes its place and continues the count of shifts.
+    A process that has finished in the pool is replaced by a new one, which continues the count of
+    shifts.
     """
     pool = pool_of(run.crawl)
     for process in run.processes.filter(UNREGISTERED, is_retired=False):
         try:
             row = _register_process(pool, process)
         except BankBusy:
-            return  # the scheduler enrols it later
+            return  # the scheduler registers it later
         except AllocationError as error:
             _fail_run(run, f"The resource limits were refused: {error}")
             return
@@ -129,17 +126,17 @@ def _label(process: RunProcess) -> str:
     return name if is_only else f"{name} #{process.number}"
 
 
-def ask_for_shifts(run: Run) -> None:
+def request_shifts(run: Run) -> None:
     """Request a shift for each process that has URLs due and no shift."""
     for process in run.processes.exclude(bank_process=None):
-        ask_for_shift(process)
+        request_shift(process)
 
 
-def ask_for_shift(process: RunProcess) -> None:
+def request_shift(process: RunProcess) -> None:
     """Ask the pool for the start of a shift, if the process has a URL due.
 
-    Asking twice does no harm. No start is requested for an extra process after its first shift, or
-    for a process that is no longer in the order. For a crawl that uses idle capacity only, the
+    A second request has no effect. No start is requested for an extra process after its first
+    shift, or for a process beyond the order's number. For a crawl that uses idle capacity only, the
     scheduler requests starts (`crawling.runs.idle_capacity`).
     """
     crawl = process.run.crawl
@@ -158,7 +155,7 @@ def request_start(process: RunProcess) -> None:
         or due_in > SOON_SECONDS
     ):
         return
-    if _goes_on_with_what_it_kept(process.bank_process_id):
+    if _begin_with_reserved_units(process.bank_process_id):
         return
     try:
         outcome = request_resources(
@@ -168,7 +165,8 @@ def request_start(process: RunProcess) -> None:
             kind=RequestKind.START,
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
-        # another process was faster; the scheduler repeats a request that found the pool busy
+        # another operating-system process has sent the request already, or the pool was locked;
+        # then the scheduler repeats it
         return
     if run.crawl.idle_only and not outcome.granted:
         cancel_request(request_id=outcome.request_id)
@@ -178,10 +176,10 @@ def request_start(process: RunProcess) -> None:
         cancel_waiting(run)  # the run was paused or stopped between the look and the request
 
 
-def _goes_on_with_what_it_kept(bank_process: int) -> bool:
+def _begin_with_reserved_units(bank_process: int) -> bool:
     """Begin a shift with reserved units. Return whether there were any.
 
-    A reservation that blocks its own request is given up.
+    A reservation that prevents its own process from starting is released.
     """
     if not Process.objects.filter(pk=bank_process, kept_until__isnull=False).exists():
         return False
@@ -202,7 +200,7 @@ def _goes_on_with_what_it_kept(bank_process: int) -> bool:
     return True
 
 
-def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
+def release_shift(process: RunProcess, bank_process: int, epoch: int) -> None:
     """End a shift in the pool. Everything is released, unless an operator paused the run with
     *keep* and that is safe.
     """
@@ -217,9 +215,9 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
             write(
                 run.pk,
                 f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: "
-                f"{listed(format_amounts(pool, kept.amounts))}.",
+                f"{joined_in_words(format_amounts(pool, kept.amounts))}.",
             )
-            # Another process may have settled the run already.
+            # Another operating-system process may have settled the run already.
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
             return
     release_resources(
@@ -232,30 +230,30 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
 
 
 #: the beginning of each reason of a pause by hand
-PAUSED_BY_SOMEBODY = "Paused by an operator; "
+PAUSED_BY_HAND = "Paused by an operator; "
 
 
 def paused_sentence(run: Run) -> str:
-    """The reason why the run is paused, unless an operator paused it, or a sentence about its
-    reserved units.
+    """The reason why the run is paused, or a sentence about its reserved units. If an operator
+    paused the run, the sentence does not repeat that.
     """
     if run.trouble:
         return run.trouble
     if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))[
         "latest"
     ]:
-        return f"{PAUSED_BY_SOMEBODY}what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
+        return f"{PAUSED_BY_HAND}what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
     if Process.objects.filter(run_process__run=run, holding=True).exists():
         return (
-            f"{PAUSED_BY_SOMEBODY}what it holds is "
+            f"{PAUSED_BY_HAND}what it holds is "
             f"{'being released' if run.keep_seconds is None else 'about to be reserved'}."
         )
     if run.keep_seconds is not None:
         return (
-            f"{PAUSED_BY_SOMEBODY}nothing is reserved: it held nothing, its work session was lost, "
+            f"{PAUSED_BY_HAND}nothing is reserved: it held nothing, its work session was lost, "
             "or keeping was not safe (see its log)."
         )
-    return f"{PAUSED_BY_SOMEBODY}all its units are released."
+    return f"{PAUSED_BY_HAND}all its units are released."
 
 
 def cancel_waiting(run: Run) -> None:
@@ -264,7 +262,7 @@ def cancel_waiting(run: Run) -> None:
         cancel_request(request_id=request_id)
 
 
-def leave_bank(run: Run) -> None:
+def leave_pool(run: Run) -> None:
     """End the run's processes in the pool. All units that they still hold are given back."""
     for process_id in run.processes.exclude(bank_process=None).values_list(
         "bank_process", flat=True

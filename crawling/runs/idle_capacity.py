@@ -1,8 +1,8 @@
 """Capacity of a pool for which no process waits, and the crawls that use no other capacity (SEEDS
 part 4, ICDL).
 
-A request of such a crawl never stays in the pool's line: it is granted at once or withdrawn. So it
-has no turn in the line, and no other process waits because of it.
+A request of such a crawl never stays in the pool's queue: it is granted at once or withdrawn. So no
+other process waits because of it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from allocation.models import ProcessState, Request, RequestState
 from allocation.selectors import format_amounts
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 from crawling.frontier import seconds_until_due
 from crawling.installation.pools import pool_of
 from crawling.models import CrawlJob, RunProcess
@@ -19,13 +19,13 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.orders.claims import start_amounts
 from crawling.runs.grants import request_start
 
-#: the time for which a refused request is not repeated, since the ledger records each request
+#: the seconds for which a refused request is not repeated, since the ledger records each request
 REFUSED_SECONDS = 30.0
 
 
 def lack_of_idle_capacity(crawl: CrawlJob) -> str:
-    """The reason why no process of the crawl could begin a shift now without taking units for which
-    others wait. Empty if one could, judging by the pool's free units.
+    """The reason why no process of the crawl could begin a shift now without units for which other
+    processes wait; empty if one could. Only the pool's free units are compared.
     """
     pool = pool_of(crawl)
     waits = Request.objects.filter(pool=pool, state=RequestState.WAITING)
@@ -43,15 +43,15 @@ def lack_of_idle_capacity(crawl: CrawlJob) -> str:
         key: units - free.get(key, 0) for key, units in wanted.items() if units > free.get(key, 0)
     }
     if missing:
-        return f"The pool {pool.name} lacks {listed(format_amounts(pool.pk, missing))}."
+        return f"The pool {pool.name} lacks {joined_in_words(format_amounts(pool.pk, missing))}."
     return ""
 
 
 def start_while_idle(processes: Iterable[RunProcess]) -> list[int]:
     """Request the starts of these processes in turn, each only if its pool has idle capacity.
-    Return the ids of the processes that got some.
+    Return the ids of the processes that were granted a start.
 
-    After a process that got none, no other with the same claim on the same pool is tried.
+    If a process is refused, no other process with the same claim on the same pool is tried.
     """
     refused, asked = set(), list[int]()
     for process in processes:
@@ -68,7 +68,7 @@ def start_while_idle(processes: Iterable[RunProcess]) -> list[int]:
 
 
 def is_idlers_turn(process: RunProcess) -> bool:
-    """Whether another process of the pool that uses idle capacity only has a URL due and no
+    """Whether another process that uses only the pool's idle capacity has a URL due and no
     shift.
     """
     assert process.bank_process is not None

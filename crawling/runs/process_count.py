@@ -1,8 +1,7 @@
-"""The number of processes of a run (SEEDS W14): as many as its order says, also after an edit. If
-the order leaves that open, the run has one process, and an *extra* one for each idle worker.
-
-An extra process never stays in the pool's line, gives way as soon as others wait, and leaves when
-its shift has ended. So hosts belong to it only while a worker serves them.
+"""The number of processes of a run (SEEDS W14). It is the number in the order, also after an edit.
+If the order leaves it open, the run has one process, and an *extra* one for each idle worker. An
+extra process never stays in the pool's queue, ends its shift as soon as other processes wait, and
+is taken out after that shift. So hosts belong to it only while a worker serves them.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from crawling.installation.run_log import write
 from crawling.models import HostQueue, Run, RunProcess, Shift
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
 from crawling.orders.order import MOST_PROCESSES
-from crawling.runs.grants import ask_for_shift, register_processes, request_start
+from crawling.runs.grants import register_processes, request_shift, request_start
 from crawling.runs.idle_capacity import REFUSED_SECONDS, lack_of_idle_capacity
 
-#: the number of due hosts for which a further process is worth a worker
+#: the number of due hosts that justifies one more process
 HOSTS_EACH = 4
 
 #: runs that have a shift, or an extra process
@@ -36,7 +35,7 @@ SELECT run_id FROM crawling_runprocess WHERE is_extra AND NOT is_retired
 
 @dataclass
 class ExtraProcesses:
-    """Gives each active run the right number of processes."""
+    """Adds and removes processes until each active run has the right number."""
 
     #: by run, the time until which it gets no extra process; monotonic seconds
     _paused: dict[int, float] = field(default_factory=dict)
@@ -48,7 +47,7 @@ class ExtraProcesses:
         with connection.cursor() as cursor:
             cursor.execute(TO_FIT)
             found = [row[0] for row in cursor.fetchall()]
-        # the units of a paused run may be reserved
+        # a paused run is left alone, since its units may be reserved
         runs = Run.objects.select_related("crawl").exclude(state__in=PAUSE_STATES)
         for run in runs.filter(pk__in=found).order_by("pk"):
             self._fitting_count(run)
@@ -64,7 +63,7 @@ class ExtraProcesses:
             return
         if limit is not None:
             for number in set(range(limit)) - _numbers_in_use(run):
-                ask_for_shift(_add_process(run, number, is_extra=False))
+                request_shift(_add_process(run, number, is_extra=False))
         while limit is None and run.pk not in self._paused and _has_room(run):
             process = _add_process(
                 run, min(set(range(MOST_PROCESSES)) - _numbers_in_use(run)), is_extra=True
@@ -89,7 +88,7 @@ class ExtraProcesses:
 
 
 def _has_shift(process: RunProcess) -> bool:
-    """Whether the process has a shift, or was granted the start of one."""
+    """Whether the process has a shift, or has been granted a start."""
     process.refresh_from_db()
     bank = process.bank_process
     return (
@@ -100,7 +99,7 @@ def _has_shift(process: RunProcess) -> bool:
 
 def _retire_process(run: Run, process: RunProcess) -> None:
     rest = [number for number in serving_numbers(run.pk) if number != process.number]
-    if not rest:  # the first process had no worker for a while, and waits for one
+    if not rest:  # the first process stays: it had no worker for a while, and waits for one
         rest = [0]
         run.processes.filter(number=0).update(serving=True)
     RunProcess.objects.filter(pk=process.pk).update(is_retired=True, serving=False)
@@ -114,8 +113,8 @@ def _numbers_in_use(run: Run) -> set[int]:
 
 
 def _add_process(run: Run, number: int, *, is_extra: bool) -> RunProcess:
-    """Add a process with this number, new or used before, to the run and to the pool. It gets hosts
-    with its first shift.
+    """Add a process with this number to the run and to the pool. A process of the run that had the
+    number before is used again. The process gets hosts with its first shift.
     """
     wanted = {"is_retired": False, "serving": False, "is_extra": is_extra}
     process, _ = RunProcess.objects.update_or_create(run=run, number=number, defaults=wanted)

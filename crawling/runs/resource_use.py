@@ -1,6 +1,4 @@
-"""The share of their reserved resources that running crawls use, as shifts measure it: now and over
-time.
-"""
+"""The share of their units that running crawls use, as shifts measure it: now and over time."""
 
 from __future__ import annotations
 

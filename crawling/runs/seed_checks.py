@@ -1,4 +1,4 @@
-"""Checks, before a crawl is created, whether its seeds can be crawled at all."""
+"""Checks of seeds before a crawl is created: whether they can be crawled at all."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from crawling.installation.identity import (
 )
 from crawling.models import AllowedNetwork
 from crawling.orders.order import CrawlOrder
-from crawling.orders.seeds import in_short
+from crawling.orders.seeds import mistakes_in_short
 from crawling.web.addresses import Address, BadUrl, read_address
-from crawling.web.fetch.files import below
+from crawling.web.fetch.files import path_within
 from crawling.web.vetting import AllowedRange
 from dnscache import store
 from dnscache.protocol.addresses import AddressClass, classify
@@ -34,10 +34,10 @@ NO_CONTACT = (
     "a page about the crawl (https://…) or an e-mail address. "
     "On the command line: python manage.py identify PRODUCT CONTACT-URL"
 )
-#: the most names of seeds whose addresses are shown beforehand
+#: the most names of seeds whose addresses are shown before a crawl is created
 MOST_NAMES = 100
-#: the seconds for which a name server's answer is good enough for a warning
-KNOWN_FOR = 3600.0
+#: the age in seconds up to which a name server's answer is good enough for a warning
+KNOWN_SECONDS = 3600.0
 #: the note of an access rule that was added on the form with the seeds
 ALLOWED_HERE = "allowed on the form of a new crawl"
 
@@ -46,12 +46,12 @@ def seed_errors(order: CrawlOrder) -> dict[str, str]:
     """The mistakes of the seeds, including a missing contact, by field of the form."""
     addresses = [read_address(seed) for seed in order.seeds]
     if mistakes := seed_mistakes(addresses):
-        return {"seeds": in_short(mistakes)}
+        return {"seeds": mistakes_in_short(mistakes)}
     return {"contact_url": NO_CONTACT} if lacks_contact(addresses) else {}
 
 
 def lacks_contact(addresses: Iterable[Address]) -> bool:
-    """Whether one of the addresses is a real site although no contact is set.
+    """Whether one of the addresses is a public site although no contact is set.
 
     The addresses have no mistakes.
 
@@ -86,7 +86,7 @@ def seed_mistakes(addresses: Sequence[Address]) -> list[str]:
     directories, mistakes = allowed_directories(), []
     for address in addresses:
         if address.scheme == "file":
-            if below(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
+            if path_within(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
                 mistakes.append(
                     f"{address.url} is below no directory that an administrator has allowed"
                 )
@@ -157,7 +157,7 @@ def _host_of(address: Address) -> HostName | None:
 
 def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """The known addresses of names. A name may have none."""
-    since = time.time() - KNOWN_FOR
+    since = time.time() - KNOWN_SECONDS
     known = store.read(names)
     return {
         name: answer.reply.addresses for name, answer in known.items() if answer.resolved_at > since

@@ -14,12 +14,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisGone
 
-from allocation.isolation import was_cut_off, was_in_the_way
+from allocation.isolation import is_conflict, is_connection_lost
 from allocation.services import is_holder, release_resources
 from crawling.archive.files import seal_all
 from crawling.base.alert_events import AlertEvent
 from crawling.datasets.jobs import write_links_of_ended
-from crawling.frontier import free_hosts, give_back, limit_reached, locked_run, rules_key
+from crawling.frontier import free_hosts, limit_reached, locked_run, return_urls, rules_key
 from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
 from crawling.installation.events import alert
@@ -27,8 +27,8 @@ from crawling.installation.run_log import write
 from crawling.machine.shift_locks import abandoned_shifts
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.runs.endings import ending_of, in_vain
-from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
+from crawling.runs.endings import ending_sentence, failure_sentence
+from crawling.runs.grants import leave_pool, paused_sentence, release_shift, request_shift
 from crawling.runs.takeover import rejoin
 from crawling.runs.transitions import FETCHING, WOUND_DOWN
 
@@ -56,9 +56,9 @@ class FetchThreadLine(NamedTuple):
 
 
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
-    """Open the shift of an epoch, whose lease the caller has taken.
+    """Open the shift of an epoch. The caller has taken its lease.
 
-    Return None if the run needs none, or this epoch already had one.
+    Return None if the run needs no shift, or if this epoch already had one.
 
     URLs that an earlier shift of the process left in process are put back into their queues first.
     """
@@ -112,10 +112,10 @@ def lose_shift(
 ) -> None:
     """Close a shift that cannot close itself.
 
-    is_dead: its operating-system process is known to have ended, so its hosts are free after one
-    delay. Otherwise they stay leased until their lease has expired, and one delay longer. worker:
-    close the shift only if this worker had it. blame: the URLs against which the loss counts; None
-    for all in process.
+    is_dead: whether its operating-system process is known to have ended; then its hosts are free
+    after one delay, otherwise one delay after their leases have expired. worker: close the shift
+    only if this worker had it. blame: the URLs against which the loss counts; None for all in
+    process.
     """
     shifts = Shift.objects.filter(process=process, epoch=epoch, ended_at=None)
     if worker is not None:
@@ -128,7 +128,7 @@ def lose_shift(
 
 
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
-    give_back(shift)
+    return_urls(shift)
     if Shift.objects.filter(pk=shift.pk, ended_at=None).update(
         ended_at=Now(),
         ending=ending[:200],
@@ -154,8 +154,8 @@ def _process_words(process: RunProcess) -> str:
 
 
 def settle_run(run_id: int) -> Run:
-    """If no shift of the run is alive, let the run become paused, stopped or finished. Take it out
-    of the pool if it has ended.
+    """If no shift of the run is alive, change its state to paused, stopped or finished if it must.
+    An ended run leaves the pool.
 
     An empty queue alone is not the end (SEEDS B13): a page in process may still bring links, and
     then a shift is alive.
@@ -164,7 +164,7 @@ def settle_run(run_id: int) -> Run:
         if not Shift.objects.filter(process__run=run, ended_at=None).exists():
             _settle(run)
     if run.state in ENDED_STATES:
-        leave_bank(run)
+        leave_pool(run)
         seal_all(run.pk)
         write_links_of_ended(run)
     return run
@@ -175,7 +175,7 @@ def _settle(run: Run) -> None:
     if new is None:
         return
     run.state, run.reason = new
-    # a trouble is already in the log, and begins with the action that the run takes
+    # the log has the trouble already; its sentence begins with the action that follows
     write(
         run.pk,
         f"{run.state.capitalize()}."
@@ -208,17 +208,18 @@ def _why_wound_down(run: Run) -> str:
 
 
 def _end_of_run(run: Run, limit: str) -> tuple[RunState, str]:
-    """The end of a run, and the reason. A run that fetched nothing with success has failed.
+    """The end of a run, and the reason. A run without a successful fetch has failed.
 
     limit: the sentence of the limit that ended the run, or empty.
     """
-    if vain := in_vain(run):
+    if vain := failure_sentence(run):
         return RunState.FAILED, f"{limit} {vain}".lstrip()
-    return RunState.FINISHED, limit or ending_of(run)
+    return RunState.FINISHED, limit or ending_sentence(run)
 
 
 def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
-    """Settle the run after a shift was closed, release the shift's units, and request the next one.
+    """Settle the run after a shift was closed, release the shift's units, and request the next
+    shift.
 
     The processes of an ended run leave the pool with all their units, in one step.
     """
@@ -228,12 +229,12 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
     bank_process = process.bank_process_id
     assert bank_process is not None
     if is_holder(process=bank_process, epoch=epoch, worker=worker):
-        hand_in(process, bank_process, epoch)
+        release_shift(process, bank_process, epoch)
     _go_on(Run.objects.get(pk=run.pk), process)
 
 
 def continue_shift(process: RunProcess) -> None:
-    """Settle the run after a shift has left the pool, note the fate of the shift's units, and
+    """Settle the run after a shift has left the pool, update the reason of a paused run, and
     request the next shift if a URL is due.
     """
     _go_on(settle_run(process.run_id), process)
@@ -244,14 +245,14 @@ def _go_on(run: Run, process: RunProcess) -> None:
         # The run may have been settled before its units were given back.
         Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
     if run.state in WORKING_STATES:
-        ask_for_shift(process)
+        request_shift(process)
 
 
-def lost_a_server(error: BaseException | None) -> bool:
-    """Whether this error ended a shift because PostgreSQL or Redis was away or other transactions
-    held locks, which no page can cause.
+def is_server_loss(error: BaseException | None) -> bool:
+    """Whether the shift ended with this error because PostgreSQL or Redis did not answer, or
+    because other transactions held locks. No page can cause these.
     """
-    return isinstance(error, RedisGone) or was_cut_off(error) or was_in_the_way(error)
+    return isinstance(error, RedisGone) or is_connection_lost(error) or is_conflict(error)
 
 
 def shift_was_lost(
@@ -261,8 +262,8 @@ def shift_was_lost(
     run.
 
     worker: the worker that had the shift, or was about to take it up. A shift of another worker
-    with the same epoch, which can exist after a failover that lost commits, is left alone. blame:
-    the URLs that may be the cause; None for all in process.
+    with the same epoch is left alone; it can exist after a failover of PostgreSQL that lost
+    commits. blame: the URLs that may be the cause; None for all in process.
     """
     process = _process_of(process_id)
     if process is None:
@@ -281,7 +282,7 @@ def shift_was_lost(
 def close_shifts_lost_here(but: str = "") -> None:
     """Close the shifts of this machine whose process was killed together with its worker.
 
-    but: a live worker, which closes its own shift, since it knows the cause.
+    but: a live worker, which closes its own shift because it knows the cause.
     """
     for lost in abandoned_shifts(but):
         if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
@@ -290,7 +291,9 @@ def close_shifts_lost_here(but: str = "") -> None:
 
 
 def _process_of(bank_process: int) -> RunProcess | None:
-    """The process of a run; None if it belongs to no run, or the run is being removed."""
+    """The process of a run. None if the process in the pool belongs to no run, or the run is being
+    removed.
+    """
     processes = RunProcess.objects.select_related("run__crawl")
     return processes.filter(bank_process=bank_process, run__removal_asked_at=None).first()
 

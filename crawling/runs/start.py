@@ -19,7 +19,7 @@ from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.claims import BROWSER_PAGES, NO_BROWSER
 from crawling.runs.extensions import missing_parts
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
 from crawling.web.addresses import canonical_address
 
@@ -27,21 +27,22 @@ from crawling.web.addresses import canonical_address
 def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Start a run: queue its seeds, and request the first shifts of its processes.
 
-    Raises TooManyWait. Raises WrongState if a run of this crawl has not ended yet, or if a seed is
-    a public site and no contact is set, as can happen after an import.
+    Raises TooManyWait. Raises WrongState if a run of this crawl has not ended yet, or if no contact
+    is set although a seed is a public site, which can happen after an import.
     """
     if lacks_contact(without_mistakes(crawl.seeds)):
         raise WrongState(f"A contact {NO_CONTACT}")
-    run = new_run(crawl, by=by)
+    run = create_run(crawl, by=by)
     register_processes(run)
-    ask_for_shifts(run)
+    request_shifts(run)
     return run
 
 
-def check_room() -> None:
+def check_start_limit() -> None:
     """Raise TooManyWait if no further run may be started.
 
-    A few simultaneous starts may exceed the limit, which only protects the database.
+    Simultaneous starts may exceed the limit a little, since it only protects the database from
+    overload.
     """
     latest = Run.objects.filter(is_latest=True)
     queued = latest.filter(state=RunState.QUEUED).count()
@@ -55,13 +56,13 @@ def check_room() -> None:
 
 
 @transaction.atomic
-def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
-    """Create a run, which is the crawl's part of a start. The pool's part follows when this is
-    committed.
+def create_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
+    """Create a run with its processes and seeds. The caller registers the processes in the pool
+    once this is committed.
 
     by_schedule: a schedule, which `by` set, starts the run. Raises WrongState, TooManyWait.
     """
-    check_room()
+    check_start_limit()
     if missing := missing_parts(crawl.visit_order, crawl.seeds):
         raise WrongState(f"{crawl.name} cannot start. {missing}")
     if crawl.order.rendering.may_render and not capacity_of(pool_of(crawl)).get(BROWSER_PAGES):

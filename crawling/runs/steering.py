@@ -13,7 +13,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from allocation.services import check_keep_seconds
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
@@ -23,12 +23,22 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Level, Run, RunCount, Shift
 from crawling.models.archive import archive_disk
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.orders.sections.thresholds import ThresholdsPart, too_little_room, too_many_errors
-from crawling.runs.grants import ask_for_shifts, cancel_waiting, register_processes
+from crawling.orders.sections.thresholds import (
+    ThresholdsPart,
+    disk_threshold_sentence,
+    error_threshold_sentence,
+)
+from crawling.runs.grants import cancel_waiting, register_processes, request_shifts
 from crawling.runs.shift_lifecycle import settle_run
-from crawling.runs.transitions import ACTIONS, FETCHING, RunAction, told_before, told_before_start
+from crawling.runs.transitions import (
+    ACTIONS,
+    FETCHING,
+    RunAction,
+    loss_sentence,
+    start_loss_sentence,
+)
 
-#: the columns of a run that an action changes
+#: the columns of a run that an action may change
 MOVED = (
     "state",
     "reason",
@@ -44,8 +54,9 @@ MINUTE = timedelta(minutes=1)
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
     """Pause the crawl after the fetches under way. Its frontier stays, and its units are released.
 
-    With `keep_seconds` its units stay reserved for that time, if the state is safe when its shift
-    ends; otherwise they are released, and the run's log says why. Raises WrongState or BadKeepTime.
+    With `keep_seconds` its units stay reserved for that time if the pool's state is safe with the
+    reservation when its shift ends; otherwise they are released, and the run's log says why. Raises
+    WrongState or BadKeepTime.
     """
     if keep_seconds is not None:
         check_keep_seconds(keep_seconds)
@@ -83,22 +94,22 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """
     run = _change_state(crawl, "resume", "Waiting for a worker.", by)
     register_processes(run)
-    ask_for_shifts(run)
+    request_shifts(run)
     return run
 
 
 def reopen(run: Run, reason: str) -> None:
-    """Let a run that has ended continue with URLs that were put into its queue. The caller holds
-    the run's lock, and enrols the run afterwards.
+    """Let an ended run continue with URLs that were put into its queue. The caller holds the run's
+    lock, and registers the run's processes afterwards.
     """
     run.state, run.reason, run.finished_at = RunState.QUEUED, reason, None
     run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
     run.save(update_fields=MOVED)
 
 
-def consequence(crawl: CrawlJob, word: str) -> str:
-    """The question that confirms one of the actions in CONFIRMED, with the things that are kept and
-    lost; empty if there is nothing to confirm. Raises WrongState.
+def confirmation_question(crawl: CrawlJob, word: str) -> str:
+    """The question by which a user confirms one of the actions in CONFIRMED, and what is kept and
+    lost; empty if nothing needs a confirmation. Raises WrongState.
     """
     run = crawl.runs.first()
     if run is None:
@@ -108,9 +119,9 @@ def consequence(crawl: CrawlJob, word: str) -> str:
     counts = counts_of([run.pk])[run.pk]
     if word == "start":
         is_cut = run.state == RunState.STOPPED and counts.queued
-        return told_before_start(number=run.number, queued=counts.queued) if is_cut else ""
+        return start_loss_sentence(number=run.number, queued=counts.queued) if is_cut else ""
     _check_action(crawl, run, ACTIONS[word])
-    return told_before(word, queued=counts.queued, in_hand=counts.in_process)
+    return loss_sentence(word, queued=counts.queued, in_hand=counts.in_process)
 
 
 def _wind_down(
@@ -139,7 +150,7 @@ def _change_state(
         if to == RunState.QUEUED:
             run.resumed_at = timezone.now()
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
-            # the run was about to pause, and its shift may not have noticed
+            # the run was about to pause, and its shift may not have noticed yet
             to, reason = RunState.RUNNING, FETCHING
         run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
         run.aborted_at = timezone.now() if word == "abort" else None
@@ -150,7 +161,7 @@ def _change_state(
 
 def _check_action(crawl: CrawlJob, run: Run, action: RunAction) -> None:
     if run.state not in action.allowed_from:
-        states = listed(sorted(action.allowed_from), last="or")
+        states = joined_in_words(sorted(action.allowed_from), last="or")
         raise WrongState(
             f"{crawl.name} is {run.state} and cannot be {action.done}; only a {states} crawl can."
         )
@@ -169,17 +180,17 @@ def _check_rest(run: Run) -> None:
         raise WrongState(f"{sentence} Raise that limit, then resume the run.")
 
 
-def pause_by_itself(run_id: int, trouble: str) -> None:
+def pause_for_trouble(run_id: int, trouble: str) -> None:
     """Pause a run that cannot continue, and show the reason until it is resumed. Safe to repeat."""
-    _wind_down_by_itself(run_id, RunState.PAUSING, trouble)
+    _wind_down_for_trouble(run_id, RunState.PAUSING, trouble)
 
 
-def stop_by_itself(run_id: int, trouble: str) -> None:
+def stop_for_trouble(run_id: int, trouble: str) -> None:
     """End a run that must not continue, and show the reason. Safe to repeat."""
-    _wind_down_by_itself(run_id, RunState.STOPPING, trouble)
+    _wind_down_for_trouble(run_id, RunState.STOPPING, trouble)
 
 
-def _wind_down_by_itself(run_id: int, to: RunState, trouble: str) -> None:
+def _wind_down_for_trouble(run_id: int, to: RunState, trouble: str) -> None:
     with locked_run(run_id) as run:
         if run.state in WORKING_STATES:
             write(run_id, trouble, level=Level.ERROR)
@@ -192,12 +203,12 @@ def enforce_thresholds(run: Run, now: datetime) -> str:
     """Pause or stop the run if it has reached a threshold. Return the reason as a sentence, empty
     if the run continues.
 
-    The disk is the one of the calling worker, which stores the run's answers.
+    The disk is that of the calling worker, where the run's answers are stored.
     """
     part = run.crawl.order.thresholds
     sentence = _error_threshold_reached(run, part, now) or _disk_trouble(part)
     if sentence:
-        wind_down = stop_by_itself if part.at_threshold == "stop" else pause_by_itself
+        wind_down = stop_for_trouble if part.at_threshold == "stop" else pause_for_trouble
         wind_down(run.pk, sentence)
     return sentence
 
@@ -207,19 +218,19 @@ def _error_threshold_reached(run: Run, part: ThresholdsPart, now: datetime) -> s
         return ""
     since = now - part.error_minutes * MINUTE
     if run.resumed_at:
-        # Counts are by minute, and the minute in which the run continued may hold the errors for
-        # which it was paused.
+        # Counts are by minute. The minute in which the run was resumed is left out, since it may
+        # hold the errors for which the run was paused.
         since = max(since, run.resumed_at.replace(second=0, microsecond=0) + MINUTE)
     sums = RunCount.objects.filter(run=run, minute__gte=since).aggregate(
         failed=Sum("failed", default=0), succeeded=Sum("succeeded", default=0)
     )
-    failed = max(0, sums["failed"])  # retries subtract failures
-    return too_many_errors(part, ended=failed + max(0, sums["succeeded"]), failed=failed)
+    failed = max(0, sums["failed"])  # a retry subtracts its failure from the count
+    return error_threshold_sentence(part, ended=failed + max(0, sums["succeeded"]), failed=failed)
 
 
 def _disk_trouble(part: ThresholdsPart) -> str:
     if part.min_free_bytes is None:
         return ""
-    return too_little_room(
+    return disk_threshold_sentence(
         part, free=shutil.disk_usage(archive_disk()).free, where=str(settings.ARCHIVE_DIR)
     )

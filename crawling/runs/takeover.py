@@ -1,4 +1,4 @@
-"""Gives the hosts of a process that gets no worker to the run's other processes, until its next
+"""The hosts of a process that gets no worker are given to the run's other processes until its next
 shift (SEEDS W14).
 """
 
@@ -12,11 +12,11 @@ from crawling.installation.run_log import write
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import WORKING_IN_SQL, WORKING_STATES
 
-#: a process without a shift counts as absent when its hosts have been due for this long
+#: the seconds for which the hosts of a process without a shift must have been due until it counts
+#: as absent
 ABSENT_SECONDS = 15.0
 
-#: processes without a shift whose hosts have been due for long, while another process of the run
-#: has a shift
+#: absent processes, in runs of which another process has a shift
 ABSENT = f"""
 SELECT DISTINCT p.id FROM crawling_shift live JOIN crawling_runprocess o ON o.id = live.process_id
 JOIN crawling_runprocess p ON p.run_id = o.run_id AND p.id <> o.id

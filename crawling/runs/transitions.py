@@ -26,7 +26,7 @@ ACTIONS = {
 ENDING = frozenset({"stop", "abort"})
 #: actions that need a confirmation if something would be lost
 CONFIRMED = ENDING | {"start"}
-#: the state that a run reaches after winding down, once no shift of it is alive
+#: the state that a run gets after winding down, once no shift of it is alive
 WOUND_DOWN = {RunState.PAUSING: RunState.PAUSED, RunState.STOPPING: RunState.STOPPED}
 #: the reason of a run that has a working shift
 FETCHING = "Fetching."
@@ -35,8 +35,8 @@ AT_REST = frozenset({"draft", *ENDED_STATES})
 
 
 def possible_actions(state: str, *, queued: int, is_aborting: bool = False) -> list[str]:
-    """The actions that are possible in a state as pages show it (`start` begins a new run), the
-    likeliest first.
+    """The actions that are possible in a state, the likeliest first; `start` begins a new run.
+    state: as pages show it.
 
     queued: the number of URLs in the run's queue. An ended run is resumed only for URLs left in its
     queue.
@@ -55,8 +55,8 @@ def state_after(word: str, state: RunState) -> RunState | None:
     return WOUND_DOWN.get(action.to, action.to) if state in action.allowed_from else None
 
 
-def told_before(word: str, *, queued: int, in_hand: int) -> str:
-    """A sentence about the effects of a stop or an abort, for the confirmation."""
+def loss_sentence(word: str, *, queued: int, in_hand: int) -> str:
+    """The sentence about what a stop or an abort loses, for its confirmation."""
     if not queued and not in_hand:
         return "All pages are kept, and the queue is empty, so the run cannot be resumed."
     fetches = "1 fetch under way is" if in_hand == 1 else f"{in_hand:,} fetches under way are"
@@ -68,8 +68,8 @@ def told_before(word: str, *, queued: int, in_hand: int) -> str:
     )
 
 
-def told_before_start(*, number: int, queued: int) -> str:
-    """A sentence about the parts of a stopped run that a new run loses, for the confirmation."""
+def start_loss_sentence(*, number: int, queued: int) -> str:
+    """The sentence about what a new run loses of a stopped run, for its confirmation."""
     return (
         f"A new run begins with the start URLs. All pages of run {number} are kept, but it "
         "cannot be resumed any more, "

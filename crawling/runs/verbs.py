@@ -16,18 +16,18 @@ from crawling.runs.steering import abort, pause, resume, stop
 @dataclass(frozen=True, slots=True)
 class Verb:
     do: Callable[..., Run]
-    #: the class of the icon on its button
+    #: the CSS class of the icon on the button
     icon: str
-    #: the effect, as the command's help describes it
+    #: the help of the command
     help: str
-    #: the effect, as the endpoint's description has it, in a line and in full
+    #: the description of the endpoint: a line, and the full text
     summary: str
     description: str = ""
-    #: the label of its button, if it differs from the word
+    #: the label of the button, if it differs from the word
     label: str = ""
-    #: the title of its button, in addition to the label
+    #: the title of the button, in addition to the label
     title: str = ""
-    #: whether it takes `keep_seconds`, the time for which the crawl's units stay reserved
+    #: whether the action takes `keep_seconds`, the time for which the crawl's units stay reserved
     may_keep: bool = False
 
 
@@ -74,5 +74,4 @@ AGAIN = replace(VERBS["start"], label="Run again", icon="i-rotate-cw")
 
 
 def offered_verbs(words: Iterable[str], *, has_run: bool) -> dict[str, Verb]:
-    """The verbs of these words, for a crawl with or without a run."""
     return {word: AGAIN if has_run and word == "start" else VERBS[word] for word in words}

@@ -1,5 +1,5 @@
-"""The reason why a run with URLs is not fetching at the moment: the processes that hold the units
-for which it waits, or the end of a host's rest.
+"""The reason why a run with URLs is not fetching at the moment: the processes with the units for
+which it waits, or the rest of a host.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from crawling.runs.diagnosis import STARTING_SOON
 from crawling.runs.idle_capacity import lack_of_idle_capacity
 from crawling.web.outages import Outage, outage_waited_for, read_outage, read_outages
 
-#: each run's next free host: its name, the seconds until it is free, the other crawl that leases
-#: it, if any, and whether the host waits for DNS
+#: the next free host of each run: its name, the seconds until it is free, the other crawl that
+#: leases it, if any, and whether it waits for DNS
 NEXT_HOST = f"""
 SELECT DISTINCT ON (q.run_id) q.run_id AS run, q.id AS queue, h.name,
     extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8
@@ -39,7 +39,7 @@ WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
 ORDER BY q.run_id, seconds
 """  # noqa: S608  # constants
 
-#: a host of the run that is free now, if any; found without reading all others
+#: a host of the run that is free now, if there is one; found without a look at all hosts
 FREE_HOST = f"""
 SELECT run.id AS run, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
     SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, ''::text,
@@ -66,8 +66,8 @@ JOIN crawling_runprocess p ON p.bank_process_id = w.process_id
 JOIN crawling_run r ON r.id = p.run_id
 WHERE w.state = 'waiting' AND {HAS_NO_SHIFT}
 """  # noqa: S608  # a constant
-#: runs that neither wait for resources nor hold any, found by processes that are idle or not
-#: enrolled
+#: runs that neither wait for resources nor hold any; found by processes that are idle or not in the
+#: pool
 BESIDE_BANK = f"""
 SELECT DISTINCT r.id, r.state, FALSE
 FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
@@ -109,8 +109,8 @@ class NextHostQueue(NamedTuple):
     is_held: bool
     #: the answer that makes the host rest for all crawls, as a sentence
     rest_reason: str
-    #: the outage of the host when it was last tried, if nothing could be fetched from it; or the
-    #: outage of the origin of all its waiting URLs
+    #: the outage of the host at its last try. If the host answers, but the robots.txt of an origin
+    #: cannot be fetched: the outage of that origin, if all waiting URLs are on it
     outage: Outage | None
 
 
@@ -122,19 +122,19 @@ def wait_reasons(
     hosts: Sequence[NextHostQueue] | None = None,
     explains: bool = True,
 ) -> dict[int, WaitReason]:
-    """Return, by run id, the reasons why runs have no shift at the moment.
+    """The reasons why runs have no shift at the moment, by run id.
 
     runs: active runs, read with their crawls.
 
-    waits: the waits of the runs' processes in the pool, if the caller has read them already, since
-    this means reading the whole pool.
+    waits: the waits of the runs' processes in the pool, if the caller has read them already; for
+    these the whole pool is read.
 
     processes: the processes of the runs that have no live shift, each with its process in the pool.
 
     hosts: the result of `next_hosts` for all of the runs, if the caller has it already.
 
-    explains: False for the state alone, without the reason for a wait in the pool, so that the pool
-    is not read.
+    explains: whether to read the pool for the reason of a wait there; without it only the state is
+    returned.
     """
     idle = _without_shift(runs) if processes is None else list(map(_idle_process, processes))
     if not idle:
@@ -157,7 +157,7 @@ def wait_reasons(
     at_bank.update(
         (run_of[process], WaitReason("waiting", reason)) for process, reason in reasons.items()
     )
-    # all queues of a run are searched for this, so it is done only where it matters
+    # for this all queues of a run are searched, so it is done only where the result is shown
     if hosts is None:
         hosts = next_hosts(list(why.keys() - at_bank.keys()))
     resting = (host for host in hosts if host.run not in at_bank)
@@ -167,7 +167,7 @@ def wait_reasons(
 
 def _without_shift(runs: Sequence[Run]) -> list[IdleProcess]:
     """The processes of these runs that have no shift. There may be ten times as many as runs, so no
-    model objects are made of them.
+    model objects are made.
     """
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
     processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).order_by("pk")
@@ -183,13 +183,13 @@ def _idle_process(process: RunProcess) -> IdleProcess:
 class WaitingRuns(dict[int, str]):
     """Runs by id, each with its state."""
 
-    #: how many of them wait for resources; the others wait for a host
+    #: the number of runs that wait for resources; the others wait for a host
     for_resources = 0
 
 
 def waiting_runs() -> WaitingRuns:
-    """The runs that `wait_reasons` calls waiting. The reasons are left out, since they need a look
-    at the whole pool.
+    """The runs that `wait_reasons` calls waiting, without the reasons, for which the whole pool
+    would be read.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")

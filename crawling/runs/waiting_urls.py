@@ -1,5 +1,5 @@
-"""Lists and manual changes of a run's frontier: waiting URLs, host by host in the order of visits,
-URLs that were taken out, and failed URLs that are tried again.
+"""Lists of a run's frontier, and manual changes of it. The lists have waiting URLs, host by host in
+the order of visits, and URLs that were taken out. Failed URLs can be queued again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from crawling.frontier.change.manual_order import UrlAction, apply_action, reque
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.steering import reopen
 from crawling.web.statuses import explain
 from serving.paging import cut_to_limit
 from serving.requests import asked_text
 
-#: the lists that can be shown, by the word in the address
+#: the lists, by the word in the page's address
 WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", "taken out"
 PLACES = (WAITING, IN_HAND, QUARANTINED, TAKEN_OUT)
 LONGEST_TEXT = 200
@@ -56,11 +56,11 @@ SELECT id FROM crawling_url WHERE queue_id = ANY(ARRAY({QUEUES})) AND state = '{
 ORDER BY queue_id, lane, rank, id LIMIT %(most)s
 """  # noqa: S608 - likewise
 START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
-#: the rows of one transaction; a shift that needs the lock waits no longer than such a transaction
-#: takes
+#: the number of rows changed in one transaction; a shift that needs the lock waits for at most one
+#: such transaction
 BATCH = 2_000
-#: the most URLs of one action, since more would keep the browser waiting; the answer says that
-#: there are more
+#: the most URLs of one action, since the browser waits for it; the answer says whether there are
+#: more
 MOST = 50_000
 DONE = {
     UrlAction.FIRST: "sent ahead of all others of the host",
@@ -105,7 +105,7 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
     """The ids of the found URLs, in the order in which they are shown. Raises SearchTookTooLong."""
     with time_limit() as cursor:
         if wanted.place != WAITING:
-            # If only the id is sorted by, PostgreSQL may search along the primary key, through the
+            # An order by id alone would let PostgreSQL search along the primary key, through the
             # URLs of all runs.
             order = "pk" if wanted.place == TAKEN_OUT else F("pk") + 0
             return list(
@@ -142,7 +142,7 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
 
 
 def _other_urls(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
-    """URLs that do not wait: few in number, or found along a separate index."""
+    """URLs that do not wait: they are few, or a separate index finds them."""
     found = (
         taken_out(run)
         if wanted.place == TAKEN_OUT
@@ -163,13 +163,13 @@ def waiting_count(run: Run) -> int:
     return counts_of([run.pk])[run.pk].queued
 
 
-def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator[str]:
+def url_lines(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator[str]:
     """All found URLs, one a line, however many there are."""
     after: int | None = None
     while True:
         ids = found_ids(run, replace(wanted, after=after), most=batch + 1)
         ids, after = cut_to_limit(ids, batch, int)
-        # as one value, and without model objects: Django takes longer over thousands than
+        # one value instead of model objects: for thousands of rows Django takes longer than
         # PostgreSQL
         rows = Url.objects.filter(pk__in=RawSQL("SELECT unnest(%s::bigint[])", [ids]))
         urls = dict(rows.values_list("pk", "url"))
@@ -178,13 +178,13 @@ def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator
             return
 
 
-def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
+def change_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
     """Apply an action to the URLs that it fits. Return their number.
 
-    A crawl at work follows the change with its next claim, and the scheduler requests a shift if it
-    had none.
+    A running shift sees the change when it claims its next URLs; for a run without a shift the
+    scheduler requests one.
 
-    Raises WrongState if the run has ended and fetches no more.
+    Raises WrongState if the run has ended.
     """
     total = 0
     for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):
@@ -205,11 +205,11 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
                 )
         total += count
     if deed == UrlAction.TAKE_OUT:
-        settle_run(run.pk)  # no URL may be left, while the run waits for resources
+        settle_run(run.pk)  # no URL may be left, while the run still waits for resources
     return total
 
 
-def handle_all(
+def change_found_urls(
     run: Run, deed: UrlAction, wanted: FrontierFilter, *, by: User | None = None
 ) -> tuple[int, bool]:
     """Apply an action to all found URLs, up to MOST. Return their number, and whether there are
@@ -218,11 +218,12 @@ def handle_all(
     Raises SearchTookTooLong, too.
     """
     ids = found_ids(run, replace(wanted, after=None), most=MOST + 1)
-    return handle_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
+    return change_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
 
 
-def how_many(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
-    """The number of URLs that `handle_all` would change at most, and whether there are more.
+def changeable_count(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
+    """The number of URLs that `change_found_urls` would change, at most MOST, and whether there are
+    more.
 
     Raises SearchTookTooLong.
     """
@@ -244,21 +245,21 @@ def retry_failed(
     """Put failed URLs of the latest run back into their queues: all, those of one status, or one by
     its id. Return their number.
 
-    A run that had ended continues with these and all other queued URLs. A paused run keeps them
-    until it is resumed. Raises WrongState if the crawl was never started, or if its run is
-    stopping, has no such URL, or may not fetch more; then nothing has changed.
+    An ended run continues with these and all other queued URLs. In a paused run the URLs wait until
+    it is resumed. Raises WrongState if the crawl was never started, or if its run is stopping, has
+    no such URL, or may not fetch more; then nothing has changed.
     """
     latest = crawl.runs.first()
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
         count, done = _requeue(run, by, status, url_id)
-    while done < count:  # URLs that have failed again meanwhile are not tried once more
+    while done < count:  # URLs that have failed again meanwhile are left out
         with locked_run(latest.pk) as run:
             done += requeue_failed(run.pk, status=status) or count
     if run.state in WORKING_STATES:
         register_processes(run)
-        ask_for_shifts(run)
+        request_shifts(run)
     return count
 
 

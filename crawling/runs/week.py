@@ -35,7 +35,7 @@ MOST_NEWS, MOST_NEWS_OF_ALL = 5_000, 50_000
 class WeekChange:
     kind: AlertEvent
     count: int
-    #: path of the page that shows the latest of these changes
+    #: the path of the page that shows the latest of these changes
     address: str
 
     @property
@@ -56,18 +56,19 @@ class CrawlWeek:
     pages_before: int | None = None
     #: the id of the latest run of the week
     latest: int | None = None
-    #: words for what is wrong in that run, if there is none before the week to compare with
+    #: words for what is wrong in the latest run, if there is no run before the week to compare it
+    #: with
     standing: Sequence[str] = ()
-    #: sentences on what that run has not checked, in summaries
+    #: sentences on what the latest run has not checked, in summaries
     unchecked: Sequence[str] = ()
-    #: whether there is a complete run before one of the week
+    #: whether a complete run precedes a run of the week
     has_earlier: bool = True
     #: runs whose changes are not known yet
     pending: Sequence[PendingNews] = ()
 
     @property
     def quiet_words(self) -> str:
-        """The statement for a week without changes; empty if there are any, or may be."""
+        """The statement for a week without changes; empty if there are changes, or may be some."""
         if self.changes or self.pending:
             return ""
         if self.has_earlier:
@@ -95,8 +96,8 @@ class CrawlWeek:
 
 
 def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
-    """The last seven days of a crawl. None if none of its latest runs (`runs`) has ended in
-    them.
+    """The last seven days of a crawl. runs: its latest runs. None if none of these ended in that
+    time.
     """
     until = timezone.now()
     since = until - WEEK
@@ -110,8 +111,8 @@ def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
 
 
 class CrawlWeeks:
-    """The seven days until a moment, for all crawls of which a run has ended or news were found.
-    Read once for all readers.
+    """The seven days before a moment, for all crawls with news or with a run that ended then. The
+    rows are read once for all readers.
     """
 
     def __init__(self, until: datetime) -> None:
@@ -164,7 +165,7 @@ def _weeks_of(
 
 
 def _with_standing(weeks: Sequence[CrawlWeek]) -> list[CrawlWeek]:
-    """The weeks; those without anything to compare with say what is wrong now."""
+    """The weeks. A week with nothing to compare with gets `standing`: what is wrong now."""
     first = {
         week.latest
         for week in weeks
@@ -175,7 +176,7 @@ def _with_standing(weeks: Sequence[CrawlWeek]) -> list[CrawlWeek]:
 
 
 def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
-    """The changes in the order of their kinds. items: the latest first."""
+    """The changes in the order of their kinds. items: the latest comes first."""
     counts = Counter[AlertEvent]()
     latest: dict[AlertEvent, str] = {}
     for item in items:
@@ -187,8 +188,8 @@ def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
 def _week_facts(
     crawls: Iterable[int], since: datetime, until: datetime
 ) -> dict[int, dict[str, Any]]:
-    """For each crawl, its number of runs in the week, the facts of its latest run in the week and
-    of its latest run before. One query.
+    """For each crawl, its number of runs in the week, and facts of two runs: of its latest in the
+    week, and of its latest before the week. One query.
     """
     ended = _runs_ended_between(since, until).filter(crawl=OuterRef("pk"))
     runs = ended.order_by().values("crawl")

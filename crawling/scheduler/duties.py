@@ -22,7 +22,7 @@ from allocation.errors import AllocationError
 from allocation.services import forget_sent, forget_use, set_capacity
 from crawling.archive.files import seal_all, this_machine
 from crawling.frontier.change.rejudgement import rank_some
-from crawling.frontier.change.reusable_pages import forget_cold
+from crawling.frontier.change.reusable_pages import delete_cold_pages
 from crawling.frontier.run_limits import FILES_A_PAGE
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
 from crawling.installation.pools import capacity_of, crawl_pools, default_pool
@@ -30,12 +30,13 @@ from crawling.jobs.rq_jobs import live_browsers, live_workers
 from crawling.models import ArchiveFile, CrawlJob, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_IN_SQL, ENDED_STATES, WINDING_DOWN_IN_SQL, WORKING_IN_SQL
 from crawling.orders.claims import BROWSER_MEMORY, BROWSER_PAGES
-from crawling.runs.grants import SOON_SECONDS, ask_for_shift, leave_bank, register_processes
+from crawling.runs.grants import SOON_SECONDS, leave_pool, register_processes, request_shift
 from crawling.runs.idle_capacity import REFUSED_SECONDS, start_while_idle
 from crawling.runs.shift_lifecycle import settle_run
 
-#: Idle processes, found by an index (`allocation.models.bank.IS_IDLE`), and their runs. As an array
-#: they are looked up one by one; otherwise the planner would expect thousands, and read all runs.
+#: Idle processes, found by an index (`allocation.models.bank.IS_IDLE`), and their runs. With an
+#: array PostgreSQL looks the runs up one by one; with a join it would expect thousands and read all
+#: runs.
 IDLE = """
 crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id = ANY(ARRAY(
@@ -87,8 +88,8 @@ UNREGISTERED = f"""
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id IS NULL AND NOT p.is_retired AND r.state IN {WORKING_IN_SQL}
 """  # noqa: S608  # constants
-#: active runs with a process that the pool has finished: they continued (`retrying`) while their
-#: end was still being reported to the pool
+#: active runs with a process that the pool has finished: such a run continued (`retrying`) while
+#: its end was still being reported to the pool
 LET_GO = f"""
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
 JOIN allocation_process b ON b.id = p.bank_process_id
@@ -97,7 +98,8 @@ WHERE r.is_latest AND r.state IN {WORKING_IN_SQL} AND b.state = 'finished' AND N
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-#: the time after which a duty with much to do continues in its next turn, since other duties wait
+#: the time after which a duty with much to do continues in its next turn, since the other duties
+#: wait meanwhile
 AT_A_TIME_SECONDS = 0.05
 #: the most processes that are tried in a turn, since many of them may claim more than is free
 IDLE_AT_A_TIME = 100
@@ -127,7 +129,7 @@ def start_due_crawls() -> Progress:
     """Ask the pool for the shifts that are due and not requested yet."""
     return for_each(
         _processes_of_query(DUE),
-        lambda pk: ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
+        lambda pk: request_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
     )
 
 
@@ -139,8 +141,8 @@ class IdleCapacity:
 
     #: the process whose start was requested last
     _after: int = 0
-    #: by process, the time until which its start is not requested again, since it would not have
-    #: been safe; monotonic seconds
+    #: by process, the time until which its start is not requested again, since a grant would have
+    #: been unsafe; monotonic seconds
     _refused: dict[int, float] = field(default_factory=dict)
 
     def start_idle_crawls(self) -> None:
@@ -167,12 +169,12 @@ def settle_leftovers() -> Progress:
     steps: tuple[tuple[str, Callable[[int], object]], ...] = (
         (UNREGISTERED, lambda run_id: register_processes(Run.objects.get(pk=run_id))),
         (UNSETTLED, settle_run),
-        (STAYING, lambda run_id: leave_bank(Run.objects.get(pk=run_id))),
+        (STAYING, lambda run_id: leave_pool(Run.objects.get(pk=run_id))),
     )
     for query, settle in steps:
         if for_each(_processes_of_query(query), settle) is Progress.UNFINISHED:
             return Progress.UNFINISHED
-    # a dying shift may still have had its slot when its run ended
+    # a shift that is ending may still have held its slot when its run ended
     for run_id in ArchiveFile.objects.filter(
         sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES
     ).values_list("run", flat=True):
@@ -181,7 +183,9 @@ def settle_leftovers() -> Progress:
 
 
 def enroll_anew() -> Progress:
-    """Register runs again that continued while their end was still being reported to the pool."""
+    """Register those runs again that continued while their end was still being reported to the
+    pool.
+    """
     return for_each(
         _processes_of_query(LET_GO), lambda run_id: register_processes(Run.objects.get(pk=run_id))
     )
@@ -190,7 +194,7 @@ def enroll_anew() -> Progress:
 def for_each(
     found: Sequence[T], do: Callable[[T], object], *, seconds: float = AT_A_TIME_SECONDS
 ) -> Progress:
-    """Do the duty for each item, as far as there is time. The remaining items must be found
+    """Call `do` with each item until `seconds` are over. The next turn finds the remaining items
     again.
     """
     until = time.monotonic() + seconds
@@ -226,8 +230,8 @@ def rank_anew() -> Progress:
 
 
 def forget_cold_pages() -> None:
-    """Delete pages that are no longer requested from the page cache's counts."""
-    forget_cold(timezone.now())
+    """Delete the counts of pages that crawls no longer request, in the page cache."""
+    delete_cold_pages(timezone.now())
 
 
 def count_workers() -> None:
@@ -256,7 +260,7 @@ def count_workers() -> None:
 
 
 DELIVERED = timedelta(days=1)
-#: the messages of one round, which take a fifth of the time for which other duties may wait
+#: the messages of one round; they take a fifth of the time for which other duties may wait
 MESSAGES_AT_A_TIME = 2_000
 
 

@@ -1,4 +1,4 @@
-"""Whether anything is active, since duties are done less often in an idle installation."""
+"""Whether anything is active. In an idle installation duties are done less often."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawling.models.jobs import WINDING_DOWN_STATES, WORKING_STATES, states_in_
 FLOOR_SECONDS = 0.5
 #: the same while nothing is active
 IDLE_FLOOR_SECONDS = 5.0
-#: each part uses an index of few rows, however many runs have ended
+#: each part uses a small index, however many runs have ended
 IS_AT_WORK = f"""
 SELECT EXISTS (SELECT FROM crawling_run WHERE removal_asked_at IS NULL
                AND state IN {states_in_sql((*WORKING_STATES, *WINDING_DOWN_STATES))})
@@ -32,8 +32,8 @@ def is_idle() -> bool:
 
 
 class IdleState:
-    """Whether nothing is active. The duties' thread checks this; the other thread hears of grants,
-    which end the idle state.
+    """Whether nothing is active. The thread of the duties checks the database; the other thread is
+    notified of grants, which end the idle state.
     """
 
     def __init__(self) -> None:
@@ -46,11 +46,11 @@ class IdleState:
         return IDLE_FLOOR_SECONDS if self.is_on else FLOOR_SECONDS
 
     def look(self) -> None:
-        """Check the database. A grant in the meantime means activity."""
+        """Check the database. A grant during the check counts as activity."""
         grants = self._grants
         try:
             found = is_idle()
-        except Error:  # the duties report such an error
+        except Error:  # the duties report this error
             connections.close_all()
             found = False
         with self._lock:

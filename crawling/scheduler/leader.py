@@ -1,4 +1,4 @@
-"""The leader among several schedulers, which is the one that holds a lock in PostgreSQL."""
+"""The leader among several schedulers: the holder of a lock in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawling.machine.notices import StopEvent, await_notice
 
 logger = logging.getLogger(__name__)
 
-#: any number will do, as long as this database uses it for no other lock
+#: any number, as long as this database uses it for no other lock
 LEADER_LOCK = 7_266_101_432
 
 #: pg_locks shows a 64-bit key as two halves, and the locks of all databases of the server

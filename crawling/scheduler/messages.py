@@ -1,5 +1,5 @@
-"""The jobs that the scheduler gives to RQ, and the pool's messages that cause them: for a granted
-start a job is made, and a lost shift is closed.
+"""The RQ jobs of the scheduler, and the pool's messages that cause them. For a granted start a job
+is made; a lost shift is closed.
 """
 
 from __future__ import annotations
@@ -36,22 +36,23 @@ from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
 
-#: a start that no worker has taken up after this time is sent again, since Redis may have lost it
+#: a start that no worker has taken up after this time is sent again, since Redis may have lost the
+#: job
 RESEND_AFTER = timedelta(seconds=30)
-#: RQ kills a job that still runs this long after its shift should have ended
+#: the seconds after the end of a shift's longest time at which RQ kills its job
 GRACE_SECONDS = 5 * 60
 
 
 def deliver_starts() -> Progress:
-    """Make jobs for granted starts, as far as there is time. This waits for no lock."""
+    """Make jobs for granted starts, as far as there is time. No lock is waited for."""
     return deliver([OutboxKind.START], seconds=AT_A_TIME_SECONDS)
 
 
 def deliver_other_messages() -> None:
     """Close lost shifts, and serve processes after a release.
 
-    Both may have to wait for locks, and granted starts must not wait for them, so this has no time
-    limit.
+    Both may wait for locks, so they have no time limit. Granted starts are delivered by another
+    thread, which does not wait for them.
     """
     deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
 
@@ -61,8 +62,8 @@ def deliver(
 ) -> Progress:
     """Deliver undelivered messages of these kinds, each at least once.
 
-    A message that fails remains to be delivered. Neither later messages nor those of other runs
-    wait for it, or for a lock for which it waits. Raises the first failure at the end.
+    A message that fails is delivered again later. Neither later messages nor those of other runs
+    wait for it or for its lock. Raises the first failure at the end.
     """
     failures: dict[str, Exception] = {}
 
@@ -75,7 +76,8 @@ def deliver(
             mark_sent(ids=[message.id])
         except RedisError:
             raise  # no message can be delivered at the moment
-        # whatever the fault of one message is, the others are delivered first; it is raised below
+        # whatever is wrong with one message, the others are delivered first; the error is raised
+        # below
         except Exception as error:
             failures[run] = error
 
@@ -113,8 +115,8 @@ def enqueue_shift(
     renders: bool = False,
     leave_started: bool = True,
 ) -> None:
-    """Make an RQ job for a shift, to wake a worker. An existing job that waits, or was started,
-    suffices.
+    """Make an RQ job for a shift, to wake a worker, unless a job of the shift waits or has been
+    started.
 
     is_experiment: wake a worker that the experiment has started; all other workers are for crawls.
     renders: wake a worker that has a browser.
@@ -130,7 +132,7 @@ def enqueue_shift(
             is_awaiting_worker(queue, job)
             or (leave_started and job.get_status() == JobStatus.STARTED)
         ):
-            # a job that has ended, or one from before the database was restored, does not count
+            # a job that has ended does not count, nor a job from before the database was restored
             if job is not None:
                 remove(job)
             _enqueue(queue, job_id, process, epoch)

@@ -1,5 +1,5 @@
-"""The rounds of the scheduler. Each duty has its own interval, and a fault in one duty does not
-keep the others from their turn.
+"""The rounds of the scheduler. Each duty has its own interval, and an error in one duty does not
+delay the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crawling.base.use import offered_by_uses
 from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.host_state import trim_robots
 from crawling.frontier.run_counts import total_minutes
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.jobs.retention import tidy_jobs
 from crawling.machine.notices import StopEvent
 from crawling.machine.work_folders import remove_abandoned_folders
@@ -61,11 +61,10 @@ from crawling.scheduler.messages import (
 
 logger = logging.getLogger(__name__)
 
-#: the interval, while nothing is active, of duties about active runs, which are only done in case
-#: something was missed
+#: the interval of duties about active runs while nothing is active; they are done then in case a
+#: notification was lost
 IDLE_SECONDS = 20.0
-#: the pause between two rounds if the first has left work, so that work that stays due does not
-#: keep a processor busy
+#: the pause after a round that has left work, so that permanent work does not keep a processor busy
 PAUSES = {Progress.UNFINISHED: FLOOR_SECONDS / 10, Progress.PENDING: FLOOR_SECONDS}
 #: a duty that takes longer than this is logged
 SLOW_SECONDS = 0.1
@@ -102,7 +101,7 @@ def duties() -> list[Duty]:
         Duty(start_scheduled, 5.0),
         Duty(follow_changes, 10.0),
         Duty(resend, 10.0),
-        Duty(ask_for_due_jobs, 10.0),
+        Duty(request_due_jobs, 10.0),
         Duty(resend_background, 10.0),
         Duty(rank_anew, 1.0, IDLE_SECONDS),
         Duty(count_workers, 5.0, IDLE_SECONDS / 2),
@@ -172,7 +171,9 @@ def _do_duties(leads: threading.Event, idle: IdleState, ending: StopEvent) -> No
 
 
 def make_round(rounds: list[Duty], now: float, *, is_idle: bool = False) -> Progress:
-    """Do each due duty; a duty that fails for a temporary reason is tried again in its turn."""
+    """Do each due duty. A duty that fails for a temporary reason is repeated at its next
+    interval.
+    """
     left = {Progress.DONE}
     for duty in rounds:
         if not duty.is_due(now, is_idle=is_idle):

@@ -27,7 +27,7 @@ DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
 def file_name(address: Address, content_type: str) -> str:
     """The last part of the path, with the query, and a suffix that belongs to the type.
 
-    A suffix of the path is kept if it fits the type, or if the type says nothing. Otherwise the
+    A suffix of the path is kept if it fits the type, or if the type is unknown. Otherwise the
     type's suffix is appended.
     """
     path, _, query = address.target.partition("?")

@@ -117,8 +117,8 @@ class Links:
             self._more_rejected += 1
 
     def bad(self) -> dict[str, int]:
-        """The faults of links that were added but cannot be followed, as `told_links` gives
-        them.
+        """The faults of links that were added but cannot be followed, in the form of
+        `told_links`.
         """
         told = told_links(self._rejected, self.fault_of)
         others = told.get(OTHERS, 0) + (self._more_rejected if told else 0)

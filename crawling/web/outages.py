@@ -15,8 +15,8 @@ from crawling.web.politeness import DOUBTFUL_ROW, JITTER
 #: one
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 2 * 3600.0
-#: a host that has never answered is given up after this time, however long the crawl waits for
-#: other hosts
+#: the time after which a host that has never answered is given up, even if the crawl waits longer
+#: for other hosts
 NEVER_HEARD_SECONDS = 3600.0
 #: the same for a host whose links are only checked
 CHECK_PATIENCE_SECONDS = 60.0
@@ -84,7 +84,7 @@ def outage_waited_for(origins: Iterable[Outage], due_at: datetime, now: datetime
     return first if first and now < first.retry_at <= due_at else None
 
 
-def pause_after(tries: int, chance: float) -> float:
+def pause_seconds_after(tries: int, chance: float) -> float:
     """Seconds until the next try. chance: a random number below 1."""
     pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(tries - 1, 30), LONGEST_PAUSE_SECONDS)
     return float(pause * (1 + JITTER * chance))
@@ -113,7 +113,7 @@ def outage_after(
     return Outage(since, tries, int(status), error, retry_at, gives_up_at, row, known_page)
 
 
-def patience_with_host(seconds: float, *, has_answered: bool) -> float:
+def host_patience_seconds(seconds: float, *, has_answered: bool) -> float:
     """The seconds for which a crawl waits for this host. seconds: its usual patience."""
     return seconds if has_answered else min(seconds, NEVER_HEARD_SECONDS)
 

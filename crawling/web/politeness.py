@@ -44,7 +44,7 @@ FIRST_DOUBT_SECONDS, LONGEST_DOUBT_SECONDS = 5.0, 3600.0
 JITTER = 0.1
 
 
-def delay_after(
+def delay_seconds_after(
     *, configured: float, crawl_delay: float | None, last_fetch: float = 0.0, factor: float = 0.0
 ) -> float:
     """Seconds from the end of a fetch to the start of the next one on the same host."""
@@ -52,7 +52,7 @@ def delay_after(
     return max(configured, min(crawl_delay or 0.0, MAX_CRAWL_DELAY_SECONDS), adaptive)
 
 
-def rest_after_page(
+def page_rest_seconds(
     status: int, *, asked: float | None, chance: float, is_trusted: bool = False
 ) -> float:
     """Seconds for which a host is left alone after one of its pages failed, perhaps by the page's
@@ -73,7 +73,9 @@ def rest_after_page(
     return wait * (1 + JITTER * chance)
 
 
-def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: float) -> float:
+def backoff_seconds_after(
+    status: int, *, asked: float | None, in_a_row: int, chance: float
+) -> float:
     """Seconds for which a host is left alone if it is overloaded or turns the crawler away; 0 for
     every other answer.
 
@@ -92,7 +94,7 @@ def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: fl
     return wait * (1 + JITTER * chance)
 
 
-def pause_of_doubt(tries: int, chance: float) -> float:
+def doubt_pause_seconds(tries: int, chance: float) -> float:
     """Seconds until a doubtful host is tried again, after `tries` failed tries."""
     wait = FIRST_DOUBT_SECONDS * 2.0 ** min(tries - 1, 30)
     return float(min(wait, LONGEST_DOUBT_SECONDS) * (1 + JITTER * chance))
@@ -114,7 +116,7 @@ def read_retry_after(text: str, now: datetime, *, answered: str = "") -> float |
     return max(0.0, (date - (read_date(answered.strip()) or now)).total_seconds())
 
 
-def retry_after(attempts: int, asked: float | None = None) -> float | None:
+def retry_seconds_after(attempts: int, asked: float | None = None) -> float | None:
     """Seconds until the URL may be tried again after `attempts` tries; None after the last try.
 
     asked: the answer's Retry-After in seconds.

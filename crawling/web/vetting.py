@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
-from dnscache.protocol.addresses import AddressClass, classify, dialled
+from dnscache.protocol.addresses import AddressClass, classify, plain_address
 
-#: Addresses that are never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this
-#: machine's own services, and a multicast address is not a host.
+#: Addresses that are never allowed, even within an allowed network: on Linux 0.0.0.0 and :: reach
+#: this machine's own services, and a multicast address is no host.
 _NEVER = frozenset({AddressClass.UNSPECIFIED, AddressClass.MULTICAST})
 #: ports of other services, which could read requests as commands (WHATWG Fetch, port blocking),
 #: except the ports of FTP
@@ -92,7 +92,7 @@ def _vet(
 ) -> Vetted:
     permitted: list[str] = []
     refusals: list[str] = []
-    for address in dict.fromkeys(dialled(raw) for raw in addresses):
+    for address in dict.fromkeys(plain_address(raw) for raw in addresses):
         refusal = _reason_to_refuse(address, port, permissions, forbidden)
         if refusal:
             refusals.append(refusal)

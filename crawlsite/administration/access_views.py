@@ -81,7 +81,7 @@ class ProxyForm(forms.ModelForm):
         fields = ("host", "port", "note")
 
 
-#: by the name in the form: the form, the heading, and the meaning of a row
+#: each form, by its name in the page, with the heading and the meaning of a row
 RULE_FORMS: dict[str, tuple[type[forms.ModelForm], str, str]] = {
     "networks": (
         NetworkForm,
@@ -162,8 +162,8 @@ def remove_access(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResp
 
 @require_GET
 def about_this_crawler(request: HttpRequest) -> HttpResponse:
-    """Tell site owners, without a log-in, who crawls, for what purpose and from where, and how to
-    keep the crawler away.
+    """Tell site owners, without a log-in, who crawls, why and from where, and how to keep the
+    crawler away.
     """
     return render(request, "administration/crawler.html", {"who": identity()})
 

@@ -1,8 +1,8 @@
 """Users and their roles. Only this module, the admin site and `set_up` write them.
 
-Only a superuser changes a superuser, and no user removes their own role or account, so that an
-installation always has a user who can give roles. Share links, feeds of watches and alerts to the
-address of an account stop with the account, unless another user takes them over.
+Only a superuser may change a superuser. No user may remove the user's own role or account, so that
+an installation always has a user who can give roles. Share links, feeds of watches and alerts to
+the address of an account stop with the account, unless another user takes them over.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
-from allocation.wording import some
+from allocation.wording import first_few
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder
 from crawling.base.use import Use, uses
@@ -63,13 +63,13 @@ ADMINISTER = (
     *(one for use in uses() if isinstance(use, Use) for one in use.administrators_may),
 )
 ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPERATE + ADMINISTER}
-#: no role, with which the user can log in but see nothing
+#: the name of no role: the user can log in but see nothing
 NO_ROLE = ""
 
 
 def make_roles() -> None:
-    """Create missing groups, and give each the permissions of its role. Further permissions that a
-    group was given stay.
+    """Create missing groups, and give each the permissions of its role. Other permissions of the
+    groups stay.
     """
     known = {
         f"{app}.{codename}": pk
@@ -113,10 +113,10 @@ def role_of(user: User) -> str:
 
 
 def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User, str]:
-    """Create a user with a role. Return the user and a random password, which is shown once and
-    must be changed at the first log-in.
+    """Create a user with a role. Return the user and a random password. The password is shown once,
+    and must be changed at the first log-in.
 
-    Raises BadAccount.
+    Raises BadAccount, and BadOrder for a wrong e-mail address.
     """
     name, email, errors = name.strip(), email.strip(), _wrong_email(email.strip())
     try:
@@ -224,13 +224,11 @@ def _give_role(user: User, role: str) -> None:
 
 
 class SharedByUser(NamedTuple):
-    """Items and tokens that stop with an account, and the number of crawls that it leaves
-    behind.
-    """
+    """Items and tokens that stop with an account, and the number of crawls that it leaves."""
 
     items: Sequence[SharedItem]
     tokens: int
-    #: the number of crawls that it owns; they stay, and administrators or their team continue them
+    #: the number of its crawls; they stay, and administrators or their team can continue them
     crawls: int
     teams: Sequence[str]
 
@@ -250,8 +248,8 @@ def shared_by(user: User) -> SharedByUser:
 @transaction.atomic
 def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
     """Lock the account. hand_to: the name of the user who takes over the links, feeds and alerts,
-    so that they keep working. Raises BadAccount, and the errors of `set_active`; then nothing has
-    changed.
+    so that these keep working; "" for none. Raises BadAccount, and the errors of `set_active`; then
+    nothing has changed.
     """
     shared = shared_by(user)
     if hand_to:
@@ -269,8 +267,8 @@ def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
 @transaction.atomic
 def delete_account(user: User, *, hand_to: str = "", by: User) -> None:
     """Permanently delete the account with its log-in, e-mail address, tokens, role, teams, saved
-    views, and the alerts to its address. Its name stays in the log and at its crawls, and is not
-    given again.
+    views, and the alerts to its address. Its name stays in the log and at its crawls, and no other
+    account can get it.
 
     hand_to, and errors: as for `deactivate`.
     """
@@ -302,7 +300,7 @@ def _receiver(name: str, shared: SharedByUser) -> User:
     if closed := sorted(one.name for may_act, one in subjects if not may_act(receiver, one)):
         raise BadAccount(
             {
-                "hand_to": f"{name} may not act on {some(closed)}; name the "
+                "hand_to": f"{name} may not act on {first_few(closed)}; name the "
                 "owner, a member of the team, or an administrator."
             }
         )

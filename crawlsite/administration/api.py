@@ -199,7 +199,7 @@ def create_user(request: AuthenticatedRequest, asked: Annotated[NewUser, Body()]
 def update_user(
     request: AuthenticatedRequest, user_id: Id, asked: Annotated[UserChanges, Body()]
 ) -> dict[str, Any]:
-    if asked.role is not None or asked.is_active:  # the effect of either would outlast the token
+    if asked.role is not None or asked.is_active:  # either change would outlast the token
         refuse_ending_tokens(request)
     if asked.hand_to and asked.is_active is not False:
         raise BadOrder(

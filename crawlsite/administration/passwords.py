@@ -1,7 +1,6 @@
-"""Changes of passwords by users themselves. A user has to change a password that an administrator
-or a command gave before anything else, since otherwise both would know it for good.
-
-Tokens are no passwords, so programs with tokens continue to work.
+"""Changes of passwords by users themselves. A password that an administrator or a command has given
+must be changed before anything else, since another person knows it. Tokens are no passwords, so
+programs with tokens continue to work.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from crawlsite.tokens import sent_token
 from serving.access import AuthenticatedRequest, authenticated
 
 GIVEN = "Your password was given to you. Choose one of your own first"
-#: the addresses that stay open meanwhile: ways to log out, public pages, and pages with their own
-#: log-in
+#: the addresses that stay open in a session with a given password: ways to log out, public pages,
+#: and pages with a log-in of their own
 OPEN = ("/login/", "/logout/", "/healthz", "/readyz", "/metrics", "/shared/", "/watches/")
 API = "/api/"
 
@@ -77,15 +76,15 @@ class GivenPasswordMiddleware:
 
 def _has_given_password(request: HttpRequest) -> bool:
     if request.path.startswith(API) and sent_token(request) is not None:
-        return False  # a wrong token does not work, whatever the session
+        return False  # a wrong token never works, even with a session
     try:
         return request.user.is_authenticated and is_given(request.user)
-    except DatabaseError:  # the page itself reports it
+    except DatabaseError:  # the page itself reports an unreachable database
         return False
 
 
 class OwnPasswordForm(PasswordChangeForm):
-    """Django's form, in which wrong passwords count like wrong ones at log-in."""
+    """Django's form. Wrong passwords count like wrong passwords at log-in."""
 
     def __init__(self, request: AuthenticatedRequest) -> None:
         self._request = request

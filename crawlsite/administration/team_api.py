@@ -58,7 +58,7 @@ class TeamRuleOut(Schema):
     )
 
 
-class NewTeamRule(TeamRuleOut):
+class TeamRuleIn(TeamRuleOut):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"own_crawls_only": True}]}
     )
@@ -113,7 +113,7 @@ def get_team_rule(request: AuthenticatedRequest) -> dict[str, Any]:
 @team_rule.put("", response=TeamRuleOut, summary="Set on which crawls operators act")
 @may_change_teams
 def set_team_rule(
-    request: AuthenticatedRequest, asked: Annotated[NewTeamRule, Body()]
+    request: AuthenticatedRequest, asked: Annotated[TeamRuleIn, Body()]
 ) -> dict[str, Any]:
     crawl_teams.set_team_rule(own_crawls_only=asked.own_crawls_only, by=request.user)
     return {"own_crawls_only": asked.own_crawls_only}

@@ -30,7 +30,7 @@ from crawlsite.administration.accounts import (
     shared_by,
 )
 from crawlsite.models import ApiToken
-from crawlsite.tokens import by_last_use, revocable_tokens
+from crawlsite.tokens import revocable_tokens, sorted_by_last_use
 from serving.access import AuthenticatedRequest, authenticated
 
 #: the number of tokens on a page
@@ -110,7 +110,7 @@ def _apply_action(request: AuthenticatedRequest, user: User, action: str) -> Non
 @never_cache
 def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
     """List the tokens of all users in the order of their last use, those of `?page=`."""
-    found = by_last_use(ApiToken.objects.select_related("user"))
+    found = sorted_by_last_use(ApiToken.objects.select_related("user"))
     rows = Paginator(found, TOKENS).get_page(request.GET.get("page"))
     shown = [token.pk for token in rows]
     revocable = set(

@@ -1,10 +1,10 @@
-"""The admission of programs' requests, which is decided before anything is looked up, so that
+"""The admission of programs' requests. It is decided before anything is looked up, so that
 operators and crawls never wait for programs.
 
 A process answers one request of a program at a time and lets a few others wait; further ones are
 refused at once. While programs send more than that and the machine is busy, the process rests after
 each request for a multiple of the time that it took. A program that sends one request after the
-other never waits for such a rest.
+other never has to wait for such a rest.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from crawlsite.middleware.program_admission import (
 )
 from serving.visitors import seconds_left
 
-#: while less than this share of all cores is idle, programs get this share of a process's time if
-#: they crowd
+#: the least share of idle cores; below it, programs that send too many requests get the second
+#: share of a process's time
 LITTLE_IDLE, SHARE = 0.25, 0.05
 #: the interval at which the load of the machine is read, the time for which programs count as a
 #: crowd after one had to wait, and the longest rest
@@ -39,7 +39,7 @@ LOOK_SECONDS, CROWD_SECONDS, MOST_SECONDS = 1.0, 1.0, 1.5
 class AdmissionMiddleware:
     """Middleware: 429 for a caller beyond the limit of a minute, 503 if all places are taken.
 
-    Neither takes a query.
+    Neither answer takes a query.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -30,8 +30,8 @@ READS_ONLY = (
     "This token only reads (GET). Make one that may do all that you may, on the page Tokens "
     "(/account/tokens/)."
 )
-#: the most wrong tokens that an address may send in a minute, since wrong tokens are guesses or
-#: leftovers
+#: the most wrong tokens that an address may send in a minute; wrong tokens are guesses, or tokens
+#: that were revoked
 WRONG_TOKENS = 30
 
 
@@ -55,8 +55,8 @@ class RequestsAMinute(BaseThrottle):
 
 
 class ExhaustedCallers:
-    """The callers that have used up the current minute, as far as this process knows, so that
-    refusing one again takes neither the database nor Redis.
+    """The callers that have used up the current minute, as far as this process knows. They are
+    refused again without a query to the database or to Redis.
     """
 
     def __init__(self) -> None:
@@ -103,7 +103,9 @@ def _digest(secret: str) -> str:
 
 
 class Token(HttpBearer):
-    """`Authorization: Bearer TOKEN`. A wrong token is an error even where a session would do."""
+    """`Authorization: Bearer TOKEN`. A wrong token is an error even if the request has a
+    session.
+    """
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
         found = find_token(token)
@@ -116,7 +118,7 @@ class Token(HttpBearer):
             raise HttpError(403, READS_ONLY)
         user = found.user
         setattr(request, ASKED_BY, found)
-        request.user = user  # views check its permissions, after any kind of log-in
+        request.user = user  # views check the permissions of this user after any kind of log-in
         withhold_acts(request, user)
         return user
 
@@ -137,7 +139,7 @@ class Session(SessionAuth):
 
 
 WAYS = (Token(), Session())
-#: the message for a request with neither
+#: the message for a request with neither token nor session
 LOG_IN = (
     "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes one, and "
     "`manage.py api_token`."
@@ -145,8 +147,8 @@ LOG_IN = (
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Guard the description of the endpoints, which requires a log-in, by session or token.
-    Otherwise its page redirects to the log-in, and its JSON is refused as JSON.
+    """Guard the description of the endpoints, which requires a log-in, by session or token. Without
+    a log-in the page redirects to the log-in, and the JSON is refused as JSON.
     """
 
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:

@@ -48,7 +48,7 @@ from dnscache.protocol.names import DnsCacheError
 from dnscache.services import UnknownServer
 from serving.listing.row_list import BadListRequest
 
-#: the first class that fits counts
+#: the status of each class of errors; the first class that fits counts
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (PermissionDenied, 403),
     (Http404, 404),
@@ -88,7 +88,7 @@ OF_BODIES = {
     "dict_type": "must be an object of fields and their values",
     "model_attributes_type": "must be an object of fields and their values",
 }
-#: the seconds after which some of the waiting crawls may have had a turn
+#: the seconds after which some of the waiting crawls may have been started
 TURN_SECONDS = 60
 API_PREFIX = "/api/"
 #: the root of the endpoints of this version
@@ -185,8 +185,8 @@ def _problem_json(path: str, response: HttpResponse) -> dict[str, str]:
 
 
 class JsonErrorMiddleware:
-    """Middleware: Django's own answers to a program's mistake, or to a fault of ours, become JSON,
-    too.
+    """Middleware: Django's own answers to a program's mistake, or to a fault of ours, become
+    JSON.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -200,6 +200,6 @@ class JsonErrorMiddleware:
         if is_error and not response.get("Content-Type", "").startswith("application/json"):
             response.content = json.dumps(_problem_json(request.path, response))
             response["Content-Type"] = "application/json; charset=utf-8"
-            # the length was that of Django's page
+            # the length is that of Django's page
             response["Content-Length"] = str(len(response.content))
         return response

@@ -17,7 +17,7 @@ from serving.visitors import seconds_left
 
 
 class FileTokenMiddleware:
-    """Middleware: if a request for a file has a token, its user is the token's user.
+    """Middleware: a request for a file that has a token gets the token's user.
 
     A token does not give access to pages, since pages and forms are for sessions, which CSRF tokens
     guard.
@@ -50,7 +50,9 @@ class FileTokenMiddleware:
 
 
 def _is_file(request: HttpRequest) -> bool:
-    """Whether the route of a request is that of a file, which has the kind of file after a dot."""
+    """Whether the route of a request is that of a file. Such a route ends with a dot and the kind
+    of the file.
+    """
     if request.method not in ("GET", "HEAD"):
         return False
     try:

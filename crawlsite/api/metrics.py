@@ -33,8 +33,8 @@ class RunCollector(Collector):
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Send the metrics. Loopback does not identify a client, since a proxy sends its requests from
-    there, too; a token does, or a session of the dashboard.
+    """Send the metrics to a client with a token or a session. A request from loopback is not
+    trusted, since a proxy sends its requests from there.
     """
     try:
         Token()(request)

@@ -55,14 +55,14 @@ RETRY_AFTER = {
     }
 }
 SCHEMA = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
-#: the schema of an order, by its title; it is complete wherever an order is sent, and the
-#: description contains it once
+#: the schema of an order, by its title; it occurs wherever an order is sent, and the description
+#: contains it once
 SHARED = "CrawlOrder"
 
 
 def tell_permission(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Record, at the function that answers an operation, the permissions that the endpoint
-    requires.
+    """Record the permissions that an endpoint requires, at the function that answers its
+    operation.
     """
     operation = cast(Operation, cast(MethodType, run).__self__)
 
@@ -130,7 +130,7 @@ class DescribedAPI(NinjaAPI):
 
 
 def _said_once(part: Any, found: dict[str, Any]) -> Any:
-    """The part with references to shared definitions, which are put into `found`."""
+    """The part with references to shared definitions. These are put into `found`."""
     if isinstance(part, list):
         return [_said_once(one, found) for one in part]
     if not isinstance(part, dict):

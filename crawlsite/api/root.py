@@ -98,7 +98,7 @@ api = DescribedAPI(
     openapi_extra={
         "tags": [{"name": name, "description": about} for name, about in GROUPS.items()]
     },
-    # the default validator is on the internet, and a hundred unfolded endpoints take seconds
+    # the default validator is a site on the internet, and a hundred unfolded endpoints take seconds
     docs=Swagger(
         {
             "validatorUrl": "none",
@@ -111,8 +111,8 @@ api = DescribedAPI(
 
 
 def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse unknown parameters of an endpoint: an ignored parameter, such as a misspelt filter,
-    would give rows that were not asked for.
+    """Refuse unknown parameters of an endpoint. If it ignored them, a misspelt filter would give
+    rows that were not asked for.
     """
     known = {_parameter_name(one) for one in list(signature(endpoint).parameters.values())[1:]}
 

@@ -16,11 +16,11 @@ from crawlsite.tokens import (
     LONGEST_NAME,
     MOST_DAYS,
     BadToken,
-    by_last_use,
     issue_token,
     refuse_tokens,
     revocable_tokens,
     revoke_token,
+    sorted_by_last_use,
 )
 from serving.access import AuthenticatedRequest, require
 from serving.schemas import Schema
@@ -65,7 +65,7 @@ def list_tokens(
         bool, Query(description="tokens of all users; for administrators only")
     ] = False,
 ) -> dict[str, Any]:
-    rows = by_last_use(ApiToken.objects.select_related("user"))
+    rows = sorted_by_last_use(ApiToken.objects.select_related("user"))
     if everyone:
         require(request.user, "auth.change_user")
     else:

@@ -1,7 +1,7 @@
 """The whole installation in numbers, for people (`/health/`) and for programs: servers, queues,
 workers, disk, clock, versions and extensions.
 
-`/healthz` says that this process answers. `/readyz` says that everything it needs answers, too.
+`/healthz` shows that this process answers, `/readyz` that everything it needs answers, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from crawlsite.tokens import find_token, sent_token
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
-#: a difference between clocks that is reported, since leases and delays are counted on both
+#: the difference between two clocks from which it is reported, since leases and delays are counted
+#: on both machines
 CLOCK_SECONDS = 2.0
 PACKAGES = ("django", "psycopg", "rq", "redis")
 DATABASE = """
@@ -44,7 +45,7 @@ SELECT current_setting('server_version'), pg_database_size(current_database()),
 """
 #: the seconds for which an answer of `/readyz` is reused
 KEPT_SECONDS = 1.0
-#: the answer for strangers, in place of a sentence with numbers
+#: the answer for requests without a log-in, in place of a sentence with numbers
 NOT_READY = "not ready"
 _asking = Lock()
 _told: tuple[float, dict[str, str], int] = (-KEPT_SECONDS, {}, 503)
@@ -147,8 +148,8 @@ def _redis(environment: Environment) -> Server:
 
 
 def _seconds_ahead(now: datetime, asked: datetime) -> float:
-    """The time by which a clock that showed `now` between two looks at ours was ahead; 0 if it may
-    have been right.
+    """The time by which the clock that showed `now` between two looks at our own is ahead; 0 if it
+    may be right.
     """
     return min((now - asked).total_seconds(), 0.0) or max(
         (now - datetime.now(UTC)).total_seconds(), 0.0
@@ -171,11 +172,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
     """Answer 503 unless PostgreSQL, its tables, Redis and the pools can be used.
 
     Workers and scheduler are reported, but pages work without them. Only users see numbers and
-    names of pools, by a session or a token. Loopback is not enough, since a proxy sends its
-    requests from there.
+    names of pools, by a session or a token. A request from loopback is not trusted, since a proxy
+    sends its requests from there.
 
-    This page is public and has no rate limit. An answer is reused for KEPT_SECONDS, so that
-    requests cost nothing.
+    This page is public and has no rate limit. An answer is reused for KEPT_SECONDS, so that many
+    requests cost little.
     """
     global _told
     with _asking:

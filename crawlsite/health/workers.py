@@ -41,7 +41,7 @@ class WorkerRow:
     done: int
     #: the number of failed jobs since it began
     failed: int
-    #: the bytes of it and its work process, if it runs on this machine
+    #: the memory of the worker and its work process in bytes, if it runs on this machine
     memory: int | None
 
 

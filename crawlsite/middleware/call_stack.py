@@ -18,8 +18,8 @@ SLOTS = 32 * 1024
 
 
 def with_room(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, called from a frame so large that Python allocates a piece with space for the
-    frames of all calls below.
+    """Return a function that calls this one from a frame so large that Python allocates a piece
+    with space for all frames below it.
     """
 
     def roomy(*arguments: P.args, **named: P.kwargs) -> T:

@@ -1,6 +1,6 @@
 """The permissions of a user on the crawl that a request names in its path. A user who may not act
 on the crawl has a viewer's permissions for the request. So each view, endpoint, file and button
-that checks a permission respects the boundary of teams without a further check.
+that checks a permission observes the rule of teams without a further check.
 """
 
 from __future__ import annotations

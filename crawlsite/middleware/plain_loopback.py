@@ -14,8 +14,7 @@ from django.http.request import split_domain_port
 logger = logging.getLogger(__name__)
 
 LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
-#: the headers that proxies add, which mean that the browser is elsewhere, whatever name the proxy
-#: uses
+#: headers that proxies add; with one of them the browser is elsewhere, whatever name the proxy uses
 OF_PROXIES = {
     "HTTP_FORWARDED",
     "HTTP_VIA",
@@ -23,7 +22,7 @@ OF_PROXIES = {
     "HTTP_X_FORWARDED_PROTO",
     "HTTP_X_REAL_IP",
 }
-#: the headers that browsers add; every request that logs in has the first
+#: headers that browsers add; every request that logs in has the first of them
 OF_BROWSERS = ("HTTP_ORIGIN", "HTTP_REFERER")
 ELSEWHERE = (
     "a browser at %s was answered by the name %s, which is for this machine alone: the proxy "
@@ -34,9 +33,9 @@ ELSEWHERE = (
 class PlainLoopbackMiddleware:
     """Remove `Secure` from the cookies of an answer that is sent unencrypted to a loopback name.
 
-    A browser would drop such a cookie, and so the log-in. Answers for the public name keep the
-    attribute, even if a proxy does not report that it uses HTTPS. So do answers to a browser that
-    shows a name other than the one that the proxy requests.
+    A browser would drop a `Secure` cookie there, and with it the log-in. Answers for the public
+    name keep the attribute, even if a proxy does not report HTTPS. So do answers to a browser that
+    shows another name than the one in the proxy's request.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -27,7 +27,7 @@ AGAIN_SECONDS = 1
 NO_PLACE = "The server is answering as many programs as it can; ask again in a moment."
 #: the longest head of a request that the main loop refuses
 HEAD_BYTES = 4096
-#: a request with one of these in its head may have a body, or needs more than an answer
+#: a request with one of these in its head may have a body, or needs more than a short answer
 NOT_SHORT = (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"close")
 
 
@@ -48,7 +48,7 @@ class ProgramAdmission:
         self.crowded_at = -math.inf
 
     def admit(self) -> bool:
-        """Whether there was a place. If so, the request gives it back by `leave`."""
+        """Take a place. Return whether one was free. The caller gives it back by `leave`."""
         with self._lock:
             if self._taken == self._count:
                 return False
@@ -63,7 +63,7 @@ class ProgramAdmission:
         return self._taken == self._count
 
     def refuse(self, connection: socket.socket) -> bool:
-        """Answer a short request for which there is no place. Return whether it was answered.
+        """Refuse a short request for which no place is free. Return whether the refusal was sent.
 
         connection: must not block. While all places are taken, a caller beyond its limit of a
         minute gets 503 here, too, since distinguishing such callers would take the time that the
@@ -92,7 +92,7 @@ def admission_of(threads: int) -> ProgramAdmission:
 
 
 def bytes_at_hand(connection: socket.socket, most_bytes: int) -> bytes:
-    """The bytes that have arrived, without consuming them; empty if there are none."""
+    """The bytes that have arrived, without removing them; empty if there are none."""
     try:
         return connection.recv(most_bytes, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except OSError:  # no bytes yet, or closed
@@ -100,7 +100,7 @@ def bytes_at_hand(connection: socket.socket, most_bytes: int) -> bytes:
 
 
 def is_of_program(head: bytes) -> bool:
-    """Whether a request is a program's, judging by its first bytes."""
+    """Whether the first bytes of a request are those of a program's request."""
     _, _, target = head.partition(b" ")
     return target.decode("latin-1").startswith(PROGRAM_PATHS)
 

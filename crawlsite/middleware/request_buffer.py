@@ -1,11 +1,11 @@
 """The web server's limits for a client before its request reaches a page: time for sending it,
 memory for it, and a thread.
 
-The main loop receives a request as a whole, and sends the rest of an answer, so a client that is
-slow, deliberately or not, holds none of the few threads. It has REQUEST_SECONDS for a whole
-request, and PIECE_SECONDS to accept some of an answer. If clients use too much memory, the client
-that has used its part for longest loses its connection. Programs have separate threads, so that no
-refusal waits for a page, and no page for a program.
+The main loop receives a request as a whole, and sends the rest of an answer, so a slow client holds
+none of the few threads. A client has REQUEST_SECONDS for a whole request, and PIECE_SECONDS to
+accept some of an answer. If clients use too much memory, the client that has used its part for the
+longest time loses its connection. Programs have separate threads, so that no refusal waits for a
+page, and no page for a program.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ LINGER_SECONDS = 2.0
 MOST_ROOM_BYTES = 128 * 2**20
 #: the bytes that are read at a time
 READ_BYTES = 256 * 2**10
-#: threads for programs besides those that answer them: these refuse the requests that the main loop
-#: does not
+#: threads for programs besides those that answer programs; these refuse the requests that the main
+#: loop does not refuse
 REFUSING_THREADS = 2
 #: the number of a request's bytes that show its target
 LOOK_BYTES = 64
@@ -73,7 +73,7 @@ class RequestThreads:
 
     def submit(self, handle: Callable[[Any], Any], connection: Any) -> Future[Any]:
         """Give a request to its threads. Only the first bytes decide which threads answer it."""
-        is_program = is_of_program(connection.sock.look(LOOK_BYTES))
+        is_program = is_of_program(connection.sock.peek(LOOK_BYTES))
         return (self._programs if is_program else self._pages).submit(handle, connection)
 
     def shutdown(self, *, wait: bool = True) -> None:
@@ -119,9 +119,9 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             super().on_pending_socket_readable(conn, client)
 
     def _refuse_if_full(self, conn: Any, waiting: deque[Any]) -> bool:
-        """Refuse a program's request if there is no place. Return whether it was refused; its
-        connection then waits for the next request as after any answer. waiting: the queue of the
-        connection, oldest first.
+        """Refuse a program's request if no place is free. Return whether it was refused; its
+        connection then waits for the next request, as after any answer. waiting: the queue that has
+        the connection, the oldest first.
         """
         if not (self.alive and admission_of(self.cfg.threads).refuse(conn.sock.plain)):
             return False
@@ -131,8 +131,8 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         return True
 
     def enqueue_req(self, conn: Any) -> None:
-        """Wait for a request, or for the rest of it. A new connection waits for its first bytes as
-        long as a kept one.
+        """Wait for a request, or for the rest of it. A new connection may take as long for its
+        first bytes as a kept one.
         """
         if not (conn.initialized or conn.data_ready):
             conn.sock = ThreadConnection(conn.sock)
@@ -144,7 +144,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             return
         coming = self._coming[conn] = IncomingRequest(monotonic() + REQUEST_SECONDS)
         if conn.parser:  # bytes that were sent after the previous request
-            coming.text += conn.parser.unreader.take_buffered() + conn.sock.take()
+            coming.text += conn.parser.unreader.take_buffered() + conn.sock.take_unread()
             self._coming_bytes += len(coming.text)
         self.poller.register(conn.sock, EVENT_READ, partial(self._on_more, conn))
         if coming.text:
@@ -182,7 +182,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         else:
             self._forget(conn)
             conn.is_whole = arrival is Arrival.WHOLE
-            conn.sock.give(bytes(coming.text))
+            conn.sock.set_unread(bytes(coming.text))
             super().enqueue_req(conn)
 
     def _refuse(self, conn: Any, status: HTTPStatus) -> None:
@@ -203,7 +203,8 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             conn.sock.plain.send(line)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        req._expected_100_continue = False  # the main loop has already said so, if it was necessary
+        # the main loop has sent `100 Continue` already, if the client waits for it
+        req._expected_100_continue = False
         if not conn.is_whole:
             req.force_close()
         return super().handle_request(req, conn)
@@ -218,7 +219,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             if sum(one.sock.held_bytes for one in self._leaving) > MOST_ROOM_BYTES:
                 self._drop_one((self._leaving,))
         elif not fs.cancelled() and not fs.exception() and fs.result():
-            if conn.sock.look(1):
+            if conn.sock.peek(1):
                 self.enqueue_req(conn)  # a further request was sent after this one
             else:
                 super().finish_request(conn, fs)
@@ -277,7 +278,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         conn.close()
 
     def _drop_one(self, places: Iterable[Iterable[Any]]) -> None:
-        """Drop the client that has used its memory for longest."""
+        """Drop the client that has used its memory for the longest time."""
         conn = next((next(iter(place), None) for place in places if place), None)
         if conn:
             self._drop(conn)
@@ -299,8 +300,8 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
 
 
 class RequestBufferMiddleware:
-    """WSGI middleware: receives a request as a whole before anything else is done with it, or
-    refuses it. A chunked body is passed on as one with a stated length.
+    """WSGI middleware: receives a request as a whole before it is passed on, or refuses it. A
+    chunked body is passed on with a stated length.
     """
 
     def __init__(self, application: Application) -> None:

@@ -22,8 +22,8 @@ def current_id() -> str:
 
 
 class RequestIdMiddleware:
-    """Middleware: gives the ID. It is ours and not the client's, since an ID that is reported to us
-    must occur in our log exactly once.
+    """Middleware: gives the ID. It is never taken from the client, since a reported ID must occur
+    in our log exactly once.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -49,6 +49,6 @@ def add_request_id(logger: WrappedLogger, method: str, event: EventDict) -> Even
 def server_error(request: HttpRequest) -> HttpResponse:
     """The page for a fault of ours.
 
-    It uses no context of the request, since exactly that may be broken.
+    It uses no context of the request, since the fault may be in the context.
     """
     return HttpResponseServerError(render_to_string("500.html", {"request_id": current_id()}))

@@ -14,8 +14,8 @@ from psycopg.errors import LockNotAvailable
 from allocation.errors import BankBusy
 from crawling.base.errors import InquiriesBusy
 
-#: the seconds after which to try again: a transaction that holds a run's row for ten seconds is
-#: ended five seconds later at the latest
+#: the seconds after which a client tries again: a transaction that holds a run's row for ten
+#: seconds is ended at most five seconds later
 AGAIN_SECONDS = 5
 
 

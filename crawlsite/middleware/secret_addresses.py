@@ -1,5 +1,5 @@
-"""Keeps secret parts of addresses, which give access to anyone who has them, out of all lines of
-the log.
+"""Keeps the secret parts of addresses, which give access to anyone who knows them, out of all lines
+of the log.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from structlog.typing import WrappedLogger
 
-#: hosts of this machine; a dot stands for all names below it, as in Django's ALLOWED_HOSTS
+#: the hosts of this machine; a leading dot includes all names below, as in Django's ALLOWED_HOSTS
 THIS_MACHINE = ("127.0.0.1", ".localhost", "[::1]")
 #: the beginning of a path with a secret part, and that part
 HIDDEN = r"""/(?:news|open|shared(?:/collections)?|stored|watches)/)[^/\s'"?]++"""
@@ -56,7 +56,7 @@ class SecretAddressFilter(logging.Filter):
 
 
 def keep_secrets_of_gunicorn(hosts: Sequence[str]) -> None:
-    """Keep secrets of addresses out of the web server's own lines."""
+    """Keep secret parts of addresses out of gunicorn's own log lines."""
     log = logging.getLogger("gunicorn.error")
     if not any(isinstance(one, SecretAddressFilter) for one in log.filters):
         log.addFilter(SecretAddressFilter(address_hider(hosts)))

@@ -1,6 +1,6 @@
-"""Refreshes of live pages. They are rendered once for all users who view the same page with the
-same permissions, and not again while nothing is written. They include the page's alarms, so that an
-alarm that begins or ends meanwhile is shown.
+"""Refreshes of live pages. A refresh is rendered once for all users who view the same page with the
+same permissions, and again only after a write to the database. They include the page's alarms, so
+that an alarm that begins or ends meanwhile is shown.
 
 A fragment is shared only if its view has declared that it depends on nothing else, and if neither a
 CSRF token, nor a message, nor any other part of a session was used for it.
@@ -29,17 +29,18 @@ from serving.requests import is_common, wants_fragment
 #: the element that live.js requests again
 LIVE = "live"
 #: a refresh is reused for FRESH_SECONDS, and for TIMES as long as its rendering took, so that no
-#: page takes more than a twentieth of a core's time. While the next one is rendered, it is reused
-#: for STALE_SECONDS more, but never for longer than MOST_SECONDS in total
+#: page takes more than a twentieth of a core's time. While the next refresh is rendered, the old
+#: one is reused for STALE_SECONDS more, but never for longer than MOST_SECONDS in total
 FRESH_SECONDS, TIMES, STALE_SECONDS, MOST_SECONDS = 1.0, 20, 2.0, 5.0
-#: while nothing is written to PostgreSQL, a refresh is valid for this long: facts from Redis
+#: the seconds for which a refresh is valid if nothing is written to PostgreSQL; facts from Redis
 #: (workers, queues) and ages are late by at most this time
 UNWRITTEN_SECONDS = 10.0
 #: the time for which other requests wait for the first rendering, and the interval at which they
 #: check
 PATIENCE_SECONDS, LOOK_SECONDS = 2.0, 0.02
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-#: counts changes by people and programs, since no older refresh is reused
+#: the key of the count of changes by people and programs; a refresh from before a change is not
+#: reused
 CHANGES = "refreshes/changes"
 
 
@@ -67,7 +68,7 @@ class CachedRefresh(NamedTuple):
     changes: int
     content: str
     content_type: str
-    #: the transactions whose end it has seen
+    #: PostgreSQL's snapshot at that time
     seen: str
 
     def is_good(self, changes: int, *, more_seconds: float = 0) -> bool:
@@ -75,7 +76,7 @@ class CachedRefresh(NamedTuple):
         return self.changes == changes and abs(time.time() - self.at) < good_for
 
     def is_of_now(self, changes: int) -> bool:
-        """Whether it is still fresh, or no transaction has begun or ended since."""
+        """Whether it is still fresh, or no transaction has begun or ended since it was rendered."""
         is_young = abs(time.time() - self.at) < UNWRITTEN_SECONDS
         return self.is_good(changes) or (
             self.changes == changes and is_young and self.seen == _seen_now()
@@ -109,7 +110,7 @@ class SharedRefreshMiddleware:
             if time.monotonic() > until or cache.add(
                 f"{key}/rendering", 1, timeout=PATIENCE_SECONDS
             ):
-                # another process may have rendered it since the look above
+                # another process may have rendered the page since the look above
                 kept, changes = _cached_refresh(key)
                 if kept and kept.is_of_now(changes):
                     cache.delete(f"{key}/rendering")
@@ -117,7 +118,7 @@ class SharedRefreshMiddleware:
                 return self._rendered(request, key, changes)
             if kept and kept.is_good(changes, more_seconds=STALE_SECONDS):
                 return _answer(kept)
-            time.sleep(LOOK_SECONDS)  # another process renders it, and Redis has it then
+            time.sleep(LOOK_SECONDS)  # another process renders the page, and stores it in Redis
 
     def _rendered(self, request: HttpRequest, key: str, changes: int) -> HttpResponse:
         try:
@@ -165,8 +166,8 @@ def _seen_now() -> str:
 
 
 def _digest(request: HttpRequest) -> str:
-    """The digest of everything on which a refresh may depend: its address, and its user's
-    permissions and preferences.
+    """The digest of everything on which a refresh may depend: its address, its user's permissions,
+    and the user's preferences.
     """
     parts = (
         request.scheme or "",
@@ -187,7 +188,7 @@ def _answer(kept: CachedRefresh) -> HttpResponse:
 
 
 def _forget_all() -> None:
-    """Forget all refreshes. If Redis does not answer, they expire by themselves a little later."""
+    """Forget all refreshes. If Redis does not answer, they expire a little later."""
     # a ValueError means that Redis has lost the count meanwhile
     with suppress(RedisError, ValueError):
         if not cache.add(CHANGES, 1, timeout=None):

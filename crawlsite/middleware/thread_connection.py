@@ -19,8 +19,8 @@ READ_BYTES = 256 * 2**10
 
 
 class ThreadConnection:
-    """A socket for gunicorn that holds up to HELD_BYTES bytes, so that writing to it does not block
-    a thread before that.
+    """A socket for gunicorn that holds up to HELD_BYTES bytes. A thread that writes no more than
+    that is not blocked.
     """
 
     def __init__(self, plain: socket.socket) -> None:
@@ -33,28 +33,30 @@ class ThreadConnection:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.plain, name)
 
-    def give(self, request: bytes) -> None:
-        """Give the thread these bytes to read, and no further ones."""
+    def set_unread(self, request: bytes) -> None:
+        """Let the thread read these bytes, and no further ones."""
         self._arrived = BytesIO(request)
 
     def recv(self, most: int) -> bytes:
-        """The next bytes, as from a socket whose client sends no more bytes."""
+        """The next bytes. The end of the given bytes is read like the end of a stream."""
         return self._arrived.read(most)
 
-    def take(self) -> bytes:
-        """The bytes that the thread has not read: the beginning of the next request."""
+    def take_unread(self) -> bytes:
+        """Remove and return the bytes that the thread has not read: the beginning of the next
+        request.
+        """
         return self._arrived.read()
 
-    def look(self, most: int) -> bytes:
+    def peek(self, most: int) -> bytes:
         """The next bytes, without consuming them."""
         begin = self._arrived.tell()
         return bytes(self._arrived.getbuffer()[begin : begin + most])
 
     def setblocking(self, blocks: bool) -> None:
-        """The connection never blocks."""
+        """Do nothing, since the connection never blocks."""
 
     def settimeout(self, seconds: float | None) -> None:
-        """All connections have the same time limit."""
+        """Do nothing, since all connections have the same time limit."""
 
     @property
     def held_bytes(self) -> int:
@@ -88,8 +90,8 @@ class ThreadConnection:
         return sent
 
     def flush(self) -> bool:
-        """Send as many bytes as the client accepts now. Return whether any were sent. Raises
-        OSError.
+        """Send as many of the held bytes as the client accepts now. Return whether any were sent.
+        Raises OSError.
         """
         before = self.held_bytes
         with self._lock:

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-#: the most bytes of a body, and of a body without a log-in, since only log-in forms have none
+#: the most bytes of a body, and of a body without a log-in, since only log-in forms are sent
+#: without one
 MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
 #: the most bytes of a head, and of the line with the size of a chunk
 MOST_HEAD_BYTES, MOST_SIZE_LINE_BYTES = 128 * 2**10, 256
@@ -122,8 +123,8 @@ class ChunksEnd:
 
 
 def most_bytes(is_known: bool) -> int:
-    """The largest size of a body. is_known: whether the request claims that its user is logged
-    in.
+    """The largest size of a body. is_known: whether the request has the cookie of a session or a
+    token.
     """
     return MOST_BYTES if is_known else MOST_BYTES_OF_STRANGERS
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-#: a package has some megabytes; a question that a page waits for has to be answered sooner
+#: the time limits for fetching a package of some megabytes, and for a query for which a page waits
 FETCH_SECONDS, ASK_SECONDS = 300, 10
 NO_NPM = "npm is not installed on this server."
-#: the variables that npm is given; our own ones have passwords
+#: the variables that npm gets; others of ours contain passwords
 PASSED = re.compile(
     r"(PATH|HOME|LANG|TMPDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|(https?|all|no)_proxy)$|npm_config_",
     re.IGNORECASE,
@@ -50,7 +50,7 @@ class NpmPackage:
         return state_dir / self.name / self.version
 
     def is_installed(self, state_dir: Path) -> bool:
-        """Whether the player is installed: its folder gets its name when it is complete."""
+        """Whether the player is installed. Its folder gets its name only when it is complete."""
         return self.folder(state_dir).is_dir()
 
     def why_not_fetched(self) -> str:

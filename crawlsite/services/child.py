@@ -26,7 +26,7 @@ PR_SET_PDEATHSIG = 1
 CLOCK_GRAIN_SECONDS = 0.1
 _libc = ctypes.CDLL(None, use_errno=True)
 
-#: signals to try in turn, each with the seconds to wait for its effect
+#: signals that are sent one after the other, each with the seconds to wait for its effect
 Stops = Sequence[tuple[signal.Signals, float]]
 
 
@@ -50,7 +50,7 @@ class Child:
     note: Path
     stops: Stops
     log: Path
-    #: whether the processes that it leaves behind get time to end in order
+    #: whether the processes that it leaves behind get time to end
     lets_others_end: bool = False
     _left: list[psutil.Process] = field(default_factory=list)
     _left_until: float | None = None
@@ -59,9 +59,9 @@ class Child:
     def pid(self) -> int:
         return self.process.pid
 
-    def ended(self) -> bool:
-        """Return whether the child has ended; processes that it left in its session are then
-        killed, or given the time of its first stop signal.
+    def poll_end(self) -> bool:
+        """Return whether the child has ended. If so, kill the processes that it left in its
+        session; with `lets_others_end`, first let them stop, and return False until then.
 
         The kernel does not reuse a session's number while a member lives, and this method does not
         use the number again.
@@ -79,8 +79,8 @@ class Child:
         return True
 
     def _end_session(self) -> None:
-        """Deal with the rest of its session: the child has just been found dead, and its session's
-        number can be used this once.
+        """End the remaining processes of its session. The child has just been found dead, so the
+        number of its session can be used this once.
         """
         number, seconds = self.stops[0]
         if self.lets_others_end:
@@ -103,7 +103,7 @@ class Child:
         return bool(self._left)
 
     def signal_all(self, number: signal.Signals) -> None:
-        if not self.ended():
+        if not self.poll_end():
             _signal(_members(self.pid), number, session=self.pid)
 
 
@@ -122,7 +122,7 @@ def start_child(
     lets_others_end: bool = False,
     work: Callable[[], None] | None = None,
 ) -> Child:
-    """Start `command` with a log file; on Linux the kernel sends it its first stop signal when this
+    """Start `command` with a log file. On Linux the kernel sends it the first stop signal when this
     thread ends.
 
     The children of one `group` are stopped together when their parent is gone. Call this from the
@@ -160,7 +160,9 @@ def start_child(
 
 
 def _note_down(process: WatchedProcess, note: Path, stops: Stops) -> Path:
-    """Write down the process's identity and its stop signals, in case this program dies first."""
+    """Write the process's identity and its stop signals to a file, in case this program is
+    killed.
+    """
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")
     return note
@@ -174,8 +176,8 @@ def kernel_signals_orphans() -> bool:
 def die_with_parent(
     number: signal.Signals, before: Callable[[], None] | None = None
 ) -> Callable[[], None]:
-    """Return the function that the child runs between fork and exec, so that it does not outlive
-    its parent. Where the kernel signals no orphans, the watchdog does.
+    """Return the function that the child runs between fork and exec, so that it ends with its
+    parent. On systems whose kernel does not signal orphans, the watchdog ends the child.
     """
     parent = os.getpid()
 
@@ -192,7 +194,7 @@ def die_with_parent(
 
 
 def stop_all(children: Sequence[Child], *, pause: Callable[[float], None] = time.sleep) -> None:
-    """Stop children of one kind together: send each signal of their list in turn, until none is
+    """Stop children of one kind together: send each of their signals in turn, until none is
     left.
     """
     if not children:
@@ -202,7 +204,7 @@ def stop_all(children: Sequence[Child], *, pause: Callable[[float], None] = time
             child.signal_all(number)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            remaining = [child for child in children if not child.ended()]
+            remaining = [child for child in children if not child.poll_end()]
             if not remaining:
                 return
             pause(0.02)
@@ -214,7 +216,7 @@ def birth_note(pid: int) -> str:
 
 
 def live_process(note: str) -> int | None:
-    """Return the number of the process that `birth_note` described, if it still runs."""
+    """The number of the process that `birth_note` has described; None if it has ended."""
     try:
         pid, created = note.split()[:2]
         process = psutil.Process(int(pid))
@@ -229,11 +231,11 @@ def notes_dir(state_dir: Path, group: str) -> Path:
 
 
 def stop_left_over(notes: Path) -> bool:
-    """Signal the children whose notes a killed parent left in `notes`; return whether any still
-    runs.
+    """Signal the children whose notes a killed parent has left in `notes`. Return whether one of
+    them still runs.
 
-    A note identifies a process only if the start time fits as well, since numbers are used again.
-    The notes of ended processes are deleted.
+    A note identifies a process by its number and its start time, since numbers are used again. The
+    notes of ended processes are deleted.
     """
     running = False
     for note in sorted(notes.glob("*")):

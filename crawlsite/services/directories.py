@@ -1,5 +1,5 @@
 """Makes the directories inside the state directory, and outside it only a sockets directory under
-/tmp. A lock file there names the process that holds it.
+/tmp. A lock file in the state directory names the process that holds it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def make_private(path: Path, account: Account) -> Path:
 
 
 def make_sockets_dir(state_dir: Path, account: Account) -> Path:
-    """Make the private directory of both sockets, without what dead servers left in it.
+    """Make the private directory of both sockets, and remove what dead servers have left there.
 
-    Raises StartError if it lies under /tmp and another account made it first.
+    Raises StartError if another account has made this directory under /tmp.
     """
     path = sockets_dir(state_dir)
     if path.parent == state_dir:
@@ -64,8 +64,8 @@ def _make_in_public_place(path: Path, account: Account) -> None:
 
 
 def open_log(logs: Path, name: str, *, go_on: bool = False) -> int:
-    """Return a file descriptor to append to the log; unless the log is to be continued (`go_on`),
-    the earlier one becomes `NAME.log.1`.
+    """Return a file descriptor that appends to the log. Unless the log is continued (`go_on`), the
+    earlier log becomes `NAME.log.1`.
     """
     logs.mkdir(exist_ok=True)
     path = logs / f"{name}.log"
@@ -86,7 +86,9 @@ class LockFile:
         self.fd = -1
 
     def acquire(self, note: str) -> bool:
-        """Take the lock and write `note` into the file, or return False if another holds it."""
+        """Take the lock and write `note` into the file. Return False if another process holds the
+        lock.
+        """
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,7 +101,7 @@ class LockFile:
         return True
 
     def note(self) -> str:
-        """The note of the holder; empty in the moment before it has written one."""
+        """The note of the holder. It is empty for a moment before the holder has written it."""
         return self.path.read_text()
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""The embedded servers of one state directory: they have one owner at a time, are started together
+"""The embedded servers of one state directory. They have one owner at a time, are started together
 and stopped in order.
 """
 
@@ -31,8 +31,8 @@ from crawlsite.services.stops import StartError
 from crawlsite.services.watchdog import start_watchdog
 
 GROUP = "servers"
-# The caller's values are never used: LANG may name a locale that was not generated, and PG*
-# variables affect the server too.
+# The caller's values are never used: LANG may name a locale that does not exist, and PG* variables
+# affect the server, too.
 FIXED_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 LEFT_OVER_SECONDS = 30
 OTHER_OWNER_SECONDS = 120
@@ -58,10 +58,11 @@ class EmbeddedServers:
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def start(self, pause: Callable[[float], None] = time.sleep, *, join: bool = False) -> None:
-        """Start the wanted servers and wait until they answer; with `join`, a pair that already
-        runs is used.
+        """Start the wanted servers and wait until they answer. With `join`, servers that another
+        owner runs are used.
 
-        Raises StartError. After that, or when `pause` raises, call `stop` all the same.
+        Raises StartError. `stop` must be called after an error, too, and after one that `pause`
+        raises.
         """
         if not self.wanted:
             return
@@ -84,15 +85,15 @@ class EmbeddedServers:
         self._write_urls()
 
     def revive(self, pause: Callable[[float], None]) -> list[str]:
-        """Start again the servers that have died, and return their names."""
-        died = [name for name, server in self._running.items() if server.ended()]
+        """Start the servers again that have died. Return their names."""
+        died = [name for name, server in self._running.items() if server.poll_end()]
         for name in died:
             self._launch(name, again=True)
             self._await(name, pause)
         return died
 
     def stop(self) -> None:
-        """Stop Valkey, then PostgreSQL, if this pair started them."""
+        """Stop Valkey, then PostgreSQL, unless another process owns them."""
         if self._lock.fd < 0:
             return
         (self.state_dir / URLS_FILE).unlink(missing_ok=True)
@@ -104,7 +105,7 @@ class EmbeddedServers:
 
     def _become_owner(self, pause: Callable[[float], None], *, join: bool) -> bool:
         """Take the lock that every server inherits, after stopping the servers that a killed owner
-        left; False if another owner's servers are joined.
+        has left. Return False if the servers of another owner are joined.
         """
         mine = birth_note(os.getpid())
         until = time.monotonic() + LEFT_OVER_SECONDS

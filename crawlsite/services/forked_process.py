@@ -1,5 +1,5 @@
-"""A child that is forked instead of started from its file: the modules that this process has
-imported are there at once, in memory that both share. This works on Linux only.
+"""A child that is forked and not started from a file. It has the modules that this process has
+imported, in memory that both share. This works on Linux only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ OPEN_FILES = "/proc/self/fd"
 
 
 class ForkedProcess:
-    """A child that does `work` and ends; it can be watched like a `subprocess.Popen`.
+    """A child that does `work` and ends. It has the methods of `subprocess.Popen` that its watcher
+    needs.
 
     Before the constructor returns, the child leads a session of its own, and has none of its
     parent's files except those that it prints to. `before` is done first.
@@ -73,7 +74,7 @@ class ForkedProcess:
 
 
 def _start_anew(cwd: Path, stdout: int, stderr: int, *, but: int) -> None:
-    """Give this process the state of one that was started from its file; `but` is a file that stays
+    """Give this process the state of one that was started from its file. but: a file that stays
     open.
     """
     signal.set_wakeup_fd(-1)

@@ -1,5 +1,6 @@
 """Creates and starts the embedded PostgreSQL and waits for it. The server gets a part of the memory
-that the machine, or the container around it, has. The caller holds the pair's lock.
+that the machine, or the container around it, has. The caller holds the lock of the embedded
+servers.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MOST_LOG_MIB = 2048
 def prepare_data(
     programs: PostgresPrograms, state_dir: Path, account: Account, env: Mapping[str, str]
 ) -> Path:
-    """Return the data directory of this major version, and make it if there is none.
+    """The data directory of this major version, which is made if there is none.
 
     Raises StartError for a data directory of another version.
     """
@@ -56,8 +57,8 @@ def prepare_data(
 def server_command(
     programs: PostgresPrograms, data: Path, state_dir: Path, *, loose: bool
 ) -> list[str | Path]:
-    """Return the server's command line: no TCP, so the private directory of its socket is all the
-    protection needed.
+    """The server's command line. It listens on no TCP port, so the private directory of its socket
+    protects it.
     """
     words: list[str | Path] = [
         programs.postgres,
@@ -81,11 +82,11 @@ def _buffers_mib() -> int:
 
 
 def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) -> None:
-    """Wait until the server answers, as long as its process lives: after a crash recovery may take
+    """Wait until the server answers, as long as its process lives; recovery after a crash may take
     long.
     """
     while True:
-        if server.ended():
+        if server.poll_end():
             raise StartError(f"PostgreSQL ended while starting. {last_lines(server.log)}")
         try:
             with psycopg.connect(
@@ -130,8 +131,8 @@ def _check_version(data: Path, programs: PostgresPrograms, state_dir: Path) -> N
 def _initialise(
     programs: PostgresPrograms, data: Path, account: Account, env: Mapping[str, str]
 ) -> None:
-    """Make the data directory under another name first: an initdb that is killed leaves a directory
-    that looks complete.
+    """Make the data directory under another name first, since an initdb that is killed leaves a
+    directory that looks complete.
     """
     unfinished = data.with_name(f"{data.name}.new")
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -182,8 +183,8 @@ def _initdb_command(programs: PostgresPrograms, data: Path) -> list[str | Path]:
 
 
 def _shared_memory(option: str) -> list[str]:
-    """Keep shared memory in files where /dev/shm has no room: some containers give it 64 KiB, and
-    initdb aborts there.
+    """Keep shared memory in files if /dev/shm lacks space: some containers give it 64 KiB, and
+    initdb fails there.
     """
     try:
         found = os.statvfs("/dev/shm")  # noqa: S108 - asked for its size only
@@ -197,8 +198,8 @@ def _drop_stale_pid_file(data: Path) -> None:
     """Remove the file with the number of a server that crashed: the number may now be another
     program's, and PostgreSQL would refuse to start.
 
-    No server of ours runs, since each inherits the pair's lock. A server that was started by hand
-    works in its data directory.
+    None of our servers runs, since each inherits the lock. A server that was started by hand has
+    its data directory as its working directory.
     """
     path = data / "postmaster.pid"
     if not path.exists():

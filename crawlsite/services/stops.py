@@ -1,5 +1,5 @@
-"""The exceptions that end the servers' start or run: an error that says what to do, or a signal.
-SIGINT, SIGTERM and SIGHUP become an exception, but only where the program waits.
+"""The exceptions that end the start or the run of the servers: an error with its remedy, or a
+signal. SIGINT, SIGTERM and SIGHUP become an exception only where the program waits.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class StopRequested(Exception):
 
 
 class StopSignals:
-    """While this is entered, a signal is remembered and the next `pause` raises StopRequested.
+    """Within this context a signal is kept, and the next `pause` raises StopRequested.
 
-    So no child is ever lost between its start and the line that notes it. A SIGHUP that nohup
-    ignores stays ignored. The end of a child ends a pause, too.
+    So no child is lost between its start and the line that notes it. A SIGHUP that nohup ignores
+    stays ignored. The end of a child ends a pause, too.
     """
 
     def __init__(self) -> None:
@@ -65,4 +65,4 @@ class StopSignals:
 
 
 def _wake(number: int, frame: FrameType | None) -> None:
-    """Do nothing: without a handler the signal would be ignored, and would not end a pause."""
+    """Do nothing. Without a handler the signal would be ignored, and would not end a pause."""

@@ -1,6 +1,5 @@
-"""Starts the embedded Valkey and waits for it.
-
-The caller holds the pair's lock: Valkey itself does not lock its files.
+"""Starts the embedded Valkey and waits for it. The caller holds the lock of the embedded servers,
+since Valkey itself does not lock its files.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ STOPS = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 0.2))
 
 
 def server_command(program: Path, data: Path, state_dir: Path, *, loose: bool) -> list[str | Path]:
-    """Return the server's command line: a socket and no TCP, every write saved within a second, and
-    no key ever evicted.
+    """The server's command line: a socket and no TCP, every write saved within a second, and no key
+    ever evicted.
     """
     socket = sockets_dir(state_dir) / VALKEY_SOCKET
     words: list[str | Path] = [
@@ -52,7 +51,7 @@ def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) 
     """Wait until the server answers, as long as its process lives."""
     with redis.Redis.from_url(redis_url(state_dir), socket_timeout=2) as client:
         while True:
-            if server.ended():
+            if server.poll_end():
                 raise StartError(f"Valkey ended while starting. {last_lines(server.log)}")
             try:
                 client.ping()

@@ -1,5 +1,5 @@
-"""Stops its parent's children once the parent is gone: for macOS, where the kernel sends no signal
-for that.
+"""Stops its parent's children when the parent has ended, on macOS, whose kernel sends no signal
+then.
 
 `python -m crawlsite.services.watchdog NOTES...` reads its standard input, a pipe whose other end
 only the parent holds, to the end.

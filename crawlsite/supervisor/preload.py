@@ -47,7 +47,7 @@ MODULES = (
 
 
 class Preload:
-    """The modules that all processes of a plan import, if any of them can be forked.
+    """The modules that the processes of a plan import, in case one of them can be forked.
 
     environment: of all these processes, and so of this one, which they are forked from.
     """
@@ -79,9 +79,9 @@ class Preload:
             ) from self._error
 
     def end(self) -> None:
-        """Undo the freezing before this process ends: a package that counts leaked objects takes
+        """Unfreeze objects before this process ends: a package that counts leaked objects takes
         frozen ones for leaked, and prints that on the terminal. An import that is under way cannot
-        be broken off.
+        be interrupted.
         """
         if self._thread:
             self._thread.join(END_SECONDS)
@@ -94,8 +94,8 @@ class Preload:
         return partial(_run, command) if _can_fork(command) else None
 
     def _import(self) -> None:
-        # this call finds the memory for titles, which cannot be found once the environment has
-        # changed
+        # this call finds the memory for process titles, which cannot be found once the environment
+        # has changed
         getproctitle()
         env.adopt({**self._environment, "DJANGO_SETTINGS_MODULE": "crawlsite.settings"})
         try:
@@ -105,8 +105,8 @@ class Preload:
                 import_module(module)
         except Exception as error:
             self._error = error
-        # each garbage collection would write to all objects, and a page of memory that is written
-        # to is no longer shared
+        # a garbage collection would write to all objects, and memory that is written to is no
+        # longer shared
         gc.collect()
         gc.freeze()
 

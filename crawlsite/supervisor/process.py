@@ -20,13 +20,13 @@ GROUP = "stack"
 STOPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 0.3))
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 30.0
-#: a start counts as good after this time, and a later death costs only the first wait
+#: the seconds after which a start counts as good, so that a later death costs only the first wait
 STEADY_SECONDS = 30.0
 
 
 class SupervisedProcess:
-    """A name, a command, and the child that runs the command now; `work` is done by a fork
-    instead.
+    """Runs a command as a child and starts it again when it dies. With `work`, a fork runs that
+    function in place of the command.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class SupervisedProcess:
         self._due_at = 0.0
 
     def watch(self) -> str:
-        """Start the process again if it has died and its wait is over; return a sentence for the
-        terminal, if there is news.
+        """Start the process again if it has died and its wait is over. Return a sentence for the
+        terminal; empty if nothing has happened.
         """
-        if not self.child.ended():
+        if not self.child.poll_end():
             return ""
         now = time.monotonic()
         if self._due_at:
@@ -81,12 +81,12 @@ class SupervisedProcess:
         )
         self._due_at = now + wait
         return (
-            f"{self.name} ended ({how_it_ended(self.child)}) and starts again in {wait:.0f} s; "
+            f"{self.name} ended ({ending_in_words(self.child)}) and starts again in {wait:.0f} s; "
             f"see {self.child.log}"
         )
 
 
-def how_it_ended(child: Child) -> str:
+def ending_in_words(child: Child) -> str:
     code = child.process.returncode or 0
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
 
@@ -98,7 +98,7 @@ def prepare(
     work: Callable[[], None] | None = None,
     pause: Callable[[float], None],
 ) -> None:
-    """Run one command, or a fork that does its work; its output is for the operator.
+    """Run one command, or a fork that runs `work` in its place. The output goes to the operator.
 
     Raises StartError if the command fails, and any exception that `pause` raises.
     """

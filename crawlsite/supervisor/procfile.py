@@ -1,5 +1,5 @@
-"""The processes of the product and the commands that prepare them (`release`), as the Procfile
-says; and the addresses that the product listens on: how they are written, and whether they are
+"""The processes of the product, and the commands that prepare them (`release`), as the Procfile
+states them. Also the addresses on which the product listens: their spelling, and whether they are
 free.
 """
 
@@ -54,9 +54,8 @@ def check_free(environment: Environment) -> None:
 
 
 def has_replay_port(environment: Environment) -> bool:
-    """Whether the server of the replay can run. ReplayWeb.page may be installed later, so the
-    server runs without it, too; but then a port that is taken does not keep the product from
-    starting.
+    """Whether the server of the replay can run. It runs without ReplayWeb.page, too, which may be
+    installed later. Without it, an occupied port does not prevent the start of the product.
     """
     if PLAYER.is_installed(environment.state_dir):
         return True

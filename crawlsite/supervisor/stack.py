@@ -1,4 +1,4 @@
-"""The running product: servers, preparations, processes; they are started in this order and stopped
+"""The running product: servers, preparations, processes. They are started in this order and stopped
 in the reverse order.
 """
 
@@ -29,7 +29,7 @@ from crawlsite.supervisor.procfile import local_address, read_procfile, variable
 
 LEFT_OVER_SECONDS = 30
 READY_SECONDS = 60
-#: a process that ends is noticed within this time, and started again after a wait
+#: the longest time until the end of a process is noticed; it is started again after a wait
 LOOK_SECONDS = 1.0
 
 
@@ -101,8 +101,8 @@ class Stack:
         self.preload.end()
 
     def _clear_left_over(self) -> None:
-        """Stop the processes that a killed supervisor left: on Linux the kernel has signalled them,
-        and they may need a moment.
+        """Stop the processes that a killed supervisor has left. On Linux the kernel has signalled
+        them, and they may need a moment to end.
         """
         until = time.monotonic() + LEFT_OVER_SECONDS
         while stop_left_over(notes_dir(self.state_dir, GROUP)):

@@ -30,8 +30,8 @@ NEARLY_A_DAY = timedelta(hours=23, minutes=30)
 
 @register.simple_tag
 def time_ago(at: datetime | None) -> SafeString | str:
-    """A time as its distance from now, with the exact time on hover and for programs; None is a
-    dash.
+    """A time as its distance from now, with the exact time on hover and for programs; a dash for
+    None.
     """
     return time_at(at, _in_words(at)) if at else "–"
 
@@ -49,8 +49,8 @@ def time_at(at: datetime, words: str) -> SafeString:
 
 
 def _in_words(at: datetime) -> str:
-    """A distance in words. Days are rounded, and shown with their date: a time that was just set to
-    a week from now is not shown as six days and 23 hours away.
+    """A distance in words. Days are rounded and have their date, so that a time a week from now is
+    not shown as six days and 23 hours.
     """
     ahead = at - timezone.now()
     if abs(ahead) < NEARLY_A_DAY:
@@ -63,15 +63,15 @@ def _in_words(at: datetime) -> str:
 @register.filter(is_safe=True)
 def intcomma(number: Any) -> str:
     """A number with commas between its thousands: like Django's filter, which also handles all
-    languages. A count that was broken off keeps its plus.
+    languages. The plus sign of a count that was stopped at its limit is kept.
     """
     return f"{number:,}" if type(number) in (int, BoundedCount) else str(humanize.intcomma(number))
 
 
 @register.tag
 def url(parser: Parser, token: Token) -> defaulttags.URLNode:
-    """Django's tag, but each address is looked up only once: a list has several in each of its
-    rows.
+    """Django's tag, but each address is looked up only once, since each row of a list has
+    several.
     """
     node = defaulttags.url(parser, token)
     return _UrlNode(node.view_name, node.args, node.kwargs, node.asvar)
@@ -117,7 +117,7 @@ def _address(
     arguments: tuple[Any, ...],
     named: tuple[tuple[str, Any], ...],
 ) -> str:
-    """The address of a view, by the configuration of addresses in force and behind the prefix.
+    """The address of a view, by the present configuration of addresses and behind the prefix.
     Raises NoReverseMatch.
     """
     return reverse(view, args=arguments, kwargs=dict(named), current_app=application)

@@ -23,8 +23,8 @@ from dnscache.protocol.answers import LONGEST_STALE_SECONDS, MOST_TRIES
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution_of
 
-#: a pre-resolver sends a heartbeat every second; one without a heartbeat for this long counts as
-#: dead
+#: the seconds without a heartbeat after which a pre-resolver counts as dead; it sends one every
+#: second
 ALIVE_SECONDS = 5.0
 
 #: SQL that is true for a settled row `d` of dnscache_dnsentry, for a claim query to join
@@ -47,8 +47,7 @@ _turns = count()
 
 
 def settled_answers(names: Collection[str]) -> dict[str, Resolution]:
-    """Return the answers of the settled ones among the canonical names, by PostgreSQL's clock and
-    one query.
+    """The answers of those canonical names that are settled, by PostgreSQL's clock and one query.
 
     Addresses past their TTL that were just looked up (TTL 0) are good for this use; others past it
     are marked `stale`.

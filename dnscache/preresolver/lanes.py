@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 @dataclass(order=True, slots=True)
 class LookupJob:
-    #: the place in the queue: the time when the name will be needed, unless links found last go
+    #: the place in the queue: the time when the name is needed, unless names in the latest links go
     #: first
     rank: float
     name: str = field(compare=False)
-    #: the time when the name will be needed
+    #: the time when the name is needed
     due: float = field(compare=False)
 
 
@@ -59,8 +59,8 @@ class Lane:
         return len(self._jobs) + self._busy
 
     def close(self, seconds: float) -> list[LookupJob]:
-        """Start no more jobs and return those that are left; threads that wait for a name server
-        get `seconds` to end.
+        """Start no more jobs, and return the jobs that are left. Threads that wait for a name
+        server get `seconds` to end.
         """
         with self._change:
             self._closing = True

@@ -15,27 +15,26 @@ from dnscache.protocol.names import DnsCacheError, levels_of, read_host
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import Resolution, literal_resolution, refused_resolution
 
-#: hosts that come due within this time are resolved now
+#: hosts that fall due within this time are resolved now
 LOOK_AHEAD_SECONDS = 10.0
-#: an answer that will have expired by then is renewed this long before it is needed, or twice the
-#: time that a look-up takes
+#: how long before it is needed an answer is renewed that will have expired by then; at least twice
+#: the time that a look-up takes
 LEAD_SECONDS = 1.0
-#: an answer that must not be kept (TTL 0) is good for a host that is claimed within this time, and
-#: renewed a second before
+#: the time within which a host must be claimed for an answer that must not be kept (TTL 0); such an
+#: answer is renewed a second before
 GRACE_SECONDS = 5.0
-#: a popular name is renewed when this share of its TTL is over
+#: the share of its TTL after which the answer of a popular name is renewed
 POPULAR_SHARE = 0.9
-#: threads beyond Little's law, because look-ups come in bursts
+#: the factor for threads beyond Little's law, because look-ups come in bursts
 HEADROOM = 2.5
 FEWEST_THREADS, MOST_THREADS = 4, 64
 MEASURED_SECONDS = 30.0
-#: the number of new names under one registered name in a minute; further ones queue in the slow
-#: lane
+#: the most new names under one registered name in a minute; further ones queue in the slow lane
 NEW_NAMES_A_MINUTE = 120
 
 
 def must_ask(entry: CachedAnswer | None, *, due: float, now: float) -> bool:
-    """Whether a host that is due at `due` needs a look-up now, given the last answer."""
+    """Whether a host that is due at `due` needs a look-up now. entry: the last answer."""
     if entry is None:
         return True
     if entry.retry_at is not None and now < entry.retry_at:
@@ -51,9 +50,7 @@ def must_ask(entry: CachedAnswer | None, *, due: float, now: float) -> bool:
 
 
 def _is_popular_and_old(entry: CachedAnswer, now: float) -> bool:
-    """Whether the name is popular, which means used more than once in its TTL, and its answer
-    old.
-    """
+    """Whether the name is popular (used more than once in its TTL) and its answer is old."""
     life = entry.life_seconds
     return (
         not entry.fails
@@ -91,9 +88,7 @@ class LookupRate:
         )
 
     def seconds(self, now: float) -> float:
-        """Return how long a look-up takes on average; a tenth of a second as long as that is
-        unknown.
-        """
+        """The mean duration of a look-up; a tenth of a second while it is unknown."""
         _forget_before(self._took, now)
         took = list(self._took)
         return sum(seconds for _, seconds in took) / len(took) if took else 0.1
@@ -107,7 +102,7 @@ def _forget_before(
 
 
 class MadeUpNameDetector:
-    """Detects made-up names: too many new ones under one registered name in a minute."""
+    """Detects made-up names by the number of new names under one registered name in a minute."""
 
     def __init__(self, now: float) -> None:
         self._counts: Counter[str] = Counter()
@@ -124,7 +119,7 @@ class MadeUpNameDetector:
 
 
 class Agenda:
-    """The names that are needed now, read again each turn.
+    """The names that are needed now. They are read again in each turn.
 
     `dues` has each name to look up, with its earliest due time.
     """
@@ -136,8 +131,8 @@ class Agenda:
         self._told: dict[str, float] = {}
 
     def read(self, candidates: Iterable[tuple[str, float]]) -> dict[str, Resolution]:
-        """Take the candidates, (host, due), as the ones needed now; return the resolutions of those
-        that need no look-up.
+        """Take the candidates, (host, due), as the names that are needed now. Return the
+        resolutions of those that need no look-up.
         """
         self.dues, self._spellings, self._hosts = {}, {}, dict(candidates)
         found: dict[str, Resolution] = {}
@@ -159,8 +154,8 @@ class Agenda:
         """Return a name's resolution for each due host, in each of its spellings."""
         return dict.fromkeys(self._spellings.get(found.name, []), found)
 
-    def news(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
-        """Return the hosts that were not yet reported for their due time."""
+    def unreported(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
+        """The hosts of `found` that were not yet reported for their due time."""
         return {host: one for host, one in found.items() if host not in self._told}
 
     def note(self, found: dict[str, Resolution]) -> None:

@@ -38,24 +38,24 @@ from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution_of
 from dnscache.resolver import Resolver
 
-#: the time that the tries of each lane wait; a name without an answer in the main lane goes on in
-#: the slow one
+#: the seconds that the tries of each lane wait; a name without an answer in the main lane continues
+#: in the slow lane
 MAIN_TRIES, SLOW_TRIES = (1.0,), (2.0, 5.0)
-#: the time for which a new pre-resolver stays below the servers' limits
+#: the time for which a new pre-resolver stays below the limits of the servers
 RAMP_SECONDS = 10.0
-#: the time that a lane's threads may take to end; a thread that waits for a silent server is left
-#: behind, since it uses nothing but a socket
+#: the time that a lane's threads have to end; a thread that waits for a silent server is left
+#: running, since it uses only a socket
 CLOSING_SECONDS = 1.0
 
 #: the hosts that come due before the given moment, with their times: `candidates(until)`
 Candidates = Callable[[float], Iterable[tuple[str, float]]]
 #: the order in which names are looked up, the lowest first: `rank(name, due)`
 Rank = Callable[[str, float], float]
-#: takes the answers of hosts, in batches, under the spellings that `candidates` gave; it is called
-#: in the thread that runs the turns
+#: takes the answers of hosts, in batches, by the spellings that `candidates` gave; called in the
+#: thread that runs the turns
 Deliver = Callable[[dict[str, Resolution]], None]
 HEARTBEAT_SECONDS = 1.0
-#: a machine without a heartbeat for this long is deleted
+#: the time without a heartbeat after which a machine is deleted
 HEARTBEAT_KEPT = timedelta(days=1)
 
 
@@ -95,12 +95,12 @@ class PreResolver:
         self._replies: SimpleQueue[tuple[LookupJob, Reply | None, bool]] = SimpleQueue()
         self._agenda = Agenda()
         self._queued: set[str] = set()  # names in a lane, waiting or under way
-        self._led: set[str] = set()  # those of these names whose flights this object leads
+        self._begun: set[str] = set()  # the look-ups of these names that this object must end
         self._crowds = MadeUpNameDetector(now)
         self.counts: Counter[str] = Counter()
 
     def turn(self, *, wait: float) -> None:
-        """Read the due names, start lookups, and deliver known answers and new ones; if there is
+        """Read the due names, start look-ups, and deliver known and new answers. If there is
         nothing to do, wait for `wait` seconds.
         """
         now = self._resolver.clock()
@@ -117,7 +117,7 @@ class PreResolver:
                 )
         self._resize()
         self._budget.refill(min(len(self._queued), self._slots()))
-        self._deliver_news(self._agenda.news(found))
+        self._deliver_news(self._agenda.unreported(found))
         self._deliver_news(self._take_in(wait))
 
     @property
@@ -135,9 +135,9 @@ class PreResolver:
         self._budget.close()
         for lane in (self._main, self._slow):
             lane.close(CLOSING_SECONDS)
-        for name in self._led:
-            self._memory.land(name, None, self._resolver.clock())
-        self._led.clear()
+        for name in self._begun:
+            self._memory.end_lookup(name, None, self._resolver.clock())
+        self._begun.clear()
 
     def _deliver_news(self, found: dict[str, Resolution]) -> None:
         if found:
@@ -147,8 +147,7 @@ class PreResolver:
     def _start(self, name: str, due: float, *, is_new: bool) -> None:
         """Queue a name.
 
-        A caller that needs the name before its turn looks it up itself, and does not wait for the
-        lane.
+        A caller that needs the name sooner looks it up itself, and does not wait for the lane.
         """
         if name in self._queued:
             return
@@ -178,7 +177,7 @@ class PreResolver:
         if servers is None:
             return
         reply = None
-        if job.name in self._led or self._takes_off(job):
+        if job.name in self._begun or self._begins_lookup(job):
             reply = ask(job.name, seconds=sum(tries), servers=servers, tries=tries, is_paid=True)
         elif servers:
             self._budget.give_back(servers[0])
@@ -188,19 +187,23 @@ class PreResolver:
     def _servers(self) -> tuple[Server, ...]:
         return configured_servers() if self._resolver.servers is None else self._resolver.servers
 
-    def _takes_off(self, job: LookupJob) -> bool:
-        """Lead the look-up, unless another thread has the answer by now, or leads it."""
+    def _begins_lookup(self, job: LookupJob) -> bool:
+        """Begin the look-up. Return False if another thread has the answer by now, or is looking
+        the name up.
+        """
         now = self._resolver.clock()
         if (
             not must_ask(self._memory.find(job.name, now), due=job.due, now=now)
-            or self._memory.take_off(job.name) is None
+            or self._memory.begin_renewal(job.name) is None
         ):
             return False
-        self._led.add(job.name)
+        self._begun.add(job.name)
         return True
 
     def _take_in(self, wait: float) -> dict[str, Resolution]:
-        """Wait for a reply, take all that have come, and return their answers for the due hosts."""
+        """Wait for a reply, store all replies that have come, and return their answers for the due
+        hosts.
+        """
         entries: list[CachedAnswer] = []
         try:
             reply = self._replies.get(timeout=wait)
@@ -236,14 +239,14 @@ class PreResolver:
                 self._slow.put(job)
                 return None
         self._queued.discard(job.name)
-        self._led.discard(job.name)
+        self._begun.discard(job.name)
         self.counts[reply.status] += 1
         now = self._resolver.clock()
         previous = self._memory.space.find(job.name)
         answer = answer_from(
             job.name, reply, previous=previous.answer if previous else None, now=now
         )
-        return self._memory.land(job.name, answer, now)
+        return self._memory.end_lookup(job.name, answer, now)
 
 
 def send_heartbeat(
@@ -253,7 +256,7 @@ def send_heartbeat(
 
     Returns the machine's index among those alive, from 0, and their number.
 
-    Machines use these to share the names out; while a machine joins or leaves, two may look up the
+    Machines divide the names by these numbers. While a machine joins or leaves, two may look up the
     same name, which does no harm.
     """
     depths = {

@@ -1,9 +1,9 @@
 """Requests that wait for a name; they are served in order, except that those with a cached name may
 go first (SEEDS D11, D12). Pure.
 
-The patent swaps a request that misses with a later one that hits, again and again, and so may
-starve the first. Here a request that is overtaken keeps its place and is overtaken a few times at
-most, and only a limited number of later requests are looked at.
+The patent repeatedly swaps a request that misses with a later one that hits, so the first may
+starve. Here a request that is overtaken keeps its place and is overtaken a few times at most, and
+only a limited number of later requests are looked at.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class RequestQueue(Generic[R]):
         self._queue.append(Waiting(request, name, now))
 
     def next_for(self, is_cached: Callable[[str], bool], now: float) -> tuple[R, TurnKind] | None:
-        """Take the next request: HIT or SWAPPED from the cache, DIRECT by a lookup; None if none
-        waits.
+        """Take the next request, as HIT or SWAPPED (from the cache) or DIRECT (by a look-up). None
+        if no request waits.
         """
         if not self._queue:
             return None

@@ -29,13 +29,13 @@ class AddressClass(StrEnum):
     RESERVED = "reserved"
 
 
-#: Networks that IANA lists as special and yet global, or that some versions of `ipaddress` from
+#: Networks that IANA lists as special and yet as global, or that some versions of `ipaddress` from
 #: Python 3.11 to 3.14 do not know.
 _RESERVED = tuple(
     ipaddress.ip_network(text)
     for text in (
         "192.0.0.0/24",  # protocol assignments
-        "192.0.2.0/24",  # documentation, and so are the next two
+        "192.0.2.0/24",  # documentation, as are the next two
         "198.51.100.0/24",
         "203.0.113.0/24",
         "192.88.99.0/24",  # 6to4 relays, withdrawn (RFC 7526)
@@ -56,7 +56,7 @@ _PLATFORMS = tuple(
     ipaddress.ip_network(text)
     for text in (
         "168.63.129.16/32",  # Azure's agent (WireServer), DNS and health probes
-        "161.26.0.0/16",  # IBM Cloud's own services, as the next one
+        "161.26.0.0/16",  # IBM Cloud's own services, as is the next network
         "166.8.0.0/14",
     )
 )
@@ -68,8 +68,8 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 @lru_cache(maxsize=65536)
 def classify(address: str) -> AddressClass:
-    """Return the class of an address; for an address that embeds another, the class of the embedded
-    one unless that is public.
+    """The class of an address. For an address that embeds another, the class of the embedded one,
+    unless that is public.
 
     An embedded public address is PUBLIC for mapped and NAT64 spellings, which reach it, and
     RESERVED for the obsolete ones. Raises ValueError if the text is not an address.
@@ -86,7 +86,7 @@ def classify(address: str) -> AddressClass:
     return AddressClass.RESERVED if embedded else _plain_class(parsed)
 
 
-def dialled(address: str) -> str:
+def plain_address(address: str) -> str:
     """Return the address in the one spelling that a socket would connect to: `::ffff:127.0.0.1` is
     127.0.0.1.
 
@@ -116,8 +116,8 @@ def _embedded(address: IPv6Address) -> list[IPv4Address]:
 
 
 def _plain_class(address: Address) -> AddressClass:
-    """The class of an address that embeds no other. The order matters: `ipaddress` calls loopback
-    and link-local addresses private as well.
+    """The class of an address that embeds no other. The order counts, since `ipaddress` also calls
+    loopback and link-local addresses private.
     """
     special = (
         (address.is_unspecified, AddressClass.UNSPECIFIED),

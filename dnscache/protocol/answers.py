@@ -37,9 +37,9 @@ class DnsStatus(StrEnum):
 
     @property
     def is_failure(self) -> bool:
-        """Whether the look-up failed: asking again may help, after the back-off.
+        """Whether the look-up failed, so that another one after the back-off may succeed.
 
-        The other answers are valid for their TTL.
+        Other answers are valid for their TTL.
         """
         return self in (DnsStatus.SERVFAIL, DnsStatus.TIMEOUT)
 
@@ -70,7 +70,7 @@ class DnsAnswer:
     resolved_at: float
     #: the time until which the answer may be served
     expires_at: float
-    #: the time until which a name is not asked for again after a failure
+    #: the time until which a name is not looked up again after a failure
     retry_at: float | None = None
     #: the number of look-ups in a row that failed
     fails: int = 0
@@ -134,7 +134,7 @@ def backoff_seconds(fails: int) -> int:
 
 
 def _same_series(previous: DnsAnswer, now: float) -> bool:
-    """Whether a failure continues the series of the previous ones. Failures of yesterday do not
-    count today: a name without requests for a while begins again with all its tries.
+    """Whether a failure continues the series of the previous ones. Old failures do not count: a
+    name without requests for a while has all its tries again.
     """
     return previous.retry_at is not None and now < previous.retry_at + LONGEST_BACKOFF_SECONDS

@@ -42,10 +42,10 @@ class RefusedName(DnsCacheError):
 
 @dataclass(frozen=True)
 class HostName:
-    """A name in the spelling that DNS is asked for, or an address."""
+    """A host name in its canonical spelling, or an address."""
 
     text: str
-    #: whether this is an address, in its canonical spelling, without brackets
+    #: whether this is an address (in its canonical spelling, without brackets)
     is_literal: bool
 
 
@@ -111,8 +111,8 @@ def _ipv6(text: str) -> str:
 
 
 def _ipv4(text: str, parts: list[str]) -> str:
-    """The canonical spelling of an IPv4 address: one to four numbers in base 8, 10 or 16, of which
-    the last fills the remaining bytes.
+    """The canonical spelling of an IPv4 address: one to four numbers in base 8, 10 or 16, the last
+    of which fills the remaining bytes.
     """
     try:
         numbers = [_part_of_ipv4(part) for part in parts]
@@ -138,7 +138,7 @@ def _part_of_ipv4(part: str) -> int:
 
 
 def _short(text: str) -> str:
-    """The text, shortened for a message; a hostile text can be megabytes long."""
+    """The text, shortened for a message, since a hostile text can have megabytes."""
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 

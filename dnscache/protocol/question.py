@@ -40,12 +40,13 @@ _SILENCE = Reply(DnsStatus.TIMEOUT, error="no name server answered in time")
 
 @dataclass(slots=True)
 class DnsQuery:
-    #: the name to ask for now: first the name itself, later the one that it is an alias of
+    #: the name of the present question: first the name itself, later the name of which it is an
+    #: alias
     target: str
     rdtype: dns.rdatatype.RdataType
     step: QueryStep = QueryStep.SILENT
     reply: Reply = _SILENCE
-    #: whether to ask with EDNS; not after a server has refused that
+    #: whether to ask with EDNS; False once a server has refused that
     with_edns: bool = True
     _ttl: int = LONGEST_TTL_SECONDS
     _hops: int = 0
@@ -105,10 +106,10 @@ class DnsQuery:
 
 
 def merged_reply(questions: list[DnsQuery], *, resolve_ms: int) -> Reply:
-    """Return one reply for all types: with addresses if any question has them, in the order of the
+    """One reply for all types. It has the addresses of all questions, in the order of the
     questions.
 
-    If none has them, one failure makes the reply a failure: the type that failed may have had
+    Without any address, one failure makes the reply a failure, since the failed type may have had
     addresses.
     """
     replies = [question.reply for question in questions]

@@ -28,8 +28,7 @@ NXDOMAIN = 3
 #: responses with FORMERR, SERVFAIL, NOTIMP and REFUSED may consist of a header alone
 WITHOUT_QUESTION = (1, 2, 4, 5)
 MOST_ALIASES = 15
-#: the number of pointers that one name may have; without a limit each of a packet's names could
-#: follow thousands
+#: the most pointers of one name; without a limit each name of a packet could follow thousands
 MOST_POINTERS = 16
 _OPT = struct.pack("!BHHLH", 0, OPT, UDP_PAYLOAD_BYTES, 0, 0)
 _HEADER, _RECORD = struct.Struct("!6H"), struct.Struct("!2HLH")
@@ -37,7 +36,7 @@ _HEADER, _RECORD = struct.Struct("!6H"), struct.Struct("!2HLH")
 _KIND, _ANSWER, _NO_SUCH_NAME = 0xFA0F, 0x8000, 0x8000 | NXDOMAIN
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 _SIZES = {A: 4, AAAA: 16}
-#: the pointer to the name in the question, by which most records begin
+#: the pointer to the name in the question, with which most records begin
 _ASKED = b"\xc0\x0c"
 #: a record's owner in lower case, its type and TTL, and the places where its data begins and ends
 _Record = tuple[str, int, int, int, int]
@@ -50,8 +49,8 @@ class ParsedResponse:
     #: the name at the end of the aliases
     canonical: str
     addresses: tuple[str, ...]
-    #: the least TTL of all records used; that of the aliases if neither addresses nor a SOA say how
-    #: long the answer is valid
+    #: the least TTL of all records used; that of the aliases if neither addresses nor a SOA state
+    #: how long the answer is valid
     ttl: int
     #: whether there are aliases
     is_alias: bool
@@ -82,7 +81,7 @@ def parse_response(response: dns.message.QueryMessage) -> ParsedResponse:
 
 
 class _UnusualPacket(Exception):
-    """The packet, or a part of it, has to be read by dnspython."""
+    """The packet or a part of it is unusual, so dnspython must read it."""
 
 
 class PacketMatch(Enum):
@@ -96,7 +95,7 @@ class PacketMatch(Enum):
 def query_packet(name: str, rdtype: RdataType, *, with_edns: bool = True) -> bytes:
     """Return the packet that asks for a name, which may have dnspython's escapes, with a random id.
 
-    The case of each letter is random: a forger must guess it, too (draft-vixie-dnsext-dns0x20).
+    The case of each letter is random, so that a forger must guess it (draft-vixie-dnsext-dns0x20).
     """
     if "\\" in name:
         edns = 0 if with_edns else -1
@@ -246,7 +245,7 @@ def _read_name(packet: bytes, at: int) -> tuple[str, int]:
             end = end or at + 2
             at = (length & 0x3F) << 8 | packet[at + 1]
             pointers += 1
-            # a pointer may only point backwards, so that the loop ends
+            # a pointer may only point backwards, so the loop ends
             if at >= before or pointers > MOST_POINTERS:
                 raise _UnusualPacket
             before = at

@@ -1,4 +1,4 @@
-"""A cached answer in memory, which has to be small: a big crawl keeps a million of them.
+"""A cached answer in memory. It must be small, since a large crawl keeps a million of them.
 
 The weight of an answer (SEEDS D10 leaves the formula open): W = C · λ · λL / (1 + λL), where C is
 the seconds that a look-up takes, L the seconds for which an answer is valid and λ the rate at which
@@ -22,9 +22,9 @@ from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 #: after this long without a hit, a name's count of hits has halved
 HALF_LIFE_SECONDS = 600.0
 _RATE_PER_HIT = log(2) / HALF_LIFE_SECONDS
-#: look-ups shorter than this are quick (the patent leaves the threshold open) ...
+#: the longest duration of a quick look-up; the patent leaves this threshold open
 THRESHOLD_SECONDS = 0.3
-#: ... but a name changes its region only when it is this much past the threshold, so that it does
+#: how far past the threshold the duration must be until a name changes its region, so that it does
 #: not keep changing
 HYSTERESIS = 0.2
 #: the share of the newest look-up in the usual duration
@@ -83,7 +83,7 @@ class TreeNode:
 
 
 def nodes_of_row(first: TreeNode | None) -> Iterator[TreeNode]:
-    """Walk right from `first`: all names of one level under one parent."""
+    """All names of one level under one parent, from `first` to the right."""
     while first is not None:
         yield first
         first = first.right
@@ -95,13 +95,13 @@ def hits_after(hits: float, idle_seconds: float) -> float:
     return 1.0 + (hits * 2.0 ** (-idle_seconds / HALF_LIFE_SECONDS) if idle_seconds > 0 else hits)
 
 
-def rate(hits: float, idle_seconds: float) -> float:
-    """Return λ, the hits per second, of a name with that decayed count at its last request."""
+def requests_per_second(hits: float, idle_seconds: float) -> float:
+    """The hits per second (λ) of a name with that decayed count at its last request."""
     return _RATE_PER_HIT * hits * float(2.0 ** (-max(0.0, idle_seconds) / HALF_LIFE_SECONDS))
 
 
 def weight(*, cost_seconds: float, life_seconds: float, per_second: float) -> float:
-    """Return W, the threads saved; no argument may be negative."""
+    """The threads saved (W). No argument may be negative."""
     demand = per_second * life_seconds
     return cost_seconds * per_second * demand / (1.0 + demand)
 
@@ -118,7 +118,7 @@ class Region(IntEnum):
 class CachedAnswer(TreeNode):
     """One name's answer, its own node in the tree.
 
-    The object is replaced when the answer changes, since readers take no lock.
+    A changed answer gets a new object, since readers take no lock.
 
     Only `hits` and `last_access` change in place; when several threads hit at once a count may be
     lost, which does no harm.
@@ -155,7 +155,7 @@ class CachedAnswer(TreeNode):
             reply.resolve_ms,
         )
         self.packed = " ".join(reply.addresses)  # one string is half the size of a tuple with one
-        # one object, not two equal ones
+        # one object and not two equal ones
         self.canonical = answer.name if reply.canonical == answer.name else reply.canonical
         self.upstream, self.error = intern(reply.upstream), reply.error
         self.resolved_at, self.retry_at, self.fails = (
@@ -164,7 +164,7 @@ class CachedAnswer(TreeNode):
             answer.fails,
         )
         self.fresh_until = answer.fresh_until
-        # a small integer takes no memory of its own, a float does
+        # a small integer needs no memory of its own, a float does
         self.cost_ms = reply.resolve_ms
         self.hits, self.last_access = 1.0, now
         if previous is not None:
@@ -177,7 +177,7 @@ class CachedAnswer(TreeNode):
 
     @property
     def answer(self) -> DnsAnswer:
-        """The answer from which this was made."""
+        """The answer from which this entry was made."""
         reply = Reply(
             self.status,
             self.addresses,
@@ -199,7 +199,7 @@ class CachedAnswer(TreeNode):
 
     @property
     def cost_seconds(self) -> float:
-        """The seconds that a look-up usually takes, or wastes."""
+        """The seconds that a look-up usually takes."""
         return self.cost_ms / 1000
 
     @property
@@ -218,7 +218,7 @@ class CachedAnswer(TreeNode):
         return self.fresh_until - self.resolved_at
 
     def per_second(self, now: float) -> float:
-        return rate(self.hits, now - self.last_access)
+        return requests_per_second(self.hits, now - self.last_access)
 
     def weight(self, now: float) -> float:
         """The number of threads that are saved by keeping this answer."""
@@ -245,14 +245,14 @@ def _region_of(entry: CachedAnswer, previous: CachedAnswer | None) -> Region:
     return Region.FORWARD if entry.cost_seconds < limit else Region.REVERSE
 
 
-#: a sign that no field contains, except perhaps the last one
+#: a character that no field contains, except perhaps the last
 SEPARATOR = "\x1f"
 
 _STATUSES = {status.value: status for status in DnsStatus}
 _REGIONS = {str(region.value): region for region in Region}
 
 
-def first_of(packed: str) -> str:
+def registered_name_of(packed: str) -> str:
     return packed.partition(SEPARATOR)[0]
 
 
@@ -268,7 +268,7 @@ def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
     first, *reply, resolved, expires, retry, used, fails, region, cost, hits, upstream, error = (
         packed.split(SEPARATOR, 16)
     )
-    entry = CachedAnswer.__new__(CachedAnswer)  # the constructor makes entries from answers only
+    entry = CachedAnswer.__new__(CachedAnswer)  # the constructor makes entries only from answers
     entry.name, entry.left, entry.right, entry.before = name, None, None, None
     _unpack_reply(entry, *reply)
     entry.upstream, entry.error = intern(upstream), error

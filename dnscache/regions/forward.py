@@ -42,8 +42,8 @@ class ForwardRegion:
         self.table2[entry.name] = entry
 
     def remove(self, entry: CachedAnswer) -> None:
-        """Take an answer out of table 2 and the tree; a second-level name with others below it
-        stays there, without an answer.
+        """Take an answer out of table 2 and the tree. A second-level name with others below it
+        stays in the tree without an answer.
         """
         del self.table2[entry.name]
         if entry.left is not None:
@@ -73,9 +73,9 @@ class ForwardRegion:
         nodes = [node for second, below in self.branches(first) for node in (second, *below)]
         return [node.name for node in nodes if isinstance(node, CachedAnswer)]
 
-    def cut(self, *, most: int, quantile: float = 0.5) -> list[str]:
-        """Name the third-level answers that must go (SEEDS D8): none up to `most`, else those last
-        used before the quantile.
+    def surplus_names(self, *, most: int, quantile: float = 0.5) -> list[str]:
+        """The names of the third-level answers that are to be removed (SEEDS D8): none up to
+        `most`, otherwise those that were last used before the quantile.
 
         With the patent's middle value, 0.5, half of them go at once. Names used at exactly that
         time stay.

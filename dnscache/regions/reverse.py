@@ -80,7 +80,9 @@ class ReverseRegion:
         area[table3.pop(name)] = None
 
     def sort(self, now: float) -> None:
-        """Weigh every row again, put those of most weight first and close the gaps."""
+        """Weigh every row again, sort the rows by weight, the heaviest first, and close the
+        gaps.
+        """
         rows = [Conflict(row.entry, row.entry.weight(now)) for row in self.rows()]
         rows.sort(key=lambda row: (-row.weight, row.entry.name))
         self._both = {row.entry.name: place for place, row in enumerate(rows)}, list(rows)
@@ -90,15 +92,15 @@ class ReverseRegion:
         return (conflict for conflict in self.area if conflict is not None)
 
     def names_of(self, first: str) -> list[str]:
-        """Return the names under a registered one: the whole area is searched, since table 1 has
-        only the names of the forward region.
+        """The names under a registered one. The whole area is searched, since table 1 has only the
+        names of the forward region.
         """
         names = [row.entry.name for row in self.rows() if row.entry.name.endswith(first)]
         return [name for name in names if levels_of(name).first == first]
 
-    def idle_and_light(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
-        """Name the rows to delete (SEEDS D10): those among the `share` of least weight that were
-        not accessed for long. Sorts first.
+    def idle_light_names(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
+        """Sort the rows, and return the names of those to delete (SEEDS D10): the `share` of least
+        weight, as far as they were not accessed for long.
 
         Long means `idle_seconds`, or the answer's whole TTL if that is longer.
         """

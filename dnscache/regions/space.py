@@ -1,5 +1,5 @@
-"""The cache space: the two regions, looking names up in them, and the decision which answers are
-removed (SEEDS D3).
+"""The cache space: the two regions, the search for names in them, and the decision which answers
+are evicted (SEEDS D3).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from dnscache.regions.reverse import ReverseRegion
 
 #: the number of answers that are compared to find one to evict
 SAMPLE = 16
-#: the purge deletes entries that are idle for this long among this share of the conflict area, of
-#: least weight
+#: the purge deletes entries of the conflict area that are in this share of least weight and were
+#: idle for this long
 PURGE_SHARE, PURGE_IDLE_SECONDS = 0.1, 600.0
 #: the share of the capacity that third-level names may take
 THIRD_LEVEL_SHARE = 0.25
@@ -61,8 +61,8 @@ class CacheSpace:
         self._evictions_left = 0
 
     def get(self, name: str, now: float) -> CachedAnswer | None:
-        """Return a fresh answer and count the hit. This is called often: it reads one table or two,
-        and takes no lock.
+        """A fresh answer; the hit is counted. This is called often, so it reads only one or two
+        tables, and takes no lock.
         """
         entry = self.find(name)
         if entry is None or now >= entry.fresh_until:
@@ -97,8 +97,8 @@ class CacheSpace:
     def put(
         self, answer: DnsAnswer, now: float, *, needed: Collection[str] = ()
     ) -> list[EvictedAnswer]:
-        """Keep the answer in its region; return the answers that were evicted, none of which is
-        `needed` soon.
+        """Keep the answer in its region. Return the evicted answers. needed: names that are due
+        soon, whose answers are not evicted.
         """
         return self.adopt(
             CachedAnswer(answer, now=now, previous=self.find(answer.name)),
@@ -128,20 +128,22 @@ class CacheSpace:
             self._remove_from_region(entry)
 
     def purge(self, now: float) -> list[EvictedAnswer]:
-        """Drop entries that are no longer worth their place, and sort the conflict area; to be
-        called once a minute.
+        """Evict entries that are idle and of little weight, and sort the conflict area. Return the
+        evicted answers. Called once a minute.
         """
         old = [entry.name for entry in self._answers() if now >= useful_until(entry)]
         dropped = self._drop(old, EvictionReason.OLD, now)
-        light = self.reverse.idle_and_light(now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS)
+        light = self.reverse.idle_light_names(
+            now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS
+        )
         dropped += self._drop(light, EvictionReason.LIGHT, now)
-        deep = self.forward.cut(
+        deep = self.forward.surplus_names(
             most=int(THIRD_LEVEL_SHARE * self.capacity), quantile=self._quantile
         )
         return dropped + self._drop(deep, EvictionReason.DEEP, now)
 
     def threads_saved(self, now: float) -> float:
-        """Return the sum of all weights: how many fetch threads the cache saves."""
+        """The sum of all weights, that is, the number of fetch threads that the cache saves."""
         return sum(entry.weight(now) for entry in self._answers())
 
     def _answers(self) -> list[CachedAnswer]:
@@ -157,8 +159,8 @@ class CacheSpace:
         return dropped
 
     def _lightest_of_a_sample(self, now: float, needed: Collection[str]) -> str:
-        """The lightest entry of a random sample. A dictionary can't be sampled, so a list of its
-        names is sampled; it is rebuilt when an eighth of them is gone.
+        """The lightest entry of a random sample. A dictionary cannot be sampled, so a list of its
+        names is; it is made again when an eighth of the names are gone.
         """
         if self._evictions_left <= 0:
             self._pool = list(self.names())
@@ -192,8 +194,8 @@ class CacheSpace:
 
 
 def useful_until(entry: CachedAnswer) -> float:
-    """Return the time until which the answer is of use: addresses may be served stale, and failures
-    are counted, after their TTL.
+    """The time until which the answer is of use. Addresses may be served stale after their TTL, and
+    failures still count.
     """
     if entry.status is DnsStatus.OK:
         return entry.expires_at + LONGEST_STALE_SECONDS

@@ -45,7 +45,7 @@ class ListFilter:
     pattern: str = ""
     #: the end of the sentence for a value that does not match: *must be …*
     example: str = ""
-    #: the allowed values, used instead of a pattern; the first means no filter
+    #: the allowed values, in place of a pattern; the first means no filter
     choices: tuple[str, ...] = ()
     #: the help on the command line; empty to use `meaning`
     words: str = ""

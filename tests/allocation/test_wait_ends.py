@@ -10,7 +10,7 @@ from allocation.reasons import Parties, Party, explain
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State
 from allocation.state_check import check, check_request, named_parties
-from allocation.wait_ends import HoldingParty, by_releasing_holders
+from allocation.wait_ends import HoldingParty, sufficient_holders
 from allocation.wording import UnitWords
 
 ASKER = "asker"
@@ -133,7 +133,7 @@ def test_those_named_are_enough_and_none_is_too_many(held, free, asked):
     state = State(free, (*held, claim), (*held, (0, 0)))
     holders = [HoldingParty(f"p{i}", one, i) for i, one in enumerate(held) if any(one)]
 
-    said = by_releasing_holders(state, holders, len(held), claim, [0, 1])
+    said = sufficient_holders(state, holders, len(held), claim, [0, 1])
 
     def is_enough(names):
         given_back = [held[int(name[1:])] for name in names]

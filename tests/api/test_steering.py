@@ -12,7 +12,7 @@ from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import CrawlJob, LogLine, Page, Run, RunCount, Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import edit_crawl
-from crawling.runs.grants import leave_bank
+from crawling.runs.grants import leave_pool
 from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import enroll_anew
@@ -150,7 +150,7 @@ def test_a_retry_under_a_limit_that_is_reached_says_to_raise_it(operator, broken
 def test_a_run_that_left_the_bank_while_it_was_reopened_is_let_in_again(broken, work_off):
     site, run = broken
     retry_failed(run.crawl)
-    leave_bank(run)  # as by one who saw the run before it was reopened
+    leave_pool(run)  # as by one who saw the run before it was reopened
 
     enroll_anew()
 

@@ -14,9 +14,9 @@ from crawling.frontier import (
     Candidate,
     UrlOutcome,
     claim_urls,
-    give_back,
     lease_hosts,
     locked_run,
+    return_urls,
     schedule_urls,
 )
 from crawling.frontier.record.outcome_writer import record_batch
@@ -96,7 +96,7 @@ class Frontier:
 
     def give_back(self, shift=None):
         with locked_run(self.run.pk):
-            give_back(shift or self.shift)
+            return_urls(shift or self.shift)
 
     def in_hand(self):
         """A good outcome for each URL that the shift holds."""

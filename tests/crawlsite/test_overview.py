@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import Pool
-from crawling.dashboard.crawls.overview import SOME, crawls_now
-from crawling.dashboard.run.charts import chart_of_all, from_first_page
+from crawling.dashboard.crawls.overview import SOME, read_overview
+from crawling.dashboard.run.charts import chart_of_all, from_first_fetch
 from crawling.installation.identity import set_identity
 from crawling.models import Run, RunCount, RunTotal
 from crawling.models.jobs import RunState
@@ -201,7 +201,7 @@ def test_of_those_that_wait_only_the_few_that_it_names_are_read(operator, order)
     read = []
     post_init.connect(count := lambda instance, **_: read.append(instance.pk), sender=Run)
     try:
-        now = crawls_now()
+        now = read_overview()
     finally:
         post_init.disconnect(count, sender=Run)
 
@@ -334,11 +334,11 @@ def test_the_count_is_kept_a_moment_for_everybody(viewer, failed):
 
 def test_a_day_of_a_new_machine_begins_with_its_first_page(operator, order):  # noqa: F811
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
-    assert 4 <= len(from_first_page(chart_of_all(24)).points) <= 6
+    assert 4 <= len(from_first_fetch(chart_of_all(24)).points) <= 6
     minute = timezone.now().replace(second=0, microsecond=0) - timedelta(hours=3)
     RunCount.objects.create(run=run, process_number=0, minute=minute, fetched=4)
 
-    points = from_first_page(chart_of_all(24)).points
+    points = from_first_fetch(chart_of_all(24)).points
 
     assert points[0].fetched == 4
     assert 12 <= len(points) <= 14

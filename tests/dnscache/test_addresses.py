@@ -1,6 +1,6 @@
 import pytest
 
-from dnscache.protocol.addresses import AddressClass, classify, dialled
+from dnscache.protocol.addresses import AddressClass, classify, plain_address
 
 CLASSES = {
     "public": "8.8.8.8 93.184.216.34 192.31.196.1 1.1.1.1 2606:4700:4700::1111 2a00:1450::1 "
@@ -46,10 +46,10 @@ def test_teredo_is_judged_by_both_addresses_that_it_carries():
     ],
 )
 def test_an_address_is_dialled_in_one_spelling(address, reached):
-    assert dialled(address) == reached
+    assert plain_address(address) == reached
 
 
 @pytest.mark.parametrize("address", ["fe80::1%eth0", "127.1", "example.org", ""])
 def test_what_is_no_plain_address_is_not_dialled(address):
     with pytest.raises(ValueError, match=r"interface|does not appear"):
-        dialled(address)
+        plain_address(address)

@@ -8,7 +8,7 @@ from django.urls import reverse
 from dnscache import cache_reads, store
 from dnscache.models import DnsEntry
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
-from dnscache.selectors import domains, tree_of
+from dnscache.selectors import domain_tree, domains
 from tests.crawling.pages import browser, soup
 from tests.dnscache.live_cache import live_cache
 
@@ -31,7 +31,7 @@ def know(*names, ms=10):
 def branches(first, **options):
     return [
         (branch.name, branch.entry is not None, [leaf.name for leaf in branch.below])
-        for branch in tree_of(first, **options).branches
+        for branch in domain_tree(first, **options).branches
     ]
 
 
@@ -46,18 +46,18 @@ def test_the_tree_is_that_of_the_cache_and_not_of_the_rows():
             ("img.example.com", False, ["b.c.img.example.com"]),
             ("www.example.com", True, ["a.www.example.com"]),
         ]
-        assert [leaf.name for leaf in tree_of("example.com").reverse] == ["slow.example.com"]
+        assert [leaf.name for leaf in domain_tree("example.com").reverse] == ["slow.example.com"]
 
 
 def test_a_name_that_is_used_or_forgotten_is_so_in_the_next_answer():
     know(*NAMES)
     with live_cache() as memory:
-        used = tree_of("other.com").branches[0].entry.last_access.timestamp()
+        used = domain_tree("other.com").branches[0].entry.last_access.timestamp()
         memory.serve("www.other.com", time.time())
         memory.serve("other.com", time.time() + 60)
         memory.forget(["example.com"])
 
-        assert tree_of("other.com").branches[0].entry.last_access.timestamp() >= used + 50
+        assert domain_tree("other.com").branches[0].entry.last_access.timestamp() >= used + 50
         assert branches("example.com")[0][0] == "img.example.com"
 
 
@@ -89,7 +89,7 @@ def test_a_domain_with_very_many_names_is_cut_and_says_so(monkeypatch):
     know(*NAMES, *[f"{n}.www.example.com" for n in range(5)])
     know(*[f"slow{n}.example.com" for n in range(4)], ms=900)
     with live_cache():
-        told = tree_of("example.com")
+        told = domain_tree("example.com")
 
         assert sum(1 + len(branch.below) for branch in told.branches) == 3
         assert (len(told.reverse), told.not_shown) == (3, 10 - 3 + 1)

@@ -56,15 +56,15 @@ class Command(BaseCommand):
             return
         for view in views:
             units = ", ".join(
-                f"{one.key} {one.measure.part(one.available, one.capacity)}"
+                f"{one.key} {one.unit_words.part(one.available, one.capacity)}"
                 for one in view.resources
             )
             self.stdout.write(f"{view.name}: {units} free")
             for share in view.shares:
                 limits = (
-                    f"{one.key} {one.measure.number(claimed)} of no limit"
+                    f"{one.key} {one.unit_words.number(claimed)} of no limit"
                     if limit is None
-                    else f"{one.key} {one.measure.part(claimed, limit)}"
+                    else f"{one.key} {one.unit_words.part(claimed, limit)}"
                     for one, claimed, limit in zip(
                         view.resources, share.claimed, share.own_limits, strict=True
                     )

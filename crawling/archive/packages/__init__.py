@@ -1,3 +1,3 @@
-"""Files of archived runs and pages for other programs. Bytes of archive files stay where they are;
-they are joined with a package's own stored bytes whenever the package is read.
+"""Files of archived runs and pages for other programs. A package stores only its own bytes; the
+bytes of archive files are added to them whenever the package is read.
 """

@@ -1,5 +1,4 @@
-"""The place of each byte of a package: in a file of the archive, or in the package's own stored
-part.
+"""The place of each byte of a package: a file of the archive, or the package's own stored part.
 
 A ZIP file may contain its files uncompressed, one after the other. So the archive's files need not
 be copied into it; only the bytes around them are stored.
@@ -24,18 +23,18 @@ MOST_IN_MEMORY, PIECE = 1024 * 1024, 64 * 1024
 class Layout:
     #: the archive's files that are in the package in whole or in part: names by id
     files: dict[str, str] = field(default_factory=dict)
-    #: ids of withdrawals whose records the package leaves out, although the files still have them
+    #: ids of withdrawals. The package leaves out their records, although the files still have them
     withdrawals: list[int] = field(default_factory=list)
     #: the committed length of each file of the package's runs
     lengths: dict[str, int] = field(default_factory=dict)
-    #: how many documents are missing because the archive of this machine does not have them
+    #: the number of documents that are missing because the archive of this machine does not have
+    #: them
     missing: int = 0
     #: ids of the runs whose pages are in the package
     runs: list[int] = field(default_factory=list)
-    #: ids of other runs, whose archives have payloads of these runs
+    #: ids of other runs in whose archives payloads of these runs are
     payload_runs: list[int] = field(default_factory=list)
-    #: ids of deleted runs, of which the package lacks payloads of its single pages until they are
-    #: restored
+    #: ids of deleted runs. Until they are restored, the package lacks payloads of its single pages
     lacking_runs: list[int] = field(default_factory=list)
     #: source, offset in the source, and length of each segment
     segments: list[list[int]] = field(default_factory=list)
@@ -47,8 +46,8 @@ class Layout:
 class LayoutWriter:
     """The target of a ZIP file's writes.
 
-    Notes where each byte is, and keeps bytes that are nowhere else until they are taken. Many such
-    bytes, like the directory of a ZIP file with very many files, are kept on disk.
+    It notes the place of each byte. Bytes without another place are kept until they are taken; if
+    they are many, such as the directory of a ZIP file with very many files, they are kept on disk.
     """
 
     def __init__(self) -> None:
@@ -58,9 +57,7 @@ class LayoutWriter:
         self._place: tuple[int, int] | None = None
 
     def at(self, source: int, offset: int) -> None:
-        """Note that the bytes of the next write are at this place. This does not apply to later
-        writes.
-        """
+        """Note the place of the bytes of the next write. Later writes are not affected."""
         self._place = (source, offset)
 
     def write(self, data: bytes) -> int:
@@ -78,10 +75,10 @@ class LayoutWriter:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing, since no bytes wait to be written."""
+        """Do nothing, since no written bytes are buffered."""
 
     def taken(self) -> Iterator[bytes]:
-        """The bytes to be stored that were not taken yet, piece by piece."""
+        """The bytes to be stored that no earlier call has yielded, piece by piece."""
         self._kept.seek(0)
         while piece := self._kept.read(PIECE):
             yield piece
@@ -89,7 +86,7 @@ class LayoutWriter:
         self._kept.truncate()
 
     def close(self) -> None:
-        """Close the writer; bytes that were not taken are lost."""
+        """Close the writer. Bytes that were not taken are lost."""
         self._kept.close()
 
 

@@ -9,7 +9,7 @@ from crawling.archive.packages.layout import REST
 from crawling.archive.packages.stored_package import StoredPackage
 from crawling.archive.reader import CommittedBytes, open_file_from, pieces
 from crawling.archive.records import record_id
-from crawling.archive.removed_records import TooNarrow, filler
+from crawling.archive.removed_records import TooNarrow, filler_member
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.models import ArchiveFile
@@ -18,7 +18,7 @@ from crawling.models import ArchiveFile
 def replacing_bytes(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
     """The bytes that replace records of a file. Raises ArchiveTrouble."""
     try:
-        return filler(length, record_id(row.namespace, begin), at)
+        return filler_member(length, record_id(row.namespace, begin), at)
     except TooNarrow as error:
         raise ArchiveTrouble(f"{row.name}: {error}.") from error
 
@@ -26,8 +26,8 @@ def replacing_bytes(row: ArchiveFile, begin: int, length: int, at: datetime) -> 
 def read_package(package: StoredPackage, begin: int, end: int) -> Iterator[bytes]:
     """The bytes of a package from `begin` up to `end`, piece by piece.
 
-    Rows are read at once, and files as the pieces are taken. Raises ArchiveTrouble while pieces are
-    taken.
+    The rows are read at the call, the files while the pieces are taken. Raises ArchiveTrouble at
+    either time.
     """
     segments = package.layout.segments
     files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})

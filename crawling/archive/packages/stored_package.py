@@ -1,4 +1,4 @@
-"""A package that a job has made: its stored part, and whether it may still be given out."""
+"""A package that a job has made: its stored part, and whether it may still be read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from crawling.models import ArchiveFile, BackgroundJob, Run
 
 
 class Package(Protocol):
-    """A package that is being made: `pieces` returns the bytes to be stored. After that the other
-    facts are known.
+    """A package that is being made. `pieces` returns the bytes to be stored; once all are taken,
+    the other fields are known.
     """
 
     layout: Layout
@@ -32,7 +32,7 @@ class Package(Protocol):
 
 @dataclass(frozen=True)
 class StoredPackage:
-    """A package of which only the bytes that are not in the archive are stored."""
+    """A package of which only its own bytes are stored, not those of the archive."""
 
     #: the id of its job
     id: int
@@ -47,12 +47,13 @@ class StoredPackage:
     @classmethod
     def of(cls, job: BackgroundJob) -> StoredPackage:
         """The package of a finished job."""
-        return cls(**facts_of(job))
+        return cls(**package_fields(job))
 
     @property
     def is_readable(self) -> bool:
-        """Whether the package may be given out unchanged: its archive files are the same, no other
-        page was withdrawn since, and no run was deleted.
+        """Whether the package may be given out unchanged. This is so if its archive files are the
+        same, no page has been withdrawn since, except pages that it leaves out, and no run of it
+        was deleted.
         """
         ids = [int(pk) for pk in self.layout.files]
         names = dict(ArchiveFile.objects.filter(pk__in=ids).values_list("pk", "name"))
@@ -75,7 +76,7 @@ class StoredPackage:
         return bool(lacking) and Run.objects.filter(pk__in=lacking, **shown).exists()
 
 
-def facts_of(job: BackgroundJob) -> dict[str, Any]:
+def package_fields(job: BackgroundJob) -> dict[str, Any]:
     """The fields of the package that a job has made."""
     assert job.result is not None
     said = job.result
@@ -101,9 +102,9 @@ def store_package(package: Package, job: BackgroundJob) -> Mapping[str, Any]:
     return {"pages": package.pages, "bytes": package.size, "layout": package.layout.as_json()}
 
 
-def with_payloads_of(kind: str, runs: Collection[int]) -> Q:
-    """The jobs of a kind whose packages have payloads from the archives of these runs, which are
-    not their own.
+def packages_with_payloads_of(kind: str, runs: Collection[int]) -> Q:
+    """The jobs of a kind whose packages have payloads from the archives of these runs without
+    having the runs themselves.
     """
     wanted = set(runs)
     made = BackgroundJob.objects.filter(kind=kind, is_forgotten=False, result__isnull=False)

@@ -25,20 +25,20 @@ from crawling.archive.packages.wacz_index import (
     BEGINNING,
     INDEX_NAME,
     SortedLines,
-    blocks,
+    compressed_blocks,
     header_at,
     header_of,
     index_line,
 )
 from crawling.archive.reader import (
     CommittedBytes,
-    asked_facts,
     open_file_from,
     originals_of,
     packed_record,
     pieces,
+    request_facts,
 )
-from crawling.archive.records import packed, warcinfo
+from crawling.archive.records import gzip_member, warcinfo_record
 from crawling.archive.rewriting import joined_ranges, ranges_of
 from crawling.archive.selection import (
     FOREIGN,
@@ -51,7 +51,8 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
 
 VERSION = "1.1.1"
-#: a file with more separate records of withdrawn pages is given out only after it is rewritten
+#: the most separate records of withdrawn pages in a file; a file with more is given out only after
+#: it is rewritten
 MOST_GAPS = 10_000
 PAYLOADS, SINGLES = "payloads-of-other-runs.warc.gz", "single-pages.warc.gz"
 OF_SINGLES = "single pages, and the records that have their payloads"
@@ -82,8 +83,8 @@ class _Lists:
 
 @dataclass
 class WaczPackage:
-    """A WACZ file that is being made: `pieces` returns the bytes to be stored. After that the other
-    facts are known.
+    """A WACZ file that is being made. `pieces` returns the bytes to be stored; once all are taken,
+    the other fields are known.
     """
 
     title: str
@@ -152,7 +153,7 @@ class WaczPackage:
         found = list[Copied]()
         for pk, original in originals_of(wanted.values()).items():
             place = original.archive_file_id, original.archive_offset
-            # a further record of an import is no row; its id is that of its URL's page
+            # a further record of an import has no page row; its id is that of its URL's page
             comes_itself = original.pk in wanted and not original._state.adding
             is_kept = original.run.removal_asked_at is None
             is_in_whole = comes_itself or original.run_id in runs
@@ -171,7 +172,7 @@ class WaczPackage:
         content: Iterable[tuple[Place | None, bytes]],
         expected: int = 0,
     ) -> Iterator[bytes]:
-        """Add a file. Content with a place is read from that place; all other bytes are stored.
+        """Add a file. Content with a place stays there; all other bytes are stored.
 
         expected: its size, if known. Only large files get the ZIP64 header, which players expect at
         both places or at none.
@@ -201,7 +202,7 @@ class WaczPackage:
         behind = F("archive_offset") + F("archive_length")
         found = Page.objects.filter(archive_file=file).alias(behind=behind)
         rows = found.filter(behind__lte=file.committed_length).order_by("archive_offset")
-        # the answer to a method other than GET may be the only one
+        # the only answer may be one to another method than GET
         by_methods = set(_other_methods(file).values_list("archive_offset", flat=True))
         with open_file_from(file) as source:
             for row in rows.values_list(*COLUMNS, "archive_length").iterator(chunk_size=2_000):
@@ -227,9 +228,9 @@ class WaczPackage:
         self, name: str, about: str, copies: Iterable[Copied], lists: _Lists
     ) -> Iterator[tuple[None, bytes]]:
         facts = {"software": "crawlsite", "description": about}
-        start = warcinfo(f"<urn:uuid:{uuid4()}>", at=self.at, file_name=name, facts=facts)
+        start = warcinfo_record(f"<urn:uuid:{uuid4()}>", at=self.at, file_name=name, facts=facts)
         offset = 0
-        for piece in packed(start):
+        for piece in gzip_member(start):
             yield None, piece
             offset += len(piece)
         for page, is_listed in copies:
@@ -249,7 +250,7 @@ class WaczPackage:
         listed = [BEGINNING.encode()]
 
         def content() -> Iterator[tuple[None, bytes]]:
-            for block, line in blocks(lines):
+            for block, line in compressed_blocks(lines):
                 listed.append(line)
                 yield None, block
 
@@ -331,7 +332,7 @@ def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
     with open_file_from(file) as source:
         for url, status, kind, offset, length, method, body in rows.iterator(chunk_size=2_000):
             line = _line(header_at(source, offset, length), status, kind)
-            facts = line.facts(file.name, offset, length) | asked_facts(method, body)
+            facts = line.facts(file.name, offset, length) | request_facts(method, body)
             lines.add(index_line(url, line.stamp, facts))
 
 
@@ -347,7 +348,7 @@ def _line(header: Mapping[str, str], status: int, content_type: str) -> _Line:
 
 
 def _content_of_file(file: ArchiveFile, at: datetime) -> Iterator[tuple[Place, bytes]]:
-    """The committed bytes of a file with their places, and fillers for the records of withdrawn
+    """The committed bytes of a file with their places. Fillers replace the records of withdrawn
     pages. Raises ArchiveTrouble.
     """
     done = 0

@@ -19,16 +19,16 @@ from crawling.archive.reader import method_query
 from crawling.archive.records import END
 from crawling.base.errors import ArchiveTrouble
 
-#: the bytes of lines that are sorted in memory: about 100,000 lines
+#: the most bytes of lines that are sorted in memory: about 100,000 lines
 MOST_IN_MEMORY = 40_000_000
-#: the most lines of a block, which a reader fetches as a whole, and the most bytes after which a
-#: block ends earlier
+#: the most lines and bytes of a block, which a reader fetches as a whole
 BLOCK_LINES, BLOCK_BYTES = 1024, 4 * 1024 * 1024
 INDEX_NAME = "index.cdx.gz"
 BEGINNING = f'!meta 0 {{"format": "cdxj-gzip-1.0", "filename": "{INDEX_NAME}"}}\n'
 #: the bytes of a compressed record that are read for its header; almost all headers are shorter
 HEAD_BYTES = 16 * 1024
-#: the longest header: with the longest URL, and the URL of the record to which a revisit refers
+#: the longest header: one with the longest URL, and with the URL of the record to which a revisit
+#: refers
 MOST_HEADER = 256 * 1024
 WWW = re.compile(r"^(https?://)www\d{0,9}+\.")
 
@@ -99,7 +99,7 @@ def index_line(url: str, stamp: str, facts: Mapping[str, str]) -> str:
 
 
 class SortedLines:
-    """Lines sorted by their bytes. A bounded part of them is in memory."""
+    """Lines sorted by their bytes. Only a bounded part of them is in memory."""
 
     def __init__(self, most: int = MOST_IN_MEMORY) -> None:
         self._most = most
@@ -127,7 +127,7 @@ class SortedLines:
             file.close()
 
 
-def blocks(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def compressed_blocks(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """Each compressed block, with its line in the list of blocks."""
     source, offset = iter(lines), 0
     while some := _lines_of_block(source):

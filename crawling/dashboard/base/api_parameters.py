@@ -36,7 +36,7 @@ Text = Annotated[str, Query(max_length=200, pattern=TEXT)]
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """The moment in UTC. PostgreSQL accepts no offset of sixteen hours or more, while pydantic
+    """The moment in UTC. PostgreSQL refuses offsets of sixteen hours or more, while pydantic
     accepts up to a day.
     """
     try:
@@ -123,7 +123,9 @@ def key_of(after: str) -> tuple[int, int]:
 
 
 def canonical_or_empty(name: str, text: str) -> str:
-    """Raises BadOrder."""
+    """The address in its canonical form; "" for an empty one. name: the parameter, for the error.
+    Raises BadOrder.
+    """
     try:
         return read_address(text.partition("#")[0]).url if text else ""
     except BadUrl as error:

@@ -1,4 +1,4 @@
-"""Column heads for sorting tables by a click, with the sort key in the address. Also the filters of
+"""Column heads that sort a table by a click, with the sort key in the address. Also the filters of
 a list, each with the address of the list without it.
 """
 
@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from serving.paging import BoundedCount
 
-#: the parameters of the current page of a list; another filter starts at the first page
+#: the parameters for the place in a list; a list with another filter starts at its beginning
 PLACES = ("after", "before", "page")
 NO_WORDS: Mapping[str, Mapping[str, str]] = {}
 SPAN = {"since": "Since", "until": "Before"}
@@ -29,8 +29,8 @@ class ColumnHead(NamedTuple):
 def column_head(
     key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False
 ) -> ColumnHead:
-    """The head of the column `key`, if the rows are sorted by `now`. The first click may request
-    the largest first.
+    """The head of the column `key`. now: the current sort key. falls_first: whether the first click
+    requests descending order.
     """
     if not key:
         return ColumnHead(label, "", "", is_number)
@@ -45,7 +45,7 @@ class ListPlace(NamedTuple):
     page: int
     first: int
     shown: int
-    #: the number of all rows, perhaps a BoundedCount
+    #: the number of all rows; a BoundedCount if they are very many
     total: int
 
     @property
@@ -54,8 +54,8 @@ class ListPlace(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The range as `101–200 of 1,234`. A list that has grown meanwhile has at least the rows
-        that are shown.
+        """The range as `101–200 of 1,234`. If the list has grown since it was counted, the total is
+        at least the last row shown.
         """
         last = self.first + self.shown - 1
         total = self.total if isinstance(self.total, BoundedCount) else max(self.total, last)
@@ -72,8 +72,8 @@ class FilterChip(NamedTuple):
 def chips_of(
     query: QueryDict, labels: Mapping[str, str], words: Mapping[str, Mapping[str, str]] = NO_WORDS
 ) -> list[FilterChip]:
-    """The filters with a label that an address contains. words: the words for values, by the
-    filter's name.
+    """The filters in an address that have a label. words: the words for values, by the filter's
+    name.
     """
     return [
         FilterChip(

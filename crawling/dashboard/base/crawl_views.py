@@ -35,7 +35,7 @@ class CrawlView:
     name: str
     seeds: Sequence[str]
     tags: Sequence[str]
-    #: the user who created it; empty for the command line, or a deleted user
+    #: the user who created it; empty for the command line and for a deleted user
     owner: str
     team: str
     #: empty for the default pool
@@ -53,7 +53,8 @@ class CrawlView:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    #: the automatic starts, in words; empty if the crawl has no schedule, or if that was not read
+    #: the automatic starts, in words; empty if the crawl has no schedule, or if the schedule was
+    #: not read
     schedule_text: str = ""
 
     @property
@@ -115,7 +116,7 @@ def find_crawl(name_or_id: str) -> CrawlJob:
     """The crawl with this name or number. Raises UnknownCrawl."""
     number = whole_number(name_or_id)
     by_number = Q() if number is None else Q(pk=number)
-    # a terminal may pass lone surrogates, which no name has
+    # a terminal may send lone surrogates, which no name contains
     by_name = Q(name=name_or_id.encode(errors="replace").decode())
     crawl = (
         CrawlJob.objects.filter(by_name | by_number if by_number else by_name)
@@ -128,10 +129,11 @@ def find_crawl(name_or_id: str) -> CrawlJob:
 
 
 def prefetched_shifts(place: str) -> Prefetch[str]:
-    """The leasing shifts, with the names of their crawls. Each is read once, since one shift may
-    have leased very many hosts.
+    """The shifts that lease hosts, with the names of their crawls. Each shift is read once, since
+    it may lease very many hosts.
     """
-    # Runs by their ids, since a join from shifts may read all runs that ever existed.
+    # The runs are read by their ids, since a join from shifts might read all runs that ever
+    # existed.
     runs = Prefetch("process__run", Run.objects.select_related("crawl").only("crawl__name"))
     shifts = Shift.objects.select_related("process").prefetch_related(runs)
     return Prefetch(place, shifts.only("ended_at", "process__run"))
@@ -150,10 +152,10 @@ def run_view(
     counts: RunCounts | None = None,
     explains: bool = True,
 ) -> CrawlView:
-    """The view of a crawl with one of its runs, which need not be the latest.
+    """The view of a crawl with one of its runs, not always the latest.
 
-    waits, processes, hosts, explains: see `wait_reasons`. counts: if the caller has already read
-    them.
+    waits, processes, hosts, explains: see `wait_reasons`. counts: the counts of the run, if the
+    caller has read them already.
     """
     is_working = run.state in WORKING_STATES
     idle = (
@@ -180,7 +182,8 @@ def crawl_views(
     latest = _latest_runs(by_id) if latest is None else latest
     runs = {run.crawl_id: run for run in latest}
     for run in runs.values():
-        run.crawl = by_id[run.crawl_id]  # not read a second time, since it has twenty JSON fields
+        # the crawl is not read a second time, since it has twenty JSON fields
+        run.crawl = by_id[run.crawl_id]
     counts = counts_of([run.pk for run in runs.values()])
     if idle is None:
         idle = wait_reasons([run for run in runs.values() if run.state in WORKING_STATES])

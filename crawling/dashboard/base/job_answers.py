@@ -26,7 +26,7 @@ from crawling.models import BackgroundJob, Inquiry, Run
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
-#: seconds, as the header has them
+#: in seconds, as text for the header
 RETRY_AFTER = "1"
 
 
@@ -81,8 +81,8 @@ def answer_of(
     *,
     failure: Callable[[str], CrawlError] = ComparisonFailure,
 ) -> Status[Any]:
-    """The answer that a job has found. While it is None, a note when to send the same request
-    again.
+    """The answer that a job has found. While it is None, the response says when to send the same
+    request again.
 
     Raises `failure` with the reason why there is no answer.
     """
@@ -138,11 +138,11 @@ def job_endpoints(
     ask_path: str = "",
     of_crawl: bool = False,
 ) -> None:
-    """Let a router answer GET with the progress of a run's job. Let it answer POST, at `ask_path`
-    below that path, by requesting the job.
+    """Add two endpoints to a router: GET returns the progress of a run's job; POST, at `ask_path`
+    below that path, requests the job.
 
     tell: the fields of `out`. ask: raises CrawlError and RedisError. of_crawl: whether the job is
-    for all runs, so that requests name none.
+    for all runs, so that a request names no run.
     """
 
     def get(request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None) -> Any:
@@ -171,8 +171,8 @@ def tables_endpoints(
     told: Operation,
     asked: Operation,
 ) -> None:
-    """Add the same endpoints for the tables that a job makes, which are requested at their
-    `ask_at`. out: has the counts of the job, if there are any.
+    """Add the same endpoints for the tables that a job makes. They are requested at `ask_at` of the
+    tables. out: has the counts of the job, if there are any.
     """
     job_endpoints(
         router,

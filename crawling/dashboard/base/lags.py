@@ -33,7 +33,7 @@ class LagOut(Schema):
 
 
 def read_lag(run: Run, name: Derived) -> Lag:
-    """The lag, for a user who views the run now. The run's missing data are therefore made before
+    """The lag, for a user who views the run now. Therefore the run's missing data are made before
     those of other runs.
     """
     lag = lag_of(run, name)

@@ -1,4 +1,4 @@
-"""Things of uses of crawls that have a name and a page, for the search of everything (Ctrl-K). A
+"""Things of uses of crawls that have a name and a page, for the search in all things (Ctrl-K). A
 use offers their kinds as `FOUND_BY_NAME` in its module `pages`.
 """
 
@@ -13,13 +13,13 @@ from django.db.models import QuerySet
 
 from crawling.base.use import offered_by_uses
 
-#: of each kind
+#: the most things of each kind
 MOST = 5
 
 
 class NamedKind(NamedTuple):
     label: str
-    #: all of them; each has a `name`
+    #: returns all of them; each has a `name`
     rows: Callable[[], QuerySet[Any]]
     page: Callable[[Any], str]
     #: the permission for its page
@@ -34,7 +34,7 @@ class NamedThing:
 
 
 def named_things(text: str, user: User) -> Iterator[NamedThing]:
-    """The things with a part of their name, those of each kind by their names."""
+    """The things whose name contains the text; the things of each kind are sorted by name."""
     for kind in offered_by_uses("pages", "FOUND_BY_NAME"):
         if user.has_perm(kind.needs):
             for one in kind.rows().filter(name__icontains=text).order_by("name", "pk")[:MOST]:

@@ -61,7 +61,7 @@ class Tab:
     label: str
     #: a route in the namespace of crawls
     route: str
-    #: the route of the tab before it
+    #: the route of the tab in front of it
     after: str
 
 
@@ -71,13 +71,13 @@ class Link:
 
     place: Place
     label: str
-    #: returns the address, from the place's subject and the crawl's id; "" if there is no such
-    #: address
+    #: returns the address, from the place's subject and the crawl's id; "" if there is none
     address: Callable[[Any, int], str]
     #: a permission that the page requires
     needs: str = ""
     opens_window: bool = False
-    #: whether it is a button: a POST to the address orders a file, and leads to where that comes
+    #: whether it is a button: a POST to the address requests a file, and leads to the page where
+    #: the file will be
     is_order: bool = False
     #: lower numbers come first
     order: int = 1
@@ -95,7 +95,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class BulkPage:
-    """A page that asks what to do with selected crawls."""
+    """A page for an action on selected crawls that needs further input."""
 
     #: the action's name in the list of crawls
     action: str
@@ -128,8 +128,8 @@ class ReportFile:
 
 
 def page_of_run(route: str) -> Callable[[Run | None, int], str]:
-    """Return a function that gives the address of the page at this route about a run; "" without a
-    run.
+    """Return a function that returns the address of the page at this route about a run; "" without
+    a run.
     """
 
     def address(run: Run | None, crawl: int) -> str:
@@ -139,13 +139,13 @@ def page_of_run(route: str) -> Callable[[Run | None, int], str]:
 
 
 def page_of_crawl(route: str) -> Callable[[object, int], str]:
-    """Return a function that gives the address of the page at this route about a crawl."""
+    """Return a function that returns the address of the page at this route about a crawl."""
     return lambda subject, crawl: reverse(route, args=[crawl])
 
 
 def form_with_page(route: str) -> Callable[[Page, int], str]:
-    """Return a function that gives the address of the page at this route with a form in which the
-    address of a stored page is filled in.
+    """Return a function that returns the address of the page at this route, whose form then
+    contains the address of a stored page.
     """
 
     def address(page: Page, crawl: int) -> str:
@@ -159,7 +159,7 @@ def tabs() -> list[Tab]:
 
 
 def bulk_pages() -> dict[str, BulkPage]:
-    """The pages by their actions."""
+    """The pages, by their actions."""
     return {one.action: one for one in offered_by_uses("pages", "BULK_PAGES")}
 
 
@@ -169,8 +169,8 @@ def links(place: Place) -> Iterator[Link]:
 
 
 def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, Any]] | None:
-    """The template with its facts that a request below a report asks for; None for the report
-    itself.
+    """The template and its facts for a request below a report; None if the request is for the
+    report itself.
     """
     for page in offered_by_uses("pages", "SHARED_PAGES"):
         facts = page.facts(run, query[page.name]) if page.name in query else None
@@ -180,7 +180,7 @@ def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, A
 
 
 def shared_file(run: Run, query: Mapping[str, str]) -> Download | None:
-    """The file that a request below a report asks for; None if there is none of this name."""
+    """The file for a request below a report; None if there is none of the requested name."""
     files = offered_by_uses("pages", "SHARED_FILES")
     asked = query.get("file")
     return next((one.make(run) for one in files if one.name == asked), None)

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from crawling.base.errors import NotFound, WrongState
 from crawling.base.use import offered_by_uses
-from crawling.installation.permissions import acted_on, is_restricted, require_act
+from crawling.installation.permissions import crawls_acted_on, is_restricted, require_act
 from crawling.models import CrawlJob, DeletedItem, DeletedKind, Run
 from crawling.models.deleted import RESTORABLE
 from crawling.runs.crawls.restored_items import remove_item, restore_item
@@ -32,7 +32,7 @@ from serving.access import require
 
 #: the most rows of each kind, the latest first
 SHOWN = 200
-#: the permission for restoring each kind of item, which is the one for deleting it
+#: the permission to restore an item of each kind, which is also the one to delete it
 PERMISSIONS: Mapping[str, str] = {
     DeletedKind.CRAWL: "crawling.delete_crawljob",
     DeletedKind.RUN: "crawling.delete_crawljob",
@@ -75,15 +75,16 @@ class RestorableKind(NamedTuple):
     """A kind of things that keep their rows while they can be restored."""
 
     name: str
-    #: for restoring one
+    #: the permission to restore one
     permission: str
-    #: those that can be restored, from the user (None: the command line) and conditions by name
+    #: returns the rows that can be restored; takes the user (None for the command line) and
+    #: conditions by name
     rows: Callable[..., Iterator[DeletedRow]]
     #: takes the id, and `by`; raises NotFound, WrongState, PermissionDenied
     restore: Callable[..., object]
-    #: deletes one permanently; takes the same; None: its row stays
+    #: deletes one permanently; takes the id, and `by`; None if its row stays
     remove: Callable[..., object] | None = None
-    #: for seeing that one is deleted
+    #: the permission to see that one is deleted
     needs: str = ""
 
 
@@ -104,7 +105,7 @@ def kept_row(kind: str, item_id: int, name: str, deleted_at: datetime, **facts: 
 def deleted_rows(user: User | None) -> list[DeletedRow]:
     """All items that can be restored and that the user may see, the latest deletions first.
 
-    None means the command line, which sees no saved views, since each belongs to a user.
+    user: None for the command line. It gets no saved views, since each belongs to a user.
     """
     rows = chain(
         _crawls(),
@@ -116,7 +117,7 @@ def deleted_rows(user: User | None) -> list[DeletedRow]:
 
 
 def _restorable() -> dict[str, Any]:
-    # the second condition is that of the indexes
+    # the second condition is also that of the indexes
     return {"restorable_until__gt": timezone.now(), "removal_asked_at__isnull": False}
 
 
@@ -173,7 +174,7 @@ def _row(kind: DeletedKind, thing: CrawlJob | Run, name: str, crawl: CrawlJob) -
 def restorable_rows(user: User) -> list[tuple[DeletedRow, bool]]:
     """All items that can be restored, each with whether the user may restore it."""
     rows = deleted_rows(user)
-    own = acted_on(user, {row.crawl.pk for row in rows if row.crawl})
+    own = crawls_acted_on(user, {row.crawl.pk for row in rows if row.crawl})
     restricted = is_restricted(user)
     return [
         (

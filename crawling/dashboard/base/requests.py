@@ -1,5 +1,5 @@
-"""Objects named in the address of a request for a page: crawls, their runs and their pages by
-number. Also the page to which a button leads back.
+"""Objects that the address of a page's request names: crawls, and their runs and pages by number.
+Also the page to which a button leads back.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def wanted_run(request: HttpRequest, crawl: int, consequence: str) -> Run:
 def of_run(
     consequence: str, *, needs: str = "crawling.view_crawljob", methods: Sequence[str] = ("GET",)
 ) -> Callable[[View], View]:
-    """Guard a page about a run as `authenticated` does. Its view gets the run that `wanted_run`
-    finds, instead of `pk`, the id of the crawl.
+    """Guard a page about a run as `authenticated` does. The view gets the run of `wanted_run` as an
+    argument, and not `pk`, the id of the crawl.
     """
 
     def guard(view: View) -> View:
@@ -140,13 +140,13 @@ def _not_found() -> Iterator[None]:
 
 
 def asked_number(request: HttpRequest, name: str) -> int | None:
-    """A number from the address; an invalid one is ignored."""
+    """A number from the address; None if it is invalid or missing."""
     return whole_number(request.GET.get(name, ""))
 
 
 def latest_asked(request: HttpRequest, found: QuerySet[M], most: int) -> dict[str, Any]:
-    """The records of a list that a page shows, the latest first, from `?before=` on, and the id
-    before which older records continue.
+    """The records that a page of a list shows, the latest first, from before `?before=` on, and the
+    id before which older records follow.
     """
     before = asked_number(request, "before")
     rows, older = records_of(found, after="" if before is None else str(before), most=most)
@@ -154,14 +154,16 @@ def latest_asked(request: HttpRequest, found: QuerySet[M], most: int) -> dict[st
 
 
 def asked_ids(request: HttpRequest, name: str) -> list[int]:
-    """The ids ticked in a form, or listed in the address. Invalid ids are ignored."""
+    """The ids that are ticked in a form or listed in the address. Invalid ids are ignored."""
     asked = request.POST if request.method == "POST" else request.GET
     numbers = (whole_number(text) for text in asked.getlist(name))
     return [number for number in numbers if number is not None]
 
 
 def redirect_back(request: HttpRequest) -> HttpResponse:
-    """Return to the page with the button, if it is one of our pages."""
+    """Redirect to the page with the button; to the list of crawls if that is not one of our
+    pages.
+    """
     return redirect(next_page(request) or "crawling:crawls")
 
 

@@ -42,7 +42,7 @@ def ask_by_button(
     then: str | Callable[[], str],
     said: str = "",
 ) -> HttpResponse:
-    """Request a job and lead to the page `then`, with the sentence `said`, or with the error.
+    """Request a job and redirect to the page `then`, with the message `said` or with the error.
 
     then: called after the request, if its address depends on the job.
     """
@@ -63,9 +63,9 @@ def tables_page(
 ) -> HttpResponse:
     """The page about the tables that a job makes from a run. A POST requests them.
 
-    template: extends `crawling/tables.html`. facts: returns the template's facts, once there are
-    tables; raises ArchiveTrouble, BadListRequest or LinkSearchTookTooLong. here: further facts,
-    with `route`, `title` and `tab`.
+    template: extends `crawling/tables.html`. facts: returns the template's facts once there are
+    tables; may raise ArchiveTrouble, BadListRequest or LinkSearchTookTooLong. here: further facts,
+    among them `route`, `title` and `tab`.
     """
     here["address"] = address_of(here["route"], run)
     if request.method == "POST":
@@ -84,7 +84,7 @@ def tables_page(
 
 
 def send_made(file: Callable[[], Download]) -> HttpResponseBase:
-    """A file of a job's tables; 404 if there is none."""
+    """A file of a job's tables; 404 if there are no tables."""
     try:
         return send(file())
     except (NotFound, ArchiveTrouble, BadListRequest) as error:

@@ -23,9 +23,9 @@ PREVIEWED = 3
 
 @dataclass(frozen=True)
 class NextStarts:
-    #: the zone of the times; the account's zone if the schedule has none
+    #: the time zone; the account's zone if the schedule has none
     zone: str
-    #: the account's zone; empty if its clock shows the same times
+    #: the account's zone, if its clock shows other times; otherwise empty
     own_zone: str
     #: the times of starts in `zone` and in `own_zone`
     times: Sequence[tuple[datetime, datetime]]
@@ -34,9 +34,7 @@ class NextStarts:
 
     @property
     def rows(self) -> list[list[tuple[datetime, datetime]]]:
-        """For each start, the first and the last time of all crawls, in the zones that are
-        shown.
-        """
+        """For each start, the times of the first and of the last crawl, in each zone shown."""
         span = timedelta(minutes=self.over_minutes)
         shown = 2 if self.own_zone else 1
         return [[(time, time + span) for time in pair[:shown]] for pair in self.times]
@@ -58,7 +56,7 @@ class Plan:
     #: the next starts, in the schedule's time zone
     upcoming: Sequence[datetime]
     starts: Sequence[ScheduledStart]
-    #: the current interval of a schedule that follows changes
+    #: the current interval, in minutes, of a schedule that follows changes
     pace_minutes: int | None
     shown: NextStarts | None
 
@@ -70,8 +68,8 @@ def plan_of(crawl: CrawlJob) -> Plan | None:
 
 
 def plan_in(schedule: Schedule, *, with_starts: bool = True) -> Plan:
-    """The plan of a schedule. with_starts: add the results of its last starts, which takes a
-    query.
+    """The plan of a schedule. with_starts: whether to add the results of its last starts, which
+    takes a query.
     """
     timing, _ = read_timing(schedule.timing)
     upcoming = (
@@ -80,7 +78,7 @@ def plan_in(schedule: Schedule, *, with_starts: bool = True) -> Plan:
         else []
     )
     if schedule.pace_minutes is not None and schedule.next_at:
-        upcoming = [schedule.next_at]  # later starts depend on the result of that run
+        upcoming = [schedule.next_at]  # the later starts depend on the result of that run
     starts = list(schedule.starts.select_related("run")[:STARTS]) if with_starts else []
     words = timing.in_words if timing else "Unreadable"
     shown = NextStarts.of(timing, upcoming) if timing else None
@@ -105,7 +103,9 @@ def schedule_text(stored: Mapping[str, Any]) -> str:
 def preview_schedule(
     fields: Mapping[str, Any], *, over_minutes: int = 0
 ) -> tuple[ScheduleTiming | None, NextStarts | None]:
-    """A schedule that is not saved, with the starts that it would cause; None if it is invalid."""
+    """The timing of an unsaved schedule, and the starts that it would cause. Both are None if it is
+    invalid.
+    """
     timing, _ = read_timing(fields)
     if timing is None:
         return None, None
@@ -125,8 +125,8 @@ class ScheduledCrawl:
 
 
 def scheduled_crawls(*, after: int = 0, limit: int) -> tuple[list[ScheduledCrawl], int | None]:
-    """The schedules, the next to start first and disabled ones last, and the place where the list
-    continues.
+    """The crawls with schedules, the next start first and disabled schedules last, and the place
+    where the list continues.
 
     after: the number of schedules before this page.
     """

@@ -1,4 +1,4 @@
-"""A span of time by which a list is filtered."""
+"""A span of time that filters a list."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def _read_moment(text: str) -> datetime | None:
         inside = aware.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    # lists calculate with the moment in time zones, so there has to be a time before and after it
+    # lists convert the moment to time zones, so times before and after it must exist
     return inside if MINYEAR < inside.year < MAXYEAR else None

@@ -1,5 +1,5 @@
-"""Reports of a page on failed actions: a message on the next page, or a sentence beside a field of
-the form, which keeps its input.
+"""How a page reports failed actions: by a message on the next page, or by a sentence beside a field
+of the form, which keeps its input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_QUEUE = "Redis does not answer, so no background job can be asked."
 
 
 class ErrorHandler(AbstractContextManager[None, bool]):
-    """A block that an error of these kinds ends. The error is shown instead of raised."""
+    """A block that ends with an error of these kinds. The error is shown and not raised."""
 
     def __init__(self, kinds: tuple[type[Exception], ...], tell: Callable[[Exception], None]):
         self._kinds, self._tell = kinds, tell
@@ -41,7 +41,9 @@ def errors_told(request: HttpRequest, *kinds: type[Exception]) -> ErrorHandler:
 
 
 def mistakes_kept(errors: dict[str, str], *others: type[Exception]) -> ErrorHandler:
-    """Put mistakes of an order into `errors` by field, errors of other kinds as `all`."""
+    """Put the mistakes of an order into `errors`, by field, and errors of other kinds under
+    `all`.
+    """
 
     def tell(error: Exception) -> None:
         errors.update(error.errors if isinstance(error, BadOrder) else {"all": str(error)})

@@ -1,7 +1,8 @@
 """Messages about an action, with a button that undoes it.
 
-The button contains the acts, signed, so nothing is stored for a message that the user ignores. A
-message disappears when its crawl enters a state that the message does not announce.
+The button contains the undoing acts, signed, so that nothing is stored for a message that the user
+ignores. A message disappears when its crawl enters a state other than those that the message
+expects.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from crawling.models import DeletedItem
 from crawling.models.deleted import RESTORABLE
 from serving.access import AuthenticatedRequest
 
-#: contains the address that performs the acts, since another address would not understand them
+#: the salt of the signature; it contains the address that performs the acts, since no other address
+#: can
 SALT = "undo {}"
 #: the message, the address, the acts and the label
 BUTTON = '{} <button form="act" class="small" formaction="{}" name="acts" value="{}">{}</button>'
@@ -40,7 +42,7 @@ def show_message(
     """Show a message on the next page.
 
     acts: the button's acts, as JSON. address: its target, if it has no acts. about: the id of the
-    crawl, and the states that fit the message.
+    crawl, and the states in which the message is shown.
     """
     crawl, states = about or ("", ())
     told = format_html(
@@ -62,8 +64,8 @@ def tell_deleted(request: AuthenticatedRequest, text: str, item: DeletedItem) ->
 
 
 def acts_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:
-    """The acts of a button that was pressed. Raises WrongState for an expired button, or for that
-    of another user or address.
+    """The acts of the pressed button. Raises WrongState if the button has expired, or belongs to
+    another user or address.
     """
     signed, salt = request.POST.get("acts", ""), SALT.format(request.path)
     try:

@@ -1,5 +1,5 @@
-"""Pages for people without an account, at addresses that are secrets: the same for all visitors,
-and so many at a time.
+"""Pages for people without an account, at secret addresses. They look the same for all visitors,
+and only so many are opened at a time.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from django.views.decorators.http import require_safe
 from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
 P = ParamSpec("P")
-#: pages that may take ten seconds of a processor and that strangers wait for at once: users have
-#: threads left
+#: the places for pages that may take ten seconds of processor time; strangers can occupy only
+#: these, so users have threads left
 PAGES = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
 AGAIN_SECONDS = 10
 
@@ -28,8 +28,8 @@ AGAIN_SECONDS = 10
 def for_visitors(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Guard a page with a secret `token` in its address: 429 for an address that has opened too
-    many in this minute.
+    """Guard a page with a secret `token` in its address. A client that has opened too many in this
+    minute gets 429.
     """
 
     @require_safe
@@ -46,12 +46,14 @@ def for_visitors(
 
 
 def visitor_page(template: str, facts: Mapping[str, Any], status: int = 200) -> HttpResponse:
-    """Rendered without the request: a logged-in user gets neither navigation nor messages here."""
+    """A page that is rendered without the request, so that a logged-in user gets neither navigation
+    nor messages.
+    """
     return HttpResponse(render_to_string(template, dict(facts)), status=status, headers=HEADERS)
 
 
 def nothing_here() -> HttpResponse:
-    """The answer to tokens that open nothing, whatever the reason."""
+    """The answer for tokens that open nothing, the same for every reason."""
     return visitor_page("shared/nothing.html", {}, status=404)
 
 

@@ -18,7 +18,7 @@ from crawling.base.errors import BadOrder
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.named_things import named_things
 from crawling.dashboard.base.requests import get_run
-from crawling.dashboard.crawls.overview import crawls_now
+from crawling.dashboard.crawls.overview import read_overview
 from crawling.dashboard.crawls.state_counts import MOST_COUNTED, state_counts
 from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of
@@ -31,7 +31,7 @@ from serving.schemas import Schema
 
 overview, who, stalls, named = Router(), Router(), Router(), Router()
 may_say = needs("crawling.change_identity")
-#: the numbers of the overview, each with its attribute of `crawls_now`
+#: the numbers of the overview, each with its attribute of `read_overview`
 NUMBERS = {
     "active_count": "working",
     "waiting_count": "waiting",
@@ -143,7 +143,7 @@ class StallOut(Schema):
 )
 @may_view
 def get_overview(request: AuthenticatedRequest) -> dict[str, Any]:
-    now = crawls_now()
+    now = read_overview()
     numbers = {name: getattr(now, kept) for name, kept in NUMBERS.items()}
     return {
         "states": {

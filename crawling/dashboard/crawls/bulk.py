@@ -1,5 +1,5 @@
-"""One action on many crawls, applied to each separately, so that a crawl that has ended meanwhile
-does not stop the others. Also the acts that undo the action.
+"""One action on many crawls. It is applied to each crawl separately, so a crawl that has ended
+meanwhile does not stop the others. Also the acts that undo the action.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from django.db.models import Q
 
 from crawling.base.errors import CrawlError
 from crawling.dashboard.crawls.filter import CrawlFilter, found_crawls
-from crawling.installation.permissions import STEER, acted_on, refusal_in_words, within_reach
+from crawling.installation.permissions import (
+    STEER,
+    crawls_acted_on,
+    crawls_within_reach,
+    refusal_in_words,
+)
 from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.seeds import BadTags
@@ -35,7 +40,7 @@ DELETING = "crawling.delete_crawljob"
 
 @dataclass(frozen=True)
 class BulkAction:
-    """An action with its parameters besides the crawls, such as a schedule's fields."""
+    """An action with its parameters, such as the fields of a schedule, and its crawls."""
 
     action: str
     crawls: Sequence[int] = ()
@@ -54,7 +59,7 @@ class BulkAction:
 @dataclass(frozen=True)
 class BulkResult:
     done: Sequence[int]
-    #: by crawl id, a sentence for each crawl to which the action could not be applied
+    #: a sentence for each crawl to which the action could not be applied, by crawl id
     refused: Mapping[int, str]
     #: the acts that undo the action; empty if it cannot be undone
     undo: Sequence[BulkAction] = ()
@@ -87,14 +92,14 @@ def needed_permission(action: str) -> str:
 def chosen_crawls(
     action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None, by: User | None
 ) -> list[CrawlJob]:
-    """The crawls with these ids, or all that match, on which the user may act and to which the
-    action applies.
+    """The crawls with these ids, or all that match `wanted`, as far as the user may act on them and
+    the action applies to them.
 
     Raises CrawlError if there are none or too many.
     """
     found = (CrawlJob.all_objects if action == "restore" else CrawlJob.objects).filter(pk__in=ids)
     if wanted is not None:
-        found = found_crawls(wanted, waiting_runs()).filter(within_reach(by))
+        found = found_crawls(wanted, waiting_runs()).filter(crawls_within_reach(by))
         if action in RUN_ACTIONS:
             found = found.filter(last__state__in=_selected_states(action, wanted))
         elif action in AT_REST_ONLY:
@@ -122,7 +127,7 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
 
     Raises BadTags if the action is about tags and names none, and BadOrder for an invalid schedule.
     """
-    own = acted_on(by, [crawl.pk for crawl in crawls])
+    own = crawls_acted_on(by, [crawl.pk for crawl in crawls])
     refused = {crawl.pk: refusal_in_words(crawl) for crawl in crawls if crawl.pk not in own}
     mine = [crawl for crawl in crawls if crawl.pk in own]
     if act.action in TAGGING:
@@ -179,7 +184,8 @@ def _undoing_acts(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, Bulk
     return dict.fromkeys(ids, BulkAction(back)) if back else {}
 
 
-#: stops a new run; the run before it stays unchanged
+#: the act that undoes each action; the undo of a start stops the new run, and leaves the run before
+#: it unchanged
 UNDONE_BY = {
     "start": "stop",
     "pause": "resume",

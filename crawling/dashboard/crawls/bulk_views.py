@@ -1,5 +1,5 @@
-"""One action on many crawls: on the ticked ones, or on all that match the list's address. A page
-first shows the effects, and a message afterwards can undo them.
+"""One action on many crawls: on the ticked crawls, or on all that match the list's address. A page
+first shows the effects; afterwards a message can undo them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
-from allocation.wording import beginning_of_list, listed
+from allocation.wording import beginning_of_list, joined_in_words
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.base.panels import bulk_pages
 from crawling.dashboard.base.requests import asked_ids, next_page, redirect_back
@@ -34,7 +34,7 @@ from crawling.dashboard.crawls.export import export_answer
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.orders.forms.schedule import ScheduleForm
 from crawling.dashboard.orders.schedule_views import foreseen_starts
-from crawling.installation.permissions import within_reach
+from crawling.installation.permissions import crawls_within_reach
 from crawling.models import CrawlJob
 from crawling.orders.schedule_words import Repeat
 from crawling.orders.seeds import BadTags, read_tags
@@ -42,9 +42,9 @@ from serving.access import AuthenticatedRequest, authenticated, require
 
 #: the most sentences in a message about crawls to which the action could not be applied
 MOST_TOLD = 3
-#: the most crawls that are offered if the request names none
+#: the most crawls that the page offers if the request names none
 OFFERED = 100
-#: minutes over which starts may be spread, with their words
+#: the minutes over which starts may be spread, with words
 SPREADS = (("0", "all at the same time"), *((str(60 * h), f"over {h} h") for h in (1, 2, 4, 8)))
 USUAL = {"repeat": Repeat.WEEK}
 
@@ -61,12 +61,12 @@ class ManyForm(ScheduleForm):
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask for a confirmation, showing the number of crawls and the reasons why some are left out.
-    Once confirmed, apply the action.
+    """Ask for a confirmation, with the number of crawls and the reasons why some are left out. Once
+    confirmed, apply the action.
     """
     action, pages = request.POST.get("action", ""), bulk_pages()
     if action not in BULK_VERBS and action not in pages:
-        words = listed([*BULK_VERBS, *pages], last="or")
+        words = joined_in_words([*BULK_VERBS, *pages], last="or")
         messages.error(request, f"Choose what to do: {words}.")
         return redirect_back(request)
     require(request.user, needed_permission(action))
@@ -137,7 +137,9 @@ DONE = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def undo(request: AuthenticatedRequest) -> HttpResponse:
-    """Undo the action of a message. An act that comes too early is offered again."""
+    """Undo the action of a message. If a crawl cannot be changed yet, the message offers the act
+    again.
+    """
     with errors_told(request, CrawlError, BadTags):
         for fields in acts_of(request, request.user):
             act = BulkAction(**fields)
@@ -163,7 +165,7 @@ def _undone_in_words(act: BulkAction, count: int) -> str:
 
 @authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))
 def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
-    """Ask for one schedule of the crawls `?crawl=…&crawl=…`, and set it."""
+    """Ask for a common schedule of the crawls `?crawl=…&crawl=…`, and set it."""
     asked = request.POST if request.method == "POST" else request.GET
     ids = asked_ids(request, "crawl")
     if "unscheduled" in asked:
@@ -178,13 +180,13 @@ def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _crawls_without_schedule(request: AuthenticatedRequest) -> QuerySet[CrawlJob]:
-    return CrawlJob.objects.filter(within_reach(request.user), schedule=None).order_by("-pk")
+    return CrawlJob.objects.filter(crawls_within_reach(request.user), schedule=None).order_by("-pk")
 
 
 def _set_schedules(
     request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyForm
 ) -> bool:
-    """Set the schedule. Return whether it succeeded; otherwise the form says why it did not."""
+    """Set the schedule. Return whether that succeeded; if not, the form has the reason."""
     if not crawls:
         form.add_error(None, "Choose one crawl or more.")
     if not form.is_valid():

@@ -15,11 +15,11 @@ from django.template.defaultfilters import filesizeformat
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
 from crawling.dashboard.base.panels import bulk_pages
 from crawling.dashboard.crawls.bulk import AT_REST_ONLY, needed_permission
-from crawling.installation.permissions import STEER, acted_on
+from crawling.installation.permissions import STEER, crawls_acted_on
 from crawling.models import CrawlJob, Run, RunState
-from crawling.runs.housekeeping.retention_view import loss_of
+from crawling.runs.housekeeping.retention_view import deletion_loss
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
-from crawling.runs.transitions import AT_REST, ENDING, possible_actions, told_before
+from crawling.runs.transitions import AT_REST, ENDING, loss_sentence, possible_actions
 from crawling.runs.verbs import AGAIN, VERBS
 
 OTHERS = "only their owners, their teams and administrators act on them"
@@ -30,11 +30,11 @@ class BulkVerb:
     #: the label of its button in the list
     label: str
     icon: str
-    #: the words before and after the number of crawls in its page's heading
+    #: the words before and after the number of crawls in the heading of its page
     head: tuple[str, str]
-    #: the label of the button that confirms it
+    #: the label of the button that confirms the action
     button: str
-    #: the participle that reports it
+    #: the participle that reports the action
     done: str
     #: the crawls to which the action applies, as a part of a sentence
     fits: str = ""
@@ -139,7 +139,7 @@ def bulk_preview(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkPrevi
     """The crawls to which the action applies now, and its effect. Takes a fixed number of
     queries.
     """
-    own = acted_on(by, [crawl.pk for crawl in crawls])
+    own = crawls_acted_on(by, [crawl.pk for crawl in crawls])
     able, reasons = [], Counter[str]()
     for crawl, view in zip(crawls, crawl_views(crawls), strict=True):
         why = _why_not(action, view) if crawl.pk in own else OTHERS
@@ -167,7 +167,7 @@ def _effect_in_words(action: str, able: Sequence[tuple[CrawlJob, CrawlView]]) ->
     queued = sum(view.counts.queued for _, view in able)
     if action in ENDING:
         in_hand = sum(view.counts.in_process for _, view in able)
-        return told_before(action, queued=queued, in_hand=in_hand)
+        return loss_sentence(action, queued=queued, in_hand=in_hand)
     if action == "start":
         cut = sum(view.counts.queued for _, view in able if view.state == RunState.STOPPED)
         lost = (
@@ -190,7 +190,7 @@ EFFECTS = {
 
 
 def _loss_words(crawls: Sequence[int]) -> str:
-    loss = loss_of(list(Run.objects.filter(crawl__in=crawls).values_list("pk", flat=True)))
+    loss = deletion_loss(list(Run.objects.filter(crawl__in=crawls).values_list("pk", flat=True)))
     size = filesizeformat(loss.file_bytes).replace("\xa0", " ")
     return (
         "For 24 hours they can be restored. After that they are gone with "

@@ -25,7 +25,7 @@ def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse
     try:
         cancel_job(inquiry, by=request.user)
     except WrongState as error:
-        if not wants_fragment(request):  # the list of jobs shows the state itself
+        if not wants_fragment(request):  # the list of jobs shows the new state
             messages.error(request, str(error))
     return _redirect_to_page(request, inquiry, inquiry)
 
@@ -40,9 +40,9 @@ def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpRes
 
 
 def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
-    """The inquiry that replaces a cancelled one. Inquiries that were cancelled together with it are
-    repeated, too. Raises PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not
-    cancelled.
+    """Repeat a cancelled inquiry, with the inquiries that were cancelled together with it. Return
+    the new inquiry. Raises PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was
+    not cancelled.
     """
     if request.user not in (inquiry.by, inquiry.cancelled_by):
         raise PermissionDenied(f"Another user asked inquiry {inquiry.pk}.")
@@ -59,7 +59,9 @@ def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
 def _redirect_to_page(
     request: AuthenticatedRequest, inquiry: Inquiry, shown: Inquiry
 ) -> HttpResponse:
-    """Lead back to the page with the button. Some pages have the inquiry in their address."""
+    """Redirect to the page with the button. If the page has the inquiry in its address, the new
+    inquiry takes its place.
+    """
     if inquiry.kind == InquiryKind.TEST_FETCH:
         return redirect("crawling:tested", shown.pk)
     page = next_page(request)

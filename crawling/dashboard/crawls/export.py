@@ -1,5 +1,5 @@
-"""Crawls as one ZIP file: the list of crawls, and for each its order as a file from which the crawl
-can be created again.
+"""Crawls as one ZIP file: the list of crawls, and a file with the order of each, from which the
+crawl can be created again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from crawling.models import CrawlJob
 from crawling.runs.crawls.creation import order_of
 from serving.row_lines import lines_of
 
-#: all characters except those that are allowed in file names everywhere
+#: characters that some file systems do not allow in names
 PLAIN = re.compile(r"[^\w.-]+")
 LONGEST = 60
 
 
 def write_export(crawls: Sequence[CrawlJob], target: IO[bytes]) -> None:
-    """Write the file one crawl at a time, since orders may have very many seeds."""
+    """Write the file, one crawl after the other, since orders may have very many seeds."""
     rows = [view.as_dict() for view in crawl_views(crawls)]
     with ZipFile(target, "w", ZIP_DEFLATED) as bundle:
         for kind in ("csv", "jsonl"):

@@ -19,8 +19,8 @@ from serving.requests import asked_text
 
 LONGEST_SEARCH = 200
 SHORTEST_PIECE = 3
-#: states as pages show them, in the order of a crawl's life; *waiting* is an active run without a
-#: shift, because of the pool or another crawl
+#: the states that pages show, in the order of a crawl's life; *waiting* is an active run that has
+#: no shift because of the pool or of another crawl
 STATES = (
     "draft",
     "queued",
@@ -88,7 +88,7 @@ class CrawlFilter:
 
     @property
     def unmet(self) -> str:
-        """The filter in words, to follow “No crawl”."""
+        """The filter in words, to be put behind “No crawl”."""
         asked = {
             f"is {self.state}": self.state,
             f"has “{self.search}” in its name or start URLs": self.search,
@@ -120,7 +120,7 @@ def found_crawls(
 ) -> Any:
     """The crawls that match search, tag and state, each with `latest`, the id of its latest run.
 
-    waiting: the waiting runs. among: the ids of the found crawls, if they are known.
+    waiting: ids of the waiting runs. among: ids of the found crawls, if they are known.
     """
     crawls: Any = matching_crawls(wanted).annotate(
         last=FilteredRelation("runs", condition=Q(runs__is_latest=True))
@@ -142,7 +142,7 @@ def found_crawls(
 
 
 def matching_crawls(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
-    """The crawls that match search, tag, owner and team. Their runs are not needed for this."""
+    """The crawls that match search, tag, owner and team. Runs are not read for this."""
     crawls: Any = CrawlJob.objects.all()
     if wanted.search:
         crawls = crawls.annotate(words=SEARCHED).filter(_contains_text(wanted.search))
@@ -156,8 +156,8 @@ def matching_crawls(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
 
 
 def _contains_text(text: str) -> Q:
-    """The condition that a text occurs. The index has trigrams, with a blank before each word, so
-    shorter texts are searched at the beginnings of words.
+    """The condition that a crawl contains a text. The index has trigrams, with a blank before each
+    word, so texts of fewer than three characters are searched at the beginnings of words.
     """
     if len(text) >= SHORTEST_PIECE:
         return Q(words__contains=Upper(Value(text)))

@@ -13,7 +13,7 @@ from crawling.dashboard.base.crawl_views import NOT_STARTED, CrawlView
 from crawling.dashboard.crawls.filter import BY_COUNTS, CrawlFilter
 from crawling.dashboard.crawls.listing import Listing
 from crawling.dashboard.run.rates import rates_now
-from crawling.installation.permissions import acted_on
+from crawling.installation.permissions import crawls_acted_on
 from crawling.models import CrawlJob, Schedule
 from crawling.runs.endings import ALL_DONE
 from crawling.runs.transitions import FETCHING, possible_actions
@@ -21,7 +21,7 @@ from crawling.runs.verbs import Verb, offered_verbs
 
 #: the number of a crawl's seeds that its row shows
 SEEDS_TOLD = 10
-#: reasons that say no more than the state next to them
+#: reasons that add nothing to the state beside them
 TOLD_BY_STATE = frozenset({NOT_STARTED, FETCHING, ALL_DONE})
 
 
@@ -30,7 +30,7 @@ class CrawlListRow(NamedTuple):
     view: CrawlView
     verbs: dict[str, Verb]
     rate: float | None
-    #: whether the rate is that of the last minutes (for an active crawl) or the average
+    #: whether the rate is that of the last minutes, as for an active crawl, and not the average
     is_now: bool
     #: whether the user may act on the crawl, as far as the role permits
     may_act: bool
@@ -69,7 +69,7 @@ def list_rows(listing: Listing, user: User) -> list[CrawlListRow]:
         [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
     )
     ids = [crawl.pk for crawl, _ in listing.crawls]
-    own = acted_on(user, ids)
+    own = crawls_acted_on(user, ids)
     next_at = dict(Schedule.objects.filter(crawl__in=ids).values_list("crawl", "next_at"))
     return [
         _row(crawl, view, now, crawl.pk in own, next_at.get(crawl.pk))
@@ -84,13 +84,13 @@ def _row(
     may_act: bool,
     next_at: datetime | None,
 ) -> CrawlListRow:
-    """A row of the list. An active run has its current rate, an ended run its average, and a
-    waiting run none.
+    """A row of the list. An active run has its current rate, an ended run its average rate, and a
+    waiting run no rate.
     """
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
     verbs = possible_actions(view.state, queued=view.counts.queued)
-    # to show the harsher action next to the gentler one would only crowd the row
+    # the row would be crowded with the harsher action beside the gentler one
     if "stop" in verbs:
         verbs.remove("abort")
     return CrawlListRow(
@@ -106,7 +106,7 @@ def _row(
 
 class CrawlColumn(NamedTuple):
     label: str
-    #: numbers are most useful with the largest first
+    #: whether the column has numbers, which are sorted with the largest first
     is_number: bool = True
     is_sortable: bool = True
 
@@ -132,8 +132,8 @@ HIDEABLE = {
 
 
 def column_heads(wanted: CrawlFilter, listing: Listing, shown: Collection[str]) -> list[ColumnHead]:
-    """The heads of the columns. If the counts of all found crawls are too many to be added up,
-    columns of counts cannot be sorted by.
+    """The heads of the columns. If too many crawls are found for their counts to be added up,
+    columns of counts cannot be sorted.
     """
     return [
         column_head(

@@ -27,7 +27,8 @@ from serving.paging import cut_to_limit
 #: the number of crawls that are read at a time for a file
 CHUNK = 200
 CRAWLS_PER_PAGE = 25
-#: the most crawls that can be sorted by counts, since this adds up the counts of every found crawl
+#: the most crawls that can be sorted by counts; for this the counts of every found crawl are added
+#: up
 MOST_SUMMED = 5000
 
 
@@ -46,10 +47,10 @@ class CrawlTotals:
 @dataclass(frozen=True)
 class Listing:
     crawls: Sequence[tuple[CrawlJob, CrawlView]]
-    #: id of the crawl after which the next page begins; None if there is none
+    #: the id of the crawl after which the next page begins; None if there is none
     following: int | None
-    #: by state, the number of crawls that match the search, the tag and the span. Empty states are
-    #: left out; None for a state with too many to be counted
+    #: the number of crawls that match the search, the tag and the span, by state; None for a state
+    #: with too many to be counted. Empty states are left out
     states: dict[str, CrawlCount | None]
     found: CrawlCount
     #: the number of the found crawls that are in the wanted state
@@ -57,7 +58,7 @@ class Listing:
     #: whether the found crawls are few enough to be sorted by counts
     sums: bool
     any_at_all: bool
-    #: the totals of all crawls that match; None if they are too many, or at most one
+    #: the totals of all crawls that match; None if the crawls are too many, or at most one
     totals: CrawlTotals | None = None
 
 
@@ -96,7 +97,7 @@ def crawls_and_next(
     waiting: the waiting runs. among: all found ids, if they are known.
     """
     rows = _in_order(found_crawls(wanted, waiting, among), wanted.sort)
-    # The ids are read first, so that the sorted rows are narrow, however long the lists of seeds
+    # The ids are read first, so that the sorted rows are short, however long the lists of seeds
     # are.
     ids, following = cut_to_limit(_first_ids(_indexed_parts(rows, wanted), most + 1), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
@@ -105,7 +106,7 @@ def crawls_and_next(
 
 
 def _first_ids(parts: Iterable[QuerySet[Any]], most: int) -> list[int]:
-    """The ids of the first rows. A part is read only if those before it have too few."""
+    """The ids of the first rows. A part is read only if the parts before it have too few."""
     ids: list[int] = []
     for part in parts:
         ids += part.values_list("pk", flat=True)[: most - len(ids)]
@@ -115,8 +116,8 @@ def _first_ids(parts: Iterable[QuerySet[Any]], most: int) -> list[int]:
 
 
 def _indexed_parts(rows: QuerySet[Any], wanted: CrawlFilter) -> Iterator[QuerySet[Any]]:
-    """The wanted rows in parts, each of which an index has in order. By state, each state is a
-    part. By start, crawls with a start come before crawls without one.
+    """The wanted rows in parts, each of which an index has in order. Sorted by state, each state is
+    a part. Sorted by start, crawls with a start precede crawls without.
     """
     key, is_falling = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
     last = _last_shown(rows, wanted)
@@ -149,8 +150,8 @@ def _totals(
 def _in_process(found: QuerySet[Any]) -> int:
     """The number of URLs of these crawls' latest runs that are being fetched.
 
-    An index has exactly these URLs, which belong to few runs; run by run, the database might read
-    all runs.
+    An index has exactly these URLs, and they belong to few runs. With a query run by run, the
+    database might read all runs.
     """
     urls = Url.objects.filter(shift__isnull=False, state=UrlState.IN_PROCESS)
     fetching = dict(urls.values_list("run").annotate(n=Count("*")))
@@ -161,8 +162,8 @@ def _in_process(found: QuerySet[Any]) -> int:
 
 
 def sortable_filter(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
-    """The filter. It sorts by age if so many crawls are found that their counts cannot be added
-    up.
+    """The filter. If so many crawls are found that their counts cannot be added up, it sorts by
+    age.
     """
     if (
         wanted.sort.removeprefix("-") not in BY_COUNTS
@@ -173,13 +174,13 @@ def sortable_filter(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilte
 
 
 def _in_order(crawls: QuerySet[Any], sort: str) -> Any:
-    """The crawls sorted by `sort`, and equal ones by age, newest first. Crawls without a value come
-    last.
+    """The crawls sorted by `sort`, and those with equal values by age, newest first. Crawls without
+    a value come last.
     """
     key, is_falling = sort.removeprefix("-"), sort.startswith("-")
     if key == "made":
         return crawls.annotate(by=Value(0)).order_by("-pk" if is_falling else "pk")
-    if key == "name":  # no two crawls have the same name
+    if key == "name":  # names are unique
         return crawls.annotate(by=F("name")).order_by("-name" if is_falling else "name")
     by: Any = {
         "state": F("last__state"),
@@ -194,11 +195,11 @@ def _in_order(crawls: QuerySet[Any], sort: str) -> Any:
         by = Coalesce(Subquery(waiting.values("total")), Value(0))
     elif key in COUNTED:
         by = Coalesce(F(f"last__total__{COUNTED[key]}"), Value(0))
-    if key == "started":  # crawls without a start are read separately
+    if key == "started":  # crawls without a start are a part of their own
         return crawls.annotate(by=by).order_by(
             F("by").desc() if is_falling else F("by").asc(), "-pk"
         )
-    if key == "state":  # each state is read separately
+    if key == "state":  # each state is a part of its own
         return crawls.annotate(by=by).order_by("-pk")
     return crawls.annotate(by=by).order_by(
         F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk"

@@ -40,8 +40,8 @@ class IdleCrawl:
 
 @dataclass(frozen=True)
 class CrawlProblem:
-    """A crawl that needs attention because it failed, was paused automatically, or has stopped
-    responding.
+    """A crawl that needs attention: it failed, was paused automatically, or does not make
+    progress.
     """
 
     #: the crawl's id and name
@@ -66,9 +66,9 @@ class CrawlsOverview:
     idle: Sequence[IdleCrawl]
     #: crawls in the state *waiting*
     waiting: int
-    #: how many of these wait for resources: as many as `allocation` calls waiting
+    #: the number of these that wait for resources, the same number that `allocation` calls waiting
     for_resources: int
-    #: all others that should work, such as those between two shifts
+    #: all other crawls that should work, such as those between two shifts
     resting: int
     #: the crawls that ended last
     ended: Sequence[CrawlView]
@@ -86,11 +86,11 @@ class CrawlsOverview:
         return CrawlJob.objects.exists()
 
 
-def crawls_now() -> CrawlsOverview:
+def read_overview() -> CrawlsOverview:
     """Read the overview in a fixed number of queries.
 
-    The rates of all working crawls are read; of waiting or resting crawls only those of the shown
-    ones.
+    The rates of all working crawls are read, and those of waiting or resting crawls only if they
+    are shown.
     """
     waiting = waiting_runs()
     states, first = live_counts(waiting), list(islice(waiting, SOME))
@@ -134,7 +134,9 @@ def _last_ended_crawls() -> Sequence[CrawlView]:
 
 
 def _first_resting_runs(others: Collection[int], most: int) -> list[Run]:
-    """The first runs that have no shift and do not wait. others: all runs that have one or wait."""
+    """The first runs that have no shift and do not wait. others: all runs that have a shift or
+    wait.
+    """
     if not most:
         return []
     return list(
@@ -146,8 +148,8 @@ def _first_resting_runs(others: Collection[int], most: int) -> list[Run]:
 
 
 def crawl_problems() -> list[CrawlProblem]:
-    """Crawls with troubles first, then crawls that failed within a day. At most a hundred of each
-    kind are read.
+    """Crawls with troubles, then crawls that failed within a day. At most a hundred of each kind
+    are read.
     """
     now = timezone.now()
     quiet_since = now - timedelta(seconds=QUIET_SECONDS)

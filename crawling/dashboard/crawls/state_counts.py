@@ -18,8 +18,8 @@ from crawling.models import CrawlJob, Run, RunState
 from crawling.models.jobs import ENDED_STATES
 from serving.ids import ids_as_parameter
 
-#: the number to which results of a search are counted, since each count reads all rows that it
-#: counts
+#: the highest number up to which results of a search are counted, since a count reads each row that
+#: it counts
 MOST_COUNTED = 10_000
 
 
@@ -43,7 +43,7 @@ def found_counts(
 ) -> tuple[dict[str, CrawlCount | None], CrawlCount]:
     """The number of crawls that match search, tag and span, by state and in total."""
     if wanted.narrows:
-        # checked before the run of each crawl is looked up
+        # before the run of each crawl is looked up
         if not wanted.span and _are_many(wanted):
             return dict.fromkeys(STATES), CrawlCount(MOST_COUNTED, is_more=True)
         counts = _narrowed_counts(wanted, waiting)
@@ -117,14 +117,14 @@ def live_counts(waiting: Mapping[int, str]) -> dict[str, int]:
     live = _latest_runs().filter(state__in=set(RunState) - set(ENDED_STATES))
     counts = dict(live.values_list("state").annotate(n=Count("*")))
     for state, count in Counter(waiting.values()).items():
-        counted = min(count, counts.get(state, 0))  # some runs may have ended after they were read
+        counted = min(count, counts.get(state, 0))  # some runs may have ended since they were read
         counts[state] = counts.get(state, 0) - counted
         counts["waiting"] = counts.get("waiting", 0) + counted
     return counts
 
 
 def _latest_runs() -> QuerySet[Run]:
-    # a run that is being deleted is never the latest; the index has only these columns
+    # the index has only these columns; a run that is being deleted is never the latest
     return Run.all_objects.filter(is_latest=True).order_by()
 
 

@@ -41,7 +41,7 @@ FILTERS = {
     "team": "Team",
     **SPAN,
 }
-#: used where the list has no heads to click
+#: the sort keys where the list has no heads to click
 SORTS_IN_WORDS = {
     "-made": "Newest first",
     "name": "Name",
@@ -57,7 +57,9 @@ SORTS_IN_WORDS = {
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 @vary_on_headers("HX-Request")
 def crawls(request: AuthenticatedRequest) -> HttpResponse:
-    """List the crawls that match the address. A refresh gets only the part that changes."""
+    """List the crawls that match the address. An automatic refresh gets only the part that
+    changes.
+    """
     wanted = CrawlFilter.read(request.GET)
     choices = choices_of(request)
     shown = choices.shown("crawls", COLUMNS, USUALLY_HIDDEN)
@@ -129,7 +131,7 @@ def restore_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpRe
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def remove_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
-    """Ask for the name of the item, then delete the item permanently."""
+    """Ask for the name of the item, then delete it permanently."""
     typed, error = request.POST.get("name", "").strip(), ""
     try:
         row = find_deleted(kind, pk, request.user)

@@ -26,11 +26,11 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class HostFilter:
-    #: a part of the name
+    #: a part of the host's name
     text: str = ""
     #: one of STATES; empty for any
     state: str = ""
-    #: the last name of the previous page
+    #: the name of the last host on the previous page
     after: str = ""
 
     @classmethod
@@ -63,8 +63,8 @@ def host_counts(wanted: HostFilter) -> dict[str, int]:
 
 
 def state_condition(state: str) -> Q:
-    """The condition for a host to be in one of STATES. It uses lists of names, which PostgreSQL
-    reads once, rather than a subquery for each host.
+    """The condition that a host is in one of STATES. It uses lists of names, which PostgreSQL reads
+    once, and not a subquery for each host.
     """
     if state == FETCHED_FROM:
         return Q(shift__isnull=False, shift__ended_at=None)

@@ -24,9 +24,9 @@ from serving.paging import cut_to_limit
 HOSTS = 100
 CRAWLS = 100
 PAGES = 100
-#: the index has trigrams, which need this many characters
+#: the index has trigrams, so a text needs this many characters
 SHORTEST = 3
-#: the most matching pages that a search reads, in any order; only a very common text has more
+#: the most matching pages that a search reads; more pages match only a very common text
 LOOKED_AT = 2_000
 
 
@@ -64,7 +64,7 @@ class VisitingCrawl:
 
 
 def list_hosts(wanted: HostFilter, *, most: int = HOSTS) -> tuple[list[HostSummary], str | None]:
-    """A page of hosts by name, and the name to continue after."""
+    """Hosts by name, and the name of the last one if more follow."""
     found = wanted.found().prefetch_related(prefetched_shifts("shift")).order_by("name")
     rows, following = cut_to_limit(list(found[: most + 1]), most, lambda host: host.name)
     return summarize_hosts(rows), following
@@ -142,9 +142,7 @@ def dns_name(name: str) -> str:
 
 
 def visitors_of(host: Host) -> list[VisitingCrawl]:
-    """The crawls whose latest run has met the host, beginning with those that have the most waiting
-    URLs.
-    """
+    """The crawls whose latest run has met the host, those with the most waiting URLs first."""
     queues = (
         HostQueue.objects.filter(host=host, run__is_latest=True)
         .select_related("run__crawl")
@@ -197,7 +195,7 @@ class PageSearchResult:
     pages: Sequence[Page]
     #: whether there are more pages
     is_more: bool
-    #: whether there are so many matches that these are perhaps not the latest
+    #: whether a part of the matches was not read, so that later ones may be missing
     is_common: bool = False
 
 
@@ -212,7 +210,8 @@ def search_pages(text: str) -> PageSearchResult:
     Two queries. Raises SearchTookTooLong.
     """
     with time_limit():
-        # In no order, since sorting all pages that contain "html" would read them all.
+        # In no order: to sort all pages that contain "html", PostgreSQL would have to read all of
+        # them.
         ids = list(
             Page.objects.filter(contains_text(text))
             .order_by()

@@ -22,7 +22,7 @@ class NameWaitReason:
     host: str
     name: str
     entry: DnsEntry | None
-    #: all true sentences about the name; the first is the answer
+    #: all sentences that are true of the name; the first is the answer
     sentences: list[str] = field(default_factory=list)
     queues: list[HostQueue] = field(default_factory=list)
     is_pinned: bool = False
@@ -38,7 +38,7 @@ class NameWaitReason:
 def why_waits(host: str) -> NameWaitReason:
     name = dns_name(host)
     wait = NameWaitReason(host, name, DnsEntry.objects.filter(name=name).first() if name else None)
-    # the hosts of one name differ by port
+    # hosts with the same name have different ports
     which = {"host__dns_name": name} if name else {"host__name": host}
     wait.queues = list(
         HostQueue.objects.filter(

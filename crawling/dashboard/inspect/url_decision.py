@@ -44,11 +44,11 @@ MOST_CRAWLS = 50
 class DecisionFact:
     #: rule, verdict, frontier, robots, duplicate, redirect, quarantine, rendering or budget
     about: str
-    #: followed by the address or the moment, if there is one
+    #: the fact, followed by the address or the moment, if it has one
     sentence: str
     url: str = ""
     at: datetime | None = None
-    #: a background job will soon complete this fact
+    #: whether a background job will soon complete this fact
     is_pending: bool = False
 
 
@@ -56,11 +56,11 @@ class DecisionFact:
 class UrlDecision:
     crawl: CrawlJob
     run: Run | None
-    #: its state in the latest run; `kept out`, `never met` or `not started` if it has none
+    #: the URL's state in the latest run; `kept out`, `never met` or `not started` without one
     met: str
-    #: the rule that decides now
+    #: the rule that decides about the URL now
     rule: str
-    #: the rule's place
+    #: the place of the rule
     number: int
     #: whether the rules admit the URL now
     admits: bool
@@ -81,7 +81,7 @@ class UrlDecisionFacts:
     runs: Mapping[int, Run]
     #: the row of the URL, by the run's id
     rows: Mapping[int, Url]
-    #: the verdict on the URL, by the run's id
+    #: the verdict on the URL, by the run's id; none for a run that has no verdict on it
     verdicts: Mapping[int, Verdict]
     #: the seeds of each run, and their redirect targets
     seeds: Mapping[int, RunSeeds]
@@ -91,7 +91,7 @@ class UrlDecisionFacts:
 
 def decisions_about(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[UrlDecision]]:
     """The URL in its canonical form, and the facts about it from one crawl, or from each of the
-    latest.
+    latest crawls.
 
     Raises BadUrl.
     """
@@ -207,7 +207,7 @@ def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
 
 
 def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
-    """The facts about a URL that is in the run's frontier, from there and from the findings."""
+    """The facts about a URL in the run's frontier, from there and from the findings."""
     yield from _of_frontier(run, row)
     if via := _url(row.via):
         yield DecisionFact(
@@ -268,7 +268,9 @@ def _of_frontier(run: Run, row: Url) -> Iterator[DecisionFact]:
 
 
 def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
-    """The targets of the URL's redirect, hop by hop, as far as the run has fetched them."""
+    """The targets of the URL's redirect, one after the other, as far as the run has fetched
+    them.
+    """
     seen = {page.url.url}
     for _ in range(MOST_REDIRECTS):
         target = page.final_url

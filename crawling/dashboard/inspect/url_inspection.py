@@ -14,7 +14,7 @@ from crawling.models import CrawlJob, Url
 from crawling.web.addresses import dns_name, fingerprints, read_address
 from dnscache.models import DnsEntry
 
-#: run by run, so that each look is one descent of the index of a run's fingerprints
+#: run by run, so that PostgreSQL descends once for each run into the index of its fingerprints
 FIND = """
 SELECT u.id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)
@@ -52,8 +52,8 @@ def history_of(
 
 
 def referrers_of(rows: Sequence[Url]) -> dict[int, str]:
-    """By row id, the URL on whose page, or by whose redirect, the row's URL was found. Seeds have
-    none.
+    """The URL on whose page, or by whose redirect, the URL of a row was found, by row id. Seeds
+    have none.
     """
     urls = dict(
         Url.objects.filter(pk__in=[row.via for row in rows if row.via is not None]).values_list(
@@ -90,7 +90,9 @@ class Inspection:
 
 
 def inspect(text: str, *, crawl: CrawlJob | None = None) -> Inspection:
-    """Inspect an address in any spelling. crawl: only facts from this crawl. Raises BadUrl."""
+    """The facts about an address, which may be in any spelling. crawl: restricts them to this
+    crawl. Raises BadUrl.
+    """
     address = read_address(text)
     name = dns_name(address.host_key)
     _, rows, older = history_of(text, crawl=crawl, limit=MOST_RUNS)

@@ -12,14 +12,14 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from crawling.dashboard.base.job_answers import cancelled_facts
-from crawling.installation.permissions import STEER, acted_on, is_administrator, may_end
+from crawling.installation.permissions import STEER, crawls_acted_on, is_administrator, may_end
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds, kind_of
 from crawling.models import BackgroundJob
 
 BEGUN = Q(began_at__isnull=False, waits="")
 ENDED_WELL = Q(trouble="", cancelled_at=None)
-#: the conditions on rows for the states of `BackgroundJob.state`
+#: the condition on rows for each state of `BackgroundJob.state`
 STATES: Mapping[str, Q] = {
     "waiting": Q(ended_at=None) & ~BEGUN,
     "working": Q(ended_at=None) & BEGUN,
@@ -27,7 +27,7 @@ STATES: Mapping[str, Q] = {
     "failed": Q(ended_at__isnull=False, cancelled_at=None) & ~Q(trouble=""),
     "cancelled": Q(cancelled_at__isnull=False),
 }
-#: longer than the ten seconds after which a worker reports again that it works on a job
+#: longer than the ten seconds between two reports of a worker that it works on a job
 SILENT = timedelta(seconds=60)
 
 
@@ -44,7 +44,7 @@ class JobRow:
 
     @property
     def trouble(self) -> str:
-        """The job's error. That of an inquiry is shown only to users who may cancel it."""
+        """The job's error. The error of an inquiry is shown only to users who may cancel it."""
         hides = kind_of(self.job).is_of_asker and not self.may_act
         return "" if hides else self.job.trouble
 
@@ -54,9 +54,7 @@ class JobRow:
 
     @property
     def silent_since(self) -> timedelta | None:
-        """The time since the job's worker last gave a sign of life; None if it has given one
-        recently.
-        """
+        """The time since the job's worker last reported; None if it has reported recently."""
         heard = self.job.heartbeat_at
         silence = timezone.now() - heard if heard and self.job.state == "working" else SILENT
         return silence if silence > SILENT else None
@@ -67,8 +65,8 @@ def listed_jobs(
 ) -> QuerySet[BackgroundJob]:
     """The jobs of a kind, in a state, of a crawl, the latest first. "" and None mean all.
 
-    Without kind and state, jobs of kinds that are kept only for a while are left out: jobs that the
-    scheduler requests again and again, and inquiries of pages.
+    Without kind and state, jobs that are kept only for a while are left out: jobs that the
+    scheduler requests repeatedly, and inquiries of pages.
     """
     kinds = [one.name for one in job_kinds().values() if state or one.kept is None]
     found = seen_jobs().filter(kind__in=[kind] if kind else kinds)
@@ -78,8 +76,10 @@ def listed_jobs(
 
 
 def rows_for(user: User | None, jobs: Sequence[BackgroundJob]) -> list[JobRow]:
-    """The jobs with the actions of the user; None for the command line. Takes at most one query."""
-    crawls = acted_on(user, {job.run.crawl_id for job in jobs if job.run})
+    """The jobs with the actions of the user. user: None for the command line. Takes at most one
+    query.
+    """
+    crawls = crawls_acted_on(user, {job.run.crawl_id for job in jobs if job.run})
     steers = user is None or user.has_perm(STEER)
 
     kinds = job_kinds()

@@ -19,8 +19,8 @@ from crawling.models import Inquiry
 
 
 def cancel_command(noun: str, words: str, shown: str, cancel: Callable[[int], str]) -> Subcommand:
-    """The command `cancel-NOUN ID`. shown: the place where a user finds the number. cancel: returns
-    the cancelled job; raises CrawlError.
+    """The command `cancel-NOUN ID`. shown: where a user finds the number. cancel: returns a text
+    about the cancelled job; raises CrawlError.
     """
 
     def add_arguments(parser: ArgumentParser) -> None:

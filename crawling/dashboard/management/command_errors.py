@@ -45,7 +45,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def refusal_error(what: str, error: BadOrder) -> CommandError:
-    """The message that an action was refused, with a line for each wrong field."""
+    """The error for a refused action, with a line for each wrong field."""
     return CommandError("\n  ".join([what, *map(": ".join, error.errors.items())]))
 
 
@@ -67,7 +67,7 @@ def read_json_object(path: Path, option: str) -> dict[str, Any]:
 
 
 def page_address(name: str, *args: Any) -> str:
-    """The address of a page of the dashboard, to be opened in a browser."""
+    """The address of a page of the dashboard, for a browser."""
     return settings.DASHBOARD_URL.rstrip("/") + reverse(name, args=args)
 
 

@@ -21,7 +21,7 @@ from crawling.runs.crawls.creation import clone_crawl
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.crawls.teams import hand_over
 from crawling.runs.housekeeping.deletion import delete_crawl
-from crawling.runs.steering import consequence
+from crawling.runs.steering import confirmation_question
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS
 from crawling.runs.waiting_urls import retry_failed
@@ -35,13 +35,13 @@ def _apply_verb(crawl: CrawlJob, options: Options) -> None:
     if word == "start":
         require_worker()
     if word in CONFIRMED:
-        confirm(consequence(crawl, word), f"{word.capitalize()} {crawl.name}?", options)
+        confirm(confirmation_question(crawl, word), f"{word.capitalize()} {crawl.name}?", options)
     verb.do(crawl, **({} if minutes is None else {"keep_seconds": 60 * minutes}))
 
 
 def confirm(consequence: str, question: str, options: Options) -> None:
-    """If there is a consequence, ask for confirmation on a terminal. A program, or `--yes`, is not
-    asked. Raises CommandError if the answer is no.
+    """If there is a consequence, ask for a confirmation on a terminal. Programs are not asked, nor
+    are users with `--yes`. Raises CommandError if the answer is no.
     """
     if not consequence or options["yes"] or not sys.stdin.isatty():
         return
@@ -59,7 +59,7 @@ def _set_tags(crawl: CrawlJob, options: Options) -> None:
     set_tags(crawl, options["tags"].split(",") if options["tags"] else [])
 
 
-#: the help of each verb, and its function, which may raise CrawlError; the crawl is shown
+#: the help and the function of each verb; the function may raise CrawlError, and the crawl is shown
 #: afterwards
 COMMANDS: dict[str, tuple[str, Callable[[CrawlJob, Options], object]]] = {
     "show": ("print the state of a crawl", lambda crawl, options: None),
@@ -112,8 +112,8 @@ def delete_crawl_by_name(crawl: CrawlJob, typed: str, *, for_good: bool) -> None
 
 
 def restore_by_name(typed: str) -> str:
-    """Restore the crawl with this number or name; of several, the one deleted last. Return its
-    name.
+    """Restore the crawl with this number or name; of several with a name, the last deleted one.
+    Return its name.
     """
     for row in deleted_rows(None):
         if row.kind == DeletedKind.CRAWL and typed in (row.name, str(row.id)):
@@ -132,7 +132,7 @@ def add_seeds_arguments(parser: ArgumentParser) -> None:
 
 
 def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:
-    """Run the verb and return the text to print.
+    """Add the seeds and return the text to print.
 
     Raises CommandError with each mistake on a separate line.
     """

@@ -16,9 +16,10 @@ from crawling.models.jobs import ENDED_STATES, RunState
 POLL_SECONDS = 0.5
 #: the interval at which the wait is printed if no progress bar can be drawn
 SAY_SECONDS = 30.0
-#: the extra time for a run that should have ended by its time limit
+#: the extra time after its time limit in which a run should have ended
 LATE_SECONDS = 60.0
-#: the longest outage of the database that is waited out; a restarted database answers long before
+#: the longest outage of the database during which the command waits; a restarted database answers
+#: long before
 OUTAGE_SECONDS = 60.0
 NO_DATABASE = "The database does not answer; it is asked again."
 COLUMNS = (
@@ -33,8 +34,9 @@ COLUMNS = (
 
 
 def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
-    """Return the crawl once its run has ended or is paused, with False, or with True if it exceeds
-    its time limit. No total is shown, since an open frontier has none.
+    """Wait until the run has ended or is paused, or exceeds its time limit. Return the crawl, and
+    whether the limit was exceeded. The progress bar shows no total, since an open frontier has
+    none.
 
     Ctrl-C ends this command, not the crawl. Raises OperationalError once the database has not
     answered for OUTAGE_SECONDS.
@@ -77,7 +79,7 @@ def _next_view(crawl: CrawlJob, say: _ProgressLine) -> CrawlView:
 
 
 class _ProgressLine:
-    """Prints from time to time what the run waits for, if no progress bar shows it."""
+    """Prints from time to time why the run waits, if no progress bar shows it."""
 
     def __init__(self, console: Console, *, is_wanted: bool) -> None:
         self._console, self._next, self._said = console, 0.0, ""
@@ -92,7 +94,7 @@ class _ProgressLine:
 
 
 def exit_status(view: CrawlView, *, is_late: bool = False) -> int:
-    """0: the run finished or is paused, and some fetch succeeded. 1: it failed, was stopped, or no
+    """0: the run is finished or paused, and a fetch succeeded. 1: it failed or was stopped, or no
     fetch succeeded. 3: it exceeds its time limit.
     """
     if is_late:

@@ -95,14 +95,14 @@ def _follow(run: Run, wanted: LogFilter, after: int, shown: set[int], show: Show
     """Print new lines, each once, until no more lines can be written."""
     try:
         while True:
-            # read first, since all lines are written by then
+            # read before the lines: if the run has ended here, all its lines are written by then
             is_over = Run.objects.filter(pk=run.pk, state__in=ENDED_STATES).exists()
             at: int | None = after
             while at is not None:
                 tail = log_after(run, wanted, after=at, now=timezone.now(), most=CHUNK)
                 new = [line for line in tail.lines if line.pk not in shown]
                 show(new)
-                # otherwise unsettled lines come before it, with which the next look begins
+                # unsettled lines may follow; the next look begins with them
                 if at == after:
                     after = tail.following
                 shown = {pk for pk in shown if pk > after} | {line.pk for line in new}

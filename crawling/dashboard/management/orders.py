@@ -9,13 +9,13 @@ from typing import Any
 from crawling.dashboard.management.command_errors import read_json_object
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
-from crawling.runs.crawls.creation import name_for
+from crawling.runs.crawls.creation import name_from_seeds
 
 OPTIONS = tuple(one for one in FIELDS if one.question.option)
 
 
 def add_order_arguments(parser: ArgumentParser) -> None:
-    """Add the fields of an order that have a separate option; a file may contain all fields."""
+    """Add the fields of an order that have an option; a file may contain all fields."""
     parser.add_argument(
         "--file",
         type=Path,
@@ -49,7 +49,7 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
     if seeds:
         fields["seeds"] = seeds
     fields.setdefault("seeds", [])
-    fields.setdefault("name", name_for(fields["seeds"]))
+    fields.setdefault("name", name_from_seeds(fields["seeds"]))
     return fields
 
 

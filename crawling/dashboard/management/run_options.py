@@ -1,5 +1,5 @@
-"""Options of commands about a run: the run's number, and whether the command makes a job's tables
-of the run itself.
+"""Options of commands about a run: the number of the run, and whether the command itself makes a
+job's tables.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def run_of(options: Mapping[str, Any]) -> Run:
     return get_run(find_crawl(options["crawl"]).pk, options["run"])
 
 
-def tables_of(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
-    """The tables of the run, computed now if `--compute` is given.
+def run_tables(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
+    """The tables of the run. With `--compute` they are made first.
 
     Raises CommandError, CrawlError.
     """
@@ -54,6 +54,6 @@ def _make_tables(run: Run, of: TablesOfRun) -> None:
         work_here(job)
     except CrawlError as error:
         job.refresh_from_db()
-        if not job.trouble:  # a background job is working on them
+        if not job.trouble:  # a background job is making them
             raise
         raise CommandError(f"The {of.kind.label} could not be computed. {job.trouble}") from error

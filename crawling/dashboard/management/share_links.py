@@ -31,7 +31,7 @@ def add_share_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--revoke", type=int, metavar="LINK", help="revoke this link instead")
 
 
-def share(crawl: CrawlJob, options: dict[str, Any]) -> str:
+def change_share_links(crawl: CrawlJob, options: dict[str, Any]) -> str:
     """Run the command with its options and return the text to print. Raises CrawlError and
     CommandError.
     """

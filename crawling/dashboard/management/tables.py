@@ -10,13 +10,13 @@ from rich.table import Table
 from crawling.dashboard.base.crawl_views import CrawlView
 from crawling.runs.failure_causes import FailureCause
 
-#: line ends and tabs, and the joiners of letters or pictures in some scripts
+#: line ends and tabs, and characters that join letters or pictures in some scripts
 HARMLESS = "\n\t\u200c\u200d"
 
 
 def without_controls(text: str) -> str:
-    """The text without control characters, which a terminal would obey, since page titles may
-    contain some.
+    """The text without control characters. Page titles may contain some, and a terminal would obey
+    them.
     """
     return "".join(
         sign if sign.isprintable() or sign in HARMLESS else "\N{REPLACEMENT CHARACTER}"

@@ -1,4 +1,4 @@
-"""The form for a new crawl, and the facts that it shows before the crawl is created."""
+"""The form for a new crawl, with the checks of its answers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from django.utils.timezone import localtime
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
-from allocation.wording import listed, some
+from allocation.wording import first_few, joined_in_words
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, CrawlError, NoPool
 from crawling.dashboard.base.schedule import plan_of
 from crawling.dashboard.base.trouble import errors_told, show_mistakes
-from crawling.dashboard.orders.first_answers import to_begin_with
+from crawling.dashboard.orders.first_answers import initial_answers
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, format_claim
 from crawling.dashboard.orders.forms.purposes import (
     CARDS,
     answers_for_purpose,
     card_of,
     read_purpose,
+    schedule_answers_for_purpose,
     schedule_for,
-    switched_schedule,
 )
 from crawling.dashboard.orders.forms.schedule import ScheduleForm
 from crawling.dashboard.orders.forms.sections import sections_of
@@ -54,13 +54,13 @@ from crawling.runs.start import start_run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 
-#: the number of templates that are offered
+#: the number of templates that the form offers
 TEMPLATES = 50
 
 
 def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Guard the form, which requires a pool: without one, the list of crawls tells the user what to
-    do.
+    """Guard the form, which requires a pool. Without a pool, the list of crawls tells the user what
+    to do.
     """
 
     @wraps(view)
@@ -79,10 +79,9 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
     if requested.
     """
     if request.method != "POST":
-        answers = to_begin_with(request)
+        answers = initial_answers(request)
         form = CrawlForm(initial=answers, capacity=capacity_of(default_pool()))
-        # a copy of a crawl is started by hand, since the original may have no schedule, or one for
-        # that time
+        # a user starts a copy of a crawl; its original may have no schedule, or one for that time
         schedule = ScheduleForm(initial=schedule_for(request.GET.get("for", "")))
         opens = "reading" if answers.get("extractor") else ""
         return form_page(request, form, schedule=schedule, opens=opens)
@@ -123,15 +122,15 @@ def _until_when(crawl: CrawlJob) -> str:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
-    """Show the form as filled in, with the suggestions for the purpose `for` in place of those for
-    the earlier purpose.
+    """Show the form with its answers. The suggestions for the purpose `for` replace those for the
+    earlier purpose.
     """
     form = form_of(request)
     old = read_purpose(request.POST.get("purpose", ""))
     new_purpose = read_purpose(request.POST.get("for", ""))
     answers = answers_for_purpose(form.answers, old, new_purpose)
     typed = ScheduleForm(request.POST)
-    suggested = switched_schedule(typed, schedule_typed(request), old, new_purpose)
+    suggested = schedule_answers_for_purpose(typed, schedule_typed(request), old, new_purpose)
     schedule = ScheduleForm(initial={**suggested})
     return form_page(request, CrawlForm(initial=answers, capacity=form.capacity), schedule=schedule)
 
@@ -140,7 +139,7 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
 @needs_pool
 def allow_address(request: AuthenticatedRequest) -> HttpResponse:
     """Allow crawls to fetch from the addresses and ports of seeds, each as `127.0.0.1 80`. Then
-    save and start the crawl if the button says so; otherwise show the form as filled in.
+    save and start the crawl if the button says so; otherwise show the form with its answers.
     """
     form = form_of(request)
     asked = request.GET.getlist("allow") or [request.POST.get("allow", "")]
@@ -151,7 +150,7 @@ def allow_address(request: AuthenticatedRequest) -> HttpResponse:
         messages.error(request, " ".join(error.messages))
     else:
         be = "is" if len(rules) == 1 else "are"
-        messages.success(request, f"{listed(rules)} {be} allowed from the next fetch on.")
+        messages.success(request, f"{joined_in_words(rules)} {be} allowed from the next fetch on.")
         if "start" in request.POST:
             return redirect("crawling:new", preserve_request=True)
     return form_page(request, CrawlForm(initial=form.answers, capacity=form.capacity))
@@ -160,9 +159,9 @@ def allow_address(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
-    """Try the first seeds of the form in the background. `tested` shows the answers."""
+    """Fetch the first seeds of the form in the background. `tested` shows the answers."""
     form = form_of(request)
-    mistakes = _say_who(form, request.user)
+    mistakes = _save_identity(form, request.user)
     inquiry = None
     if not mistakes:
         inquiry, mistakes = request_test_fetch(
@@ -192,8 +191,8 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     inquiry = get_object_or_404(asked, pk=inquiry_id)
     try:
         question = question_of(inquiry)
-    except SealBroken:  # the job has reported it, and the form begins anew
-        question = {"order": {"seeds": []}, "answers": to_begin_with(request)}
+    except SealBroken:  # the job has reported the mistake, and the form begins anew
+        question = {"order": {"seeds": []}, "answers": initial_answers(request)}
     facts: dict[str, Any] = {
         "inquiry": inquiry,
         "fetches": [
@@ -213,8 +212,8 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
 @needs_pool
 def check(request: AuthenticatedRequest) -> JsonResponse:
     """The mistakes in the form, the summaries of its sections, and the estimate of the crawl's
-    requests. `is_resolving`: whether names of seeds are being looked up, whose addresses may turn
-    out to be closed.
+    requests. `is_resolving`: whether names of seeds are still being looked up, so that closed
+    addresses may be found later.
     """
     form, schedule = form_of(request), ScheduleForm(request.POST)
     figures = _judge(form, request.user)
@@ -228,11 +227,11 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
 
 def _judge(form: CrawlForm, by: User) -> list[Figure]:
     """Add the mistakes to the form. Return the estimate if there are none."""
-    with transaction.atomic():  # a contact counts while it is typed, and is not saved yet
-        mistakes = _say_who(form, by)
+    with transaction.atomic():  # the contact in the form counts, although it is not saved yet
+        mistakes = _save_identity(form, by)
         try:
             order, claim = check_order(form.as_order(), by=by)
-            return [*figures_of(order), _reserved(order, claim)]
+            return [*figures_of(order), _claim_figure(order, claim)]
         except BadOrder as error:
             mistakes = error.errors | mistakes
             return []
@@ -241,8 +240,10 @@ def _judge(form: CrawlForm, by: User) -> list[Figure]:
             form.blame(mistakes)
 
 
-def _reserved(order: CrawlOrder, claim: Mapping[str, int]) -> Figure:
-    """The units that the crawl's processes may hold of the pool that all crawls share."""
+def _claim_figure(order: CrawlOrder, claim: Mapping[str, int]) -> Figure:
+    """The figure "Reserves at most": the most units that the crawl's processes together may hold in
+    the order's pool.
+    """
     told = {"worker", "fetch_slots", "bandwidth"}
     others = {key: units for key, units in claim.items() if key not in told}
     each = "with " if order.processes == 1 else "per worker, with "
@@ -266,12 +267,14 @@ def check_answer(
 
 
 def labels_of_mistakes(form: CrawlForm | EditForm) -> str:
-    """The labels of fields to correct before there is an estimate. Empty for a form without seeds,
-    whose other fields may be right.
+    """The labels of the fields that must be corrected before there is an estimate. Empty for a form
+    without seeds, since its other fields may be right.
     """
     if isinstance(form, CrawlForm) and not form.all_seeds():
         return ""
-    return listed([str(form.fields[name].label) for name in form.fields if name in form.errors])
+    return joined_in_words(
+        [str(form.fields[name].label) for name in form.fields if name in form.errors]
+    )
 
 
 def form_of(request: HttpRequest) -> CrawlForm:
@@ -282,7 +285,7 @@ def form_of(request: HttpRequest) -> CrawlForm:
 
 
 def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
-    """The capacity of the chosen pool, or of the default pool if there is none with this name."""
+    """The capacity of the chosen pool. If there is none of this name, that of the default pool."""
     try:
         return capacity_of(pool_named(str(answers.get("pool", ""))))
     except BadOrder:
@@ -290,7 +293,7 @@ def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
 
 
 def schedule_typed(request: HttpRequest) -> dict[str, Any]:
-    """The answers about a schedule as the form sent them, unparsed."""
+    """The answers about a schedule as the form has sent them, unparsed."""
     many = {"weekdays": request.POST.getlist("weekdays")} if "repeat" in request.POST else {}
     one = {name: request.POST[name] for name in ScheduleForm.base_fields if name in request.POST}
     return one | many
@@ -299,7 +302,7 @@ def schedule_typed(request: HttpRequest) -> dict[str, Any]:
 def form_page(
     request: HttpRequest, form: CrawlForm, *, opens: str = "", **facts: Any
 ) -> HttpResponse:
-    """The page with the form. opens: the key of a section that is shown open."""
+    """The page with the form. opens: the key of the section that is open."""
     who = identity()
     key = request.POST.get("key") or uuid4().hex
     schedule = facts.setdefault("schedule", ScheduleForm(initial=schedule_typed(request)))
@@ -322,14 +325,14 @@ def form_page(
 
 
 def _made_before(by: User, key: str) -> CrawlJob | None:
-    """The crawl that was created by an earlier press of the same button."""
+    """The crawl that an earlier press of the same button has created."""
     return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
 
 
 def _create_from_form(
     form: CrawlForm, schedule: ScheduleForm, by: User, key: str, known: Mapping[str, str]
 ) -> CrawlJob | None:
-    """Create the crawl. If the form is invalid, return None, with the errors in the form. With
+    """Create the crawl. If the form is invalid, return None, and put the errors into the form. With
     `known` mistakes the crawl is not created, and all other mistakes are shown as well.
 
     The identity is saved together with the crawl or not at all.
@@ -337,7 +340,7 @@ def _create_from_form(
     mistakes = dict(known)
     try:
         with transaction.atomic():
-            mistakes |= _say_who(form, by)
+            mistakes |= _save_identity(form, by)
             crawl = create_crawl(form.as_order(), by=by, idempotency_key=key)
             _set_schedule(crawl, schedule, by)
             if mistakes or form.errors or schedule.errors:
@@ -359,12 +362,12 @@ def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
 
 
 def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
-    named = some([f"{one.address}:{one.port}" for one in closed])
+    named = first_few([f"{one.address}:{one.port}" for one in closed])
     return f"not allowed yet: {named}; allow them below"
 
 
-def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
-    """Save the crawler's identity, if the form has it. Return its mistakes by field."""
+def _save_identity(form: CrawlForm, by: User) -> dict[str, str]:
+    """Save the crawler's identity if the form asks for it. Return its mistakes by field."""
     token, contact = (
         form.cleaned_data.get("product_token", ""),
         form.cleaned_data.get("contact_url", ""),

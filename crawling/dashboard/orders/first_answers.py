@@ -22,7 +22,7 @@ from crawling.runs.crawls.templates import as_crawl
 from serving.access import AuthenticatedRequest
 
 
-def to_begin_with(request: AuthenticatedRequest) -> dict[str, Any]:
+def initial_answers(request: AuthenticatedRequest) -> dict[str, Any]:
     """The initial contents of the form: those of another crawl, of a template, or the usual
     ones.
     """

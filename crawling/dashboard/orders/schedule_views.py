@@ -36,7 +36,7 @@ def schedule(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.change_crawljob")
 def _set_schedule(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) -> bool:
-    """Set the schedule. Return whether it succeeded; otherwise the form says why it did not."""
+    """Set the schedule. Return whether that succeeded; if not, the form has the reason."""
     if not form.is_valid():
         return False
     if form.is_never:

@@ -1,5 +1,5 @@
-"""A crawl's rules, which users edit while it runs, and test before and after, with the users who
-have edited them. Also its exceptions from robots.txt.
+"""A crawl's rules. Users edit them while the crawl runs, and test them before and after an edit.
+Also the list of edits, and the exceptions from robots.txt.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from crawling.runs.crawls.robots_exceptions import end_exception, except_host
 from crawling.runs.crawls.scope_tests import (
     MOST_TESTED,
     RuleCheck,
+    changed_order,
     preview_changes,
-    read_changed,
     try_changes,
     try_order,
 )
@@ -36,7 +36,7 @@ from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.requests import wants_fragment
 
 REVISIONS = 20
-#: the number of latest exceptions from robots.txt that are shown; older ones follow when these end
+#: the number of exceptions from robots.txt that are shown, the latest ones
 EXCEPTIONS = 50
 
 
@@ -95,7 +95,7 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = EditForm(request.POST)
     form.is_valid()
-    order, mistakes = read_changed(crawl, form.as_changes())
+    order, mistakes = changed_order(crawl, form.as_changes())
     form.blame(mistakes)
     return check_answer(form, figures(order) if order else [])
 

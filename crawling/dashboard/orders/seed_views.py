@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from allocation.wording import beginning_of_list, some
+from allocation.wording import beginning_of_list, first_few
 from crawling.base.errors import BadSeeds
 from crawling.dashboard.orders.forms.fields import typed_entries
 from crawling.models import CrawlJob
@@ -22,7 +22,7 @@ NAMED = 5
 
 @authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))
 def seeds(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Ask for seeds and add them. If there are mistakes, the form keeps what was typed."""
+    """Ask for seeds and add them. If there are mistakes, the form keeps the typed values."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     typed = request.POST.get("seeds", "").replace("\0", "")
     is_resumed = "resume" in request.POST
@@ -73,5 +73,5 @@ def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
         messages.warning(
             request,
             f"Without the secret headers, which were given for other sites: "
-            f"{some(without)}. Give the headers anew to have them sent there.",
+            f"{first_few(without)}. Give the headers anew to have them sent there.",
         )

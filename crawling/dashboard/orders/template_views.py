@@ -15,7 +15,7 @@ from crawling.dashboard.base.undo import tell_deleted
 from crawling.dashboard.orders.create_views import form_of, form_page, needs_pool
 from crawling.dashboard.orders.forms.create import CrawlForm
 from crawling.models import CrawlJob, OrderTemplate
-from crawling.runs.crawls.extractor_rules import keep_named, named_rules
+from crawling.runs.crawls.extractor_rules import named_rules, save_named_rules
 from crawling.runs.crawls.templates import remove_template, save_template, templates_for
 from serving.access import AuthenticatedRequest, authenticated
 
@@ -52,13 +52,13 @@ def delete_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @needs_pool
 def keep_rules(request: AuthenticatedRequest) -> HttpResponse:
     """Save the rules in the form for a new crawl as an extractor with the given name. The form is
-    shown again and uses it.
+    shown again, with this extractor chosen.
     """
     form = form_of(request)
     answers, taken = form.answers, named_rules(str(form.cleaned_data.get("extractor", "")))
     rules = {**(taken.rules if taken else {}), **form.order_answers().get("extract", {})}
     with errors_told(request, BadOrder):
-        kept = keep_named(request.POST.get("extractor_name", ""), rules, by=request.user)
+        kept = save_named_rules(request.POST.get("extractor_name", ""), rules, by=request.user)
         answers |= {"extractor": kept.reference, "extract": ""}
         messages.success(request, f"{kept.name} is saved as an extractor, and chosen.")
     return form_page(request, CrawlForm(initial=answers, capacity=form.capacity), opens="reading")

@@ -78,7 +78,7 @@ class TextDiff(Schema):
     )
 
 
-class ChangePage(Schema):
+class ChangesOut(Schema):
     summary: ComparisonSummary
     items: list[ChangeOut]
     next: str | None
@@ -121,7 +121,7 @@ def list_not_fetched_urls(
 
 @reports.get(
     "/{crawl_id}/changes",
-    response={200: ChangePage, 202: InquiryOut},
+    response={200: ChangesOut, 202: InquiryOut},
     summary="Compare two runs: pages added, removed, changed, or with another status",
 )
 @may_view

@@ -1,7 +1,5 @@
-"""Pages as rows of facts, the values that extraction rules found in them, and the files made from a
-run: its rows, and the records of its pages in the archive.
-
-Each file is made while it is sent.
+"""Pages as rows of facts, the values that extraction rules found in them, and files of a run: its
+rows, and the records of its pages in the archive. Each file is made while it is sent.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from serving.ids import ids_as_parameter
 from serving.listing.columns import Column
 from serving.listing.sources import QueryList
 
-#: the facts about an answered fetch (SEEDS B6), in the order of the columns
+#: the facts about an answered fetch (SEEDS B6), by the names of the columns
 FACTS: dict[str, Callable[[Page], Any]] = {
     "id": attrgetter("pk"),
     "url": attrgetter("url.url"),
@@ -79,12 +77,14 @@ class ExtractedValue:
     value: str
 
 
-#: in the order of finding
+#: in the order in which the values were found
 EXTRACTED = QueryList(ExtractedValue, is_oldest_first=True)
 
 
 def weight_of(page: Page) -> float:
-    """SEEDS B4's I(P) with the weights of the crawl's order, whatever its order of visits."""
+    """The weight of a page: SEEDS B4's I(P) with the weights of the crawl's order, for any order of
+    visits.
+    """
     part = page.run.crawl.order.ordering
     ranking = Ranking(Order.BEST_FIRST, part.links_weight, part.url_weight, part.importance)
     return ranking.weight(page.url.url, page.url.backlinks or 0)
@@ -110,7 +110,7 @@ def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
     """A file with facts about pages, and the values of extraction rules on them, with a column for
     each rule.
     """
-    told = as_cell if kind == "csv" else as_json
+    told = cell_value if kind == "csv" else json_value
     columns, rows = rows_with_fields(run, in_time(wanted.of(run)), told)
     return row_file(_stem(run, wanted), kind, rows, columns)
 
@@ -118,8 +118,10 @@ def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
 def rows_with_fields(
     run: Run, pages: Iterable[Page], told: Callable[[list[str]], object]
 ) -> tuple[tuple[str, ...], Iterator[dict[str, Any]]]:
-    """The columns of pages, and their rows. told: formats the values of a rule on a page."""
-    names = field_names(run)
+    """The columns of pages, and their rows. told: returns the values of a rule on a page in the
+    form of the file.
+    """
+    names = matched_rule_names(run)
     columns = tuple(f"{FIELD}{name}" for name in names)
     rows = _with_fields(run, iter(pages), names, told) if names else map(row_of, pages)
     return (*FACTS, *columns), rows
@@ -129,22 +131,22 @@ def _with_fields(
     run: Run, pages: Iterator[Page], names: list[str], told: Callable[[list[str]], object]
 ) -> Iterator[dict[str, Any]]:
     while some := list(islice(pages, PAGES_AT_A_TIME)):
-        found = fields_of(run, [page.pk for page in some])
+        found = field_values(run, [page.pk for page in some])
         for page in some:
             values = found.get(page.pk, {})
             fields = {f"{FIELD}{name}": told(values.get(name, [])) for name in names}
             yield row_of(page) | fields
 
 
-def field_names(run: Run) -> list[str]:
-    """The names of the rules that found something."""
+def matched_rule_names(run: Run) -> list[str]:
+    """The names of the rules that found something in the run."""
     found = ExtractedRow.objects.filter(run=run).order_by("name")
     return list(found.values_list("name", flat=True).distinct())
 
 
-def fields_of(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
-    """The values of each rule on each of these pages, by the pages' ids, in the order of
-    finding.
+def field_values(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
+    """The values of each rule on each of these pages, by the pages' ids, in the order in which they
+    were found.
     """
     found: dict[int, dict[str, list[str]]] = {}
     rows = ExtractedRow.objects.filter(run=run, url__in=ids_as_parameter(pages)).order_by("pk")
@@ -153,20 +155,20 @@ def fields_of(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
     return found
 
 
-def as_json(values: list[str]) -> list[str] | str | None:
-    """None if there is no value, a single value, or a list of several."""
+def json_value(values: list[str]) -> list[str] | str | None:
+    """The values for JSON: None without a value, a single value, or a list of several."""
     return values if len(values) > 1 else next(iter(values), None)
 
 
-def as_cell(values: list[str]) -> str | None:
-    """The value as a text; several values as JSON."""
-    told = as_json(values)
+def cell_value(values: list[str]) -> str | None:
+    """The value as a text; several values as JSON; None without a value."""
+    told = json_value(values)
     return json.dumps(told, ensure_ascii=False) if isinstance(told, list) else told
 
 
 def warc_file(run: Run, wanted: PageFilter) -> Download:
     """The records of the pages that match the filter. Without a filter the whole archive of the
-    run, including failures. Payloads from other runs are included.
+    run, including failures. Payloads that are in other runs are included.
 
     Raises ArchiveTrouble if there are no records, or if they are not on this machine.
     """

@@ -24,7 +24,7 @@ from serving.list_choices import choices_of
 from serving.listing.columns import Column
 from serving.paging import cut_to_limit
 
-#: the time limit, since a run with many near copies needs many comparisons
+#: the time limit of a query; a run with many near copies needs many comparisons
 LONGEST_SECONDS = 10
 SIMHASH_BITS = 64
 #: the number of rows that are read at a time for a file
@@ -70,8 +70,8 @@ WHERE p.run_id = %(run)s AND p.duplicate_of IS NOT NULL AND p.url_id > %(after)s
 LIMIT %(limit)s
 """
 
-#: The place where the list continues, which is a run's seeds at first. Without this condition the
-#: primary key would be read from the first page of all runs.
+#: The place where the list continues. At first it is the run's seeds; without this condition
+#: PostgreSQL would read the primary key from the first page of all runs.
 BEHIND = """p.url_id > %(after)s AND p.url_id >= coalesce(
     (SELECT min(id) FROM crawling_url WHERE run_id = %(run)s AND depth = 0), 0)"""
 CANONICAL = f"""

@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from crawling.models import CrawlJob, ExtractedRow, Page, Run
 from crawling.orders.purposes import Purpose
 
-#: the most columns that the list of pages shows at once, and the number that it shows for a crawl
-#: that collects data, until a user chooses
+#: the most columns that the list of pages shows at once, and the number that it shows at first for
+#: a crawl that collects data
 MOST_CHOSEN, USUALLY = 8, 3
 #: the number of characters of a value that are shown
 SHOWN = 200
@@ -27,8 +27,8 @@ class FieldCell(NamedTuple):
 
 
 def asked_fields(request: HttpRequest, crawl: CrawlJob, names: Sequence[str]) -> list[str]:
-    """Those fields among `names` that `?fields=` contains, each once. Without it, the fields that
-    the purpose of the crawl suggests.
+    """The names among `names` that are in `?fields=`, each once. Without that parameter, the fields
+    that the purpose of the crawl suggests.
     """
     if "fields" in request.GET:
         asked = set(request.GET.getlist("fields"))
@@ -44,7 +44,9 @@ def with_cells(run: Run, pages: Sequence[Page], names: Sequence[str]) -> Sequenc
 
 
 def cells_of(run: Run, pages: Sequence[Page], names: Sequence[str]) -> list[list[FieldCell | None]]:
-    """The cells of each page, in the order of the names; None if the page has no value."""
+    """The cells of each page, in the order of the names. A cell is None if the page has no
+    value.
+    """
     found = _cells(run, [page.pk for page in pages], names) if names else {}
     of_pages = (found.get(page.pk, {}) for page in pages)
     return [[of_page.get(name) for name in names] for of_page in of_pages]

@@ -15,7 +15,7 @@ from crawling.dashboard.pages.page_kinds import PageKind, kind_of_page
 from crawling.models import ExtractedRow, Page, Run
 from serving.requests import asked_text
 
-#: the number of pages read at a time; the first read is small, so that a file begins soon
+#: the number of pages read at a time; the first read is small, so that a file begins to load soon
 CHUNK, FIRST_CHUNK = 500, 100
 REDIRECTS = (300, 399)
 STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
@@ -29,11 +29,11 @@ class PageFilter:
     status: str = ""
     #: the time of the fetch
     span: TimeRange = ALWAYS
-    #: only pages that were not completely read
+    #: whether only pages are found that were not completely read
     is_unread: bool = False
     #: a PageKind; empty for any
     kind: str = ""
-    #: only pages on which an extraction rule found something
+    #: whether only pages are found on which an extraction rule found something
     has_fields: bool = False
 
     def __bool__(self) -> bool:
@@ -50,9 +50,9 @@ class PageFilter:
         )
 
     def parts(self, run: Run) -> list[QuerySet[Page]]:
-        """The matching pages in disjoint parts, for each of which there is an index.
+        """The matching pages in disjoint parts. An index serves each part.
 
-        The index `pages_by_words` has the addresses of all pages except redirects, which are few,
+        The index `pages_by_words` has the addresses of all pages except redirects. These are few
         and are searched one by one.
         """
         found = self._narrowed(run)
@@ -79,7 +79,7 @@ class PageFilter:
         return found.filter(status=int(self.status)) if self.status else found
 
 
-def asked_pages(request: HttpRequest) -> PageFilter:
+def requested_page_filter(request: HttpRequest) -> PageFilter:
     """Return the filter given by `?q=`, `?status=`, `?type=`, `?since=`, `?until=` and `?unread=1`.
 
     Invalid values are ignored.
@@ -95,11 +95,11 @@ def asked_pages(request: HttpRequest) -> PageFilter:
 
 
 def in_time(pages: QuerySet[Page], *, after: tuple[datetime, int] | None = None) -> Iterator[Page]:
-    """All found pages in the order of their fetches, each with its URL and archive file. A bounded
-    number is in memory. after: the time of a fetch and the id of its page, after which they begin,
-    even if that page no longer exists.
+    """All found pages in the order of their fetches, each with its URL and archive file. Only a
+    bounded number is in memory. after: the time of a fetch and the id of its page; the pages after
+    it are returned, even if that page no longer exists.
 
-    They are read by keys, so that a slow client does not keep a transaction or a cursor open.
+    They are read by keys, so that a slow client keeps no transaction or cursor open.
     """
     ordered = pages.select_related("url", "run__crawl", "archive_file").order_by(
         "fetched_at", "url_id"
@@ -111,5 +111,7 @@ def in_time(pages: QuerySet[Page], *, after: tuple[datetime, int] | None = None)
 
 
 def _is_after(fetched_at: datetime, url_id: int) -> Q:
-    """The condition for pages after a place. Its first part is where the index begins."""
+    """The condition on pages after a place. By its first part PostgreSQL finds the place in the
+    index.
+    """
     return Q(fetched_at__gte=fetched_at) & (Q(fetched_at__gt=fetched_at) | Q(url_id__gt=url_id))

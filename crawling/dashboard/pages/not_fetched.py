@@ -1,5 +1,5 @@
-"""Addresses that a run has not fetched, counted by reason and listed: kept out by a rule, excluded,
-failed, held as a trap, or a copy.
+"""Addresses that a run has not fetched, counted by reason and listed: excluded by a rule, excluded
+otherwise, failed, quarantined, or copies.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ HELD, COPY = "held", "copy"
 
 @dataclass(frozen=True, slots=True)
 class NotFetchedReason:
-    #: its name in the address of the page
+    #: the name of the reason in the address of the page
     key: str
     kind: str
     words: str
     urls: int
-    #: the number of its addresses that were only counted
+    #: the number of addresses that were counted but not listed
     unlisted: int = 0
-    #: the status of URLs that another try may change
+    #: the status of the URLs, if another try may change it
     status: int | None = None
 
     @property
@@ -100,7 +100,7 @@ def _by_status(run: Run) -> list[NotFetchedReason]:
 
 
 def _by_counts(run: Run) -> list[NotFetchedReason]:
-    """The reasons for copies, and for URLs that are held as a trap."""
+    """The reasons for copies and for quarantined URLs."""
     found, sums = list[NotFetchedReason](), counts_of([run.pk])[run.pk]
     if sums.quarantined:
         found.append(
@@ -123,8 +123,8 @@ def _by_counts(run: Run) -> list[NotFetchedReason]:
 def not_fetched_urls(
     run: Run, key: str, *, after: int = 0, most: int
 ) -> tuple[list[NotFetched], int | None]:
-    """A page of the addresses with one reason, in the order of finding, and the id after which to
-    continue.
+    """The addresses with one reason, in the order in which they were found, and the id after which
+    more follow.
     """
     rows, following = cut_to_limit(_read_rows(run, key, after, most + 1), most, lambda row: row.id)
     urls = dict(
@@ -140,7 +140,7 @@ def not_fetched_urls(
 
 
 def each_not_fetched_url(run: Run, reasons: Sequence[NotFetchedReason]) -> Iterator[dict[str, Any]]:
-    """All addresses with these reasons; a bounded number is in memory at a time."""
+    """All addresses with these reasons. Only a bounded number is in memory at a time."""
     for reason in reasons:
         after: int | None = 0
         while after is not None:

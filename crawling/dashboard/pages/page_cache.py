@@ -38,7 +38,7 @@ class PageCache:
 
     crawls: int
     answers: int
-    #: answers taken from other crawls, each of which saved a request
+    #: the number of answers taken from other crawls; each of them saved a request
     saved: int
     hot: Sequence[PopularPage]
 

@@ -1,4 +1,4 @@
-"""The kinds of documents that lists of pages distinguish, by a page's sniffed content type."""
+"""The kinds of documents that lists of pages distinguish, by the content type that was detected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PageType = Annotated[
     Literal["", *PageKind.values],  # type: ignore[valid-type]
     Query(description="only pages of a kind of document, by their sniffed content types"),
 ]
-#: the index `pages_by_kind` has the same expression, so a change requires a migration
+#: the same expression as in the index `pages_by_kind`, so a change requires a migration
 SQL = """CASE
 WHEN {type} IN ('text/html', 'application/xhtml+xml') THEN 'html'
 WHEN {type} = 'application/pdf' THEN 'pdf'

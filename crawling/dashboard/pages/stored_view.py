@@ -1,5 +1,5 @@
-"""Stored pages in a frame without any rights: the page that is opened, and the pages to which its
-links lead.
+"""Stored pages in a frame without any permissions: the page that is opened, and the pages to which
+its links lead.
 
 Browsers send no login cookies with the requests of such a frame. So links have a token for one
 user, one crawl and one viewer, which is a frame on a page. The viewer's latest page is remembered
@@ -112,7 +112,7 @@ def shown(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     token = ViewToken(request.user.pk, pk, _requested_viewer(request))
     seen = cache.get(token.key)
     if seen is None:
-        return HttpResponse(status=204)  # the page is still being put together
+        return HttpResponse(status=204)  # the page is still being joined with its files
     here = {"crawl": crawl, "shown": get_page(pk, seen["page"]), "told": seen}
     return render(request, "crawling/_shown.html", here)
 
@@ -135,7 +135,8 @@ def _answer(page: Page, token: ViewToken) -> HttpResponse:
 def framed_page(page: Page, address_of: Callable[[Page], str]) -> tuple[HttpResponse, Snapshot]:
     """The document of a page for a frame, and what is shown with it.
 
-    address_of: gives the target of a link to a stored page; "" for none. Raises ArchiveTrouble.
+    address_of: returns the address to which a link to a stored page leads; "" for none. Raises
+    ArchiveTrouble.
     """
     kind = shown_as(page)
     if not kind:
@@ -168,7 +169,7 @@ def _with_safe_headers(answer: HttpResponse) -> HttpResponse:
 
 
 def shown_as(found: Page) -> str:
-    """The type with which a browser may get the document; empty if there is none."""
+    """The content type with which a browser may get the document; empty if there is none."""
     if found.content_type in HTML:
         return f"text/html; charset={charset_of(found)}"
     if found.content_type.startswith("text/"):

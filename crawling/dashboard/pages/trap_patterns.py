@@ -1,5 +1,4 @@
-"""The patterns of a run that look like traps, with samples for the operator who judges them.
-
+"""The patterns of a run that look like traps, with samples for the operator who decides about them.
 A list takes two queries.
 """
 
@@ -15,7 +14,7 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import why_held
 from serving.paging import rows_and_next
 
-#: for each pattern, the number of held URLs and the first few of them
+#: for each pattern, the number of its quarantined URLs and the first few of them
 HELD = f"""
 SELECT p.key, held.n, sample.urls FROM unnest(%(keys)s::bigint[]) AS p(key)
 CROSS JOIN LATERAL (
@@ -47,7 +46,7 @@ class TrapView:
 
 
 def list_traps(run: Run, *, after: int = 0, most: int) -> tuple[list[TrapView], int | None]:
-    """The run's suspicious and judged patterns, in the order of finding."""
+    """The run's suspicious, approved and banned patterns, in the order in which they were found."""
     found = (
         TrapPattern.objects.filter(run=run, pk__gt=after)
         .exclude(state=TrapState.WATCHED)

@@ -1,6 +1,6 @@
-"""Pages that a run has fetched, and URLs that it has not. These are the pages about possible traps,
-stored pages as they were (without anything that could act in the reader's browser), the archive's
-files, downloads, two runs or two texts side by side, and missing URLs by reason.
+"""Pages that a run has fetched, and URLs that it has not: possible traps; stored pages as they
+were, without anything that could act in the reader's browser; the archive's files and downloads;
+two runs or two texts side by side; missing URLs by reason.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from crawling.dashboard.pages.downloads import (
     warc_file,
     weight_of,
 )
-from crawling.dashboard.pages.filter import asked_pages
+from crawling.dashboard.pages.filter import requested_page_filter
 from crawling.dashboard.pages.not_fetched import (
     NotFetchedReason,
     each_not_fetched_url,
@@ -70,7 +70,7 @@ FILES_SHOWN = 200
 HAS_NO_PAGES = "it has no pages yet"
 ROWS_OF_CHANGES = 100
 RUNS = 50
-#: the reason why a crawl that was never started has left nothing out
+#: the reason why a crawl that was never started has no list of missing URLs
 HAS_LEFT_NOTHING_OUT = "it has left nothing out"
 ROWS_NOT_FETCHED = 100
 
@@ -100,7 +100,7 @@ def judge(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """Show a page's record: its headers, and the document in a frame without any rights."""
+    """Show a page's record: its headers, and the document in a frame without any permissions."""
     found = wanted_page(pk, url)
     here = {
         "crawl": found.run.crawl,
@@ -138,13 +138,13 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @of_run(HAS_NO_PAGES)
 def rows(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    return send(rows_file(run, asked_pages(request), kind))
+    return send(rows_file(run, requested_page_filter(request), kind))
 
 
 @of_run(HAS_NO_PAGES, needs="crawling.change_crawljob")
 def records(request: AuthenticatedRequest, run: Run) -> HttpResponseBase:
     with errors_told(request, ArchiveTrouble):
-        return send(warc_file(run, asked_pages(request)))
+        return send(warc_file(run, requested_page_filter(request)))
     return redirect(f"{reverse('crawling:pages', args=[run.crawl_id])}?run={run.number}")
 
 
@@ -157,7 +157,7 @@ def record(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponseBase
 
 @authenticated(needs="crawling.change_crawljob")
 def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The document itself, as a file that no browser opens automatically."""
+    """Send the document itself, as a file that no browser opens automatically."""
     found = wanted_page(pk, url)
     try:
         content = whole_document_of(page_with_content(found))
@@ -184,8 +184,8 @@ def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBas
 
 @of_run("there are no runs to compare")
 def compare(request: AuthenticatedRequest, new: Run) -> HttpResponse:
-    """Show the differences of `?run=` (by default the latest) from `?against=` (by default the one
-    before it): those of a `?kind=`, on a `?host=`, after an address.
+    """Show the differences of `?run=` (by default the latest) from `?against=` (by default the run
+    before it): those of one `?kind=`, on one `?host=`, after an address.
     """
     old = _older_run(request, new.crawl, new)
     kind = request.GET.get("kind", "")
@@ -218,7 +218,7 @@ def _older_run(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 
 @authenticated(needs="crawling.view_crawljob")
 def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
-    """Show the texts of a page of the crawl and of an earlier page, or of one of another crawl."""
+    """Show the texts of a page of the crawl and of an earlier page, of this or another crawl."""
     job = get_object_or_404(CrawlJob, pk=pk)
     pages = [wanted_page_of_any(old), wanted_page(pk, new)]
     question, run = {"old": old, "new": new}, pages[1].run

@@ -17,7 +17,7 @@ from crawling.models import HostQueue, Run, RunCount
 from serving.downloads import Download, row_file
 from serving.paging import cut_to_limit
 
-#: for the chart of all crawls, the hours that it covers -> the minutes of each point
+#: the minutes of each point, by the hours that the chart of all crawls covers
 SPANS = {1: 1, 24: 15}
 #: the most points of a chart of a run
 POINTS = 240
@@ -31,7 +31,7 @@ FROM {{rows}} AS counts WHERE minute >= %(since)s AND minute <= %(until)s
 GROUP BY 1
 """  # noqa: S608  # constants
 OF_A_RUN = "(SELECT * FROM crawling_runcount WHERE run_id = %(run)s)"
-#: minutes that were summed up, and the counts since then
+#: the sums of complete minutes, and the counts since then
 OF_ALL = f"""(
     SELECT minute, {_COLUMNS} FROM crawling_minutetotal
     UNION ALL
@@ -56,12 +56,12 @@ WHERE url.queue_id = %(queue)s GROUP BY 1
 class TimeSeriesPoint(ChartCounts):
     """The counts of one interval.
 
-    A retry subtracts failures, so a count may be negative.
+    A retry subtracts the earlier failure, so a count may be negative.
     """
 
     #: the beginning of the interval
     at: datetime
-    #: whether the interval is not over yet, so that its sums will still rise
+    #: whether the interval is not over yet, so that its sums can still rise
     is_open: bool = False
 
     @property
@@ -88,7 +88,7 @@ class RunMinute(FetchCounts):
 
 @dataclass(frozen=True)
 class TimeSeries:
-    """Points without gaps, the oldest first. The last interval may not be over yet."""
+    """Points without gaps, the oldest first. The last interval may be incomplete."""
 
     #: the length of an interval
     minutes: int
@@ -104,7 +104,9 @@ class TimeSeries:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to draw: no interval is over yet, or nothing was done in any."""
+        """Whether there is nothing to draw: no interval is complete yet, or nothing was fetched in
+        any.
+        """
         return not any(point.is_busy for point in self.points if not point.is_open)
 
     @property
@@ -124,7 +126,7 @@ class TimeSeries:
 
     @property
     def failed_percent(self) -> float:
-        """The percentage of failures among the URLs that were fetched or failed; a URL may fail
+        """The percentage of failures among the URLs that were fetched or failed; a URL can fail
         without an answer.
         """
         return 100 * self.failed / (max(self.fetched, self.failed) or 1)
@@ -135,8 +137,8 @@ class TimeSeries:
 
     @property
     def size_unit(self) -> str:
-        """The largest unit that the largest point reaches, since smaller units give long numbers
-        and larger ones only fractions.
+        """The largest unit that the largest point reaches. Smaller units would give long numbers,
+        larger ones only fractions.
         """
         most = max((point.bytes for point in self.points), default=0)
         return next((unit for unit, size in SIZES.items() if most >= size), "bytes")
@@ -147,9 +149,9 @@ def chart_of_all(hours: int) -> TimeSeries:
     return _chart(now - timedelta(hours=hours), now, SPANS[hours], None, goes_on=True)
 
 
-def from_first_page(chart: TimeSeries) -> TimeSeries:
-    """The points from the first interval with any work on, but at least the last hour. On a new
-    machine, a day would be an empty chart with one bar at its end.
+def from_first_fetch(chart: TimeSeries) -> TimeSeries:
+    """The points from the first interval with any fetch on, but at least the last hour. Otherwise
+    the chart of a new machine would be empty but for a bar at its end.
     """
     last_hour = timezone.now() - timedelta(hours=1, minutes=chart.minutes)
     shown = (n for n, point in enumerate(chart.points) if point.is_busy or point.at >= last_hour)
@@ -165,8 +167,8 @@ def chart_of_run(run: Run) -> TimeSeries:
 
 
 def chart_of_host(queue: HostQueue) -> tuple[TimeSeries, bool]:
-    """The answers that a run had from one of its hosts, and whether earlier answers were not
-    read.
+    """The answers that a run had from one of its hosts, and whether earlier answers are left
+    out.
     """
     run = queue.run
     until = run.finished_at or timezone.now()
@@ -213,7 +215,7 @@ def _series(
     *,
     goes_on: bool,
 ) -> TimeSeries:
-    """Whole intervals from the minute of `since` on. Intervals without sums have zeros."""
+    """Complete intervals from the minute of `since` on. Intervals without sums have zeros."""
     step = timedelta(minutes=minutes)
     first = since.replace(second=0, microsecond=0)
     length = int((until - first) / step) + 1
@@ -225,8 +227,7 @@ def _series(
 
 
 def run_minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], int | None]:
-    """The run's work by minute, the oldest first; the cursor is the minute in seconds since
-    1970."""
+    """The run's work by minute, the oldest first; the cursor is a minute, in seconds since 1970."""
     since = datetime.fromtimestamp(after, UTC)
     counts = RunCount.objects.filter(run=run, minute__gt=since).values("minute").order_by("minute")
     sums = counts.annotate(**{f"total_{name}": Sum(name) for name in COUNTED})

@@ -26,7 +26,7 @@ UNITS = {"pages": " pages", "seconds": " s", "minutes": " minutes", "percent": "
 @dataclass(frozen=True)
 class CrawlSettings:
     crawl: CrawlJob
-    #: the latest run; None before the first
+    #: the latest run; None before the first run
     run: Run | None
     #: the Max of each resource class, in words
     claim: Sequence[str]
@@ -56,27 +56,27 @@ class CrawlSettings:
 
     @property
     def asks(self) -> list[tuple[str, str]]:
-        """The settings for requests that differ from the defaults, with masked secrets."""
-        return set_fields(self.crawl.order.fetching)
+        """The settings of requests that differ from the defaults, with masked secrets."""
+        return fields_in_words(self.crawl.order.fetching)
 
     @property
     def filters_in_words(self) -> list[tuple[str, str]]:
-        return set_fields(self.crawl.order.filters)
+        return fields_in_words(self.crawl.order.filters)
 
     @property
     def limits_in_words(self) -> list[tuple[str, str]]:
         order, thresholds = self.crawl.order, self.crawl.order.thresholds
         has_one = thresholds.max_error_percent or thresholds.min_free_bytes
         return [
-            *set_fields(order.budget),
-            *set_fields(thresholds, always={"at_threshold"} if has_one else ()),
+            *fields_in_words(order.budget),
+            *fields_in_words(thresholds, always={"at_threshold"} if has_one else ()),
         ]
 
     @property
     def rendering_in_words(self) -> list[tuple[str, str]]:
         """The settings for pages that need a browser; empty if no page is rendered."""
         rendering = self.crawl.order.rendering
-        return set_fields(rendering) if rendering.may_render else []
+        return fields_in_words(rendering) if rendering.may_render else []
 
     @property
     def exceptions(self) -> list[RobotsException]:
@@ -90,7 +90,7 @@ class CrawlSettings:
 
     @property
     def weights(self) -> str:
-        """The weights of best-first; empty for other orders of visits, which have none."""
+        """The weights of a best-first crawl; empty for other orders of visits."""
         part = self.crawl.order.ordering
         return (
             f"links {part.links_weight:g}, address {part.url_weight:g}"
@@ -99,12 +99,12 @@ class CrawlSettings:
         )
 
     @property
-    def importance(self) -> list[tuple[str, str]]:
-        return importance_of(self.crawl)
+    def importance_rules(self) -> list[tuple[str, str]]:
+        return importance_rules(self.crawl)
 
 
-def set_fields(part: BaseModel, *, always: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Heading and value, in words, of each field that differs from its default or is in
+def fields_in_words(part: BaseModel, *, always: Collection[str] = ()) -> list[tuple[str, str]]:
+    """The heading and the value, in words, of each field that differs from its default or is in
     `always`.
     """
     told: dict[str, list[str]] = {}
@@ -136,6 +136,6 @@ def settings_of(crawl: CrawlJob) -> CrawlSettings:
     return CrawlSettings(crawl, crawl.runs.first(), claim)
 
 
-def importance_of(crawl: CrawlJob) -> list[tuple[str, str]]:
+def importance_rules(crawl: CrawlJob) -> list[tuple[str, str]]:
     """Patterns of URLs that count more or less than other URLs, with their weights."""
     return [(text, f"{weight:g}") for text, weight in crawl.order.ordering.importance.items()]

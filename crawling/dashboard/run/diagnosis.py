@@ -1,6 +1,5 @@
-"""Gathers the facts about a run that should be fetching, and finds the reason why it is not.
-
-Takes a fixed number of queries.
+"""Gathers the facts about a run that should be fetching, and finds the reason why it is not. Takes
+a fixed number of queries.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from crawling.dashboard.run.numbers import RunRows, rows_of
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import CrawlJob, Run, RunCount, RunProcess, RunState, Url, UrlState
 from crawling.models.jobs import ENDED_STATES
-from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
-from crawling.runs.grants import PAUSED_BY_SOMEBODY
+from crawling.runs.diagnosis import NextHost, RunFacts, Stall, diagnose
+from crawling.runs.grants import PAUSED_BY_HAND
 from crawling.runs.wait_reason import NextHostQueue
 from crawling.scheduler.leader import is_somebody_leading
 
@@ -29,12 +28,12 @@ MINUTE = timedelta(minutes=1)
 
 
 def stall_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Stall | None:
-    """The verdict on a run; None if it has ended. wait: the reason why it waits for resources, if
+    """The diagnosis of a run; None if it has ended. wait: the reason why it waits for resources, if
     it does.
 
     rows: the rows of its processes, if the caller has already read them.
     """
-    return None if run.state in ENDED_STATES else verdict(facts_of(run, wait, rows))
+    return None if run.state in ENDED_STATES else diagnose(facts_of(run, wait, rows))
 
 
 def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> RunFacts:
@@ -50,7 +49,7 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
         wait=wait.reason if wait else "",
         wait_ends=wait.what_ends_it if wait else "",
         granted_seconds=_since_grant(unclaimed) if unclaimed else None,
-        # counts are stored by minute, so the last one may have been written at the end of its
+        # counts are stored by minute, so the last count may have been written at the end of its
         # minute
         quiet_seconds=(
             now - max(shift.started_at, (_last_minute(run) or shift.started_at) + MINUTE)
@@ -67,8 +66,8 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
 
 
 def _last_minute(run: Run) -> datetime | None:
-    """The minute with the latest count. Takes one index look-up for each process, for any number of
-    minutes.
+    """The minute with the latest count. Takes one index look-up for each process, however many
+    minutes there are.
     """
     latest = (
         RunCount.objects.filter(run=run, process_number=OuterRef("number"))
@@ -110,8 +109,8 @@ def _next_host(hosts: Iterable[NextHostQueue]) -> NextHost | None:
 
 
 def _pause_in_words(run: Run) -> str:
-    """A sentence with the user who paused the run and the time, or with the reason for an automatic
-    pause.
+    """A sentence on the pause of a run: the user who paused it and the time, or the reason for an
+    automatic pause.
     """
     if run.trouble:
         return run.trouble
@@ -125,7 +124,7 @@ def _pause_in_words(run: Run) -> str:
     if last is None:
         return run.reason
     by = f"Paused by {last.user} on {last.action_time:%Y-%m-%d at %H:%M} UTC"
-    return f"{by}; {run.reason.removeprefix(PAUSED_BY_SOMEBODY)}"
+    return f"{by}; {run.reason.removeprefix(PAUSED_BY_HAND)}"
 
 
 def _workers() -> int | None:

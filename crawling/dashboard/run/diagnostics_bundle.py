@@ -1,5 +1,5 @@
-"""The evidence for finding the reason why a run is not fetching: a ZIP file with the contents of
-its pages and the rows behind them.
+"""The evidence about a run that is not fetching: a ZIP file with the contents of its pages and the
+rows behind them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crawling.dashboard.run.processes import ProcessHoldings, holdings_and_waits
 from crawling.installation.pools import pool_of
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.runs.crawls.creation import order_of
-from crawling.runs.diagnosis import verdict
+from crawling.runs.diagnosis import diagnose
 from serving.row_lines import csv_lines
 
 LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360
@@ -49,15 +49,14 @@ def _file_texts(run: Run) -> dict[str, str]:
     idle = () if rows.live_shifts else rows.processes
     view = run_view(run, waits=waits, processes=idle, hosts=rows.next_hosts, counts=rows.counts)
     queues = first_hosts(run, HOSTS)
-    hosts = [
-        vars(row) for row in host_rows(run, queues, is_fetching=bool(rows.live_shifts))
-    ]  # fields that need no copy
+    hosts = [vars(row) for row in host_rows(run, queues, is_fetching=bool(rows.live_shifts))]
     shifts = (
         Shift.objects.filter(process__run=run)
         .order_by("-pk")
         .values("pk", "process__number", "epoch", "worker", "started_at", "ended_at", "ending")
     )
-    # from the hosts with the most waiting URLs, since sorting all waiting URLs would read them all
+    # URLs of the hosts with the most waiting URLs; to sort all waiting URLs, all would have to be
+    # read
     waiting = Url.objects.filter(queue__in=queues, state=UrlState.QUEUED).order_by("queue", "rank")
     at_work = Url.objects.filter(
         shift__process__run=run, shift__ended_at=None, state=UrlState.IN_PROCESS
@@ -67,7 +66,7 @@ def _file_texts(run: Run) -> dict[str, str]:
     until = run.finished_at or timezone.now()
     by_minute, _ = run_minutes(run, after=int(until.timestamp()) - 60 * MINUTES, limit=MINUTES)
     return {
-        "verdict.json": _json({"verdict": verdict(facts), "facts": facts}),
+        "verdict.json": _json({"verdict": diagnose(facts), "facts": facts}),
         "crawl.json": _json({**view.as_dict(), "order": order_of(run.crawl)}),
         "resources.json": _json(_resources(run, dealings)),
         "hosts.csv": _csv(hosts),
@@ -90,8 +89,8 @@ def _resources(run: Run, dealings: Sequence[ProcessHoldings]) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    # data classes are written directly: `asdict` copies each, and `json` writes lines in Python,
-    # which takes ten times as long
+    # data classes are written directly: `asdict` copies each, and `json` writes indented text in
+    # Python, which takes ten times as long
     return to_json(value, indent=1, fallback=str).decode()
 
 

@@ -10,7 +10,7 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.orders.purposes import Purpose
 
-#: routes; the last two belong to a use of crawls
+#: the route of the page for each purpose; the last two belong to uses of crawls
 FIRST: Mapping[str, str] = {
     Purpose.ARCHIVE: "pages",
     Purpose.DATA: "extracted",
@@ -18,10 +18,9 @@ FIRST: Mapping[str, str] = {
 }
 
 
-def first_page(crawl: CrawlJob, run: Run | None) -> str:
-    """The address of the page with the results that are the purpose of a crawl with this latest
-    run. Empty if its overview says more, since the run works or has failed, or the crawl has no
-    purpose.
+def results_address(crawl: CrawlJob, run: Run | None) -> str:
+    """The address of the page with the results for which the crawl was made. Empty if the overview
+    says more, because the run works or has failed, or if the crawl has no purpose.
     """
     if run is None or run.state != RunState.FINISHED or crawl.purpose not in FIRST:
         return ""

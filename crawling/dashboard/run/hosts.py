@@ -31,14 +31,15 @@ READ = (
     *("run", "process_number", "queued", "done", "due_at", "outage", "origin_outages"),
     *("host__name", "host__delay_seconds", "host__due_at", "host__lease_until", "host__shift"),
 )
-#: what is read of robots.txt beside a queue, and the fields
+#: the fields that are read of a host's robots.txt, by the name of the annotation
 ROBOTS = {"robots_status": "status", "robots_until": "expires_at"}
 
 
 class HostScope(StrEnum):
-    #: those in its scope
+    #: the hosts in the run's scope
     OF_CRAWL = "crawl"
-    #: links to them were checked, files of pages came from them, or pages a few links outside
+    #: the other hosts: links to them were checked, they have files of pages, or pages a few links
+    #: outside
     OTHER = "other"
     ALL = "all"
 
@@ -57,14 +58,14 @@ class HostRow:
     process: int
     queued: int
     done: int
-    #: when the next fetch may begin; None if nothing is queued or the run has ended
+    #: when the next fetch may begin; None if no URL waits or the run has ended
     due_at: datetime | None
     delay_seconds: float
-    #: the crawl with a running fetch; empty if there is none
+    #: the crawl that is fetching from the host; empty if there is none
     leased_by: str
     is_leased_here: bool
     robots: str
-    #: whether the host's name is not settled yet
+    #: whether the host waits until its name is settled
     is_at_gate: bool
     #: the reason why nothing can be fetched from the host, as a sentence
     outage: str
@@ -87,8 +88,8 @@ def has_others(run: Run) -> bool:
 
 
 def _of_crawl(run: Run) -> Q:
-    """The queues of hosts in the scope of a run: those of its seeds, where seeds redirect to, and
-    in a scope of domains all hosts of these domains.
+    """The queues of hosts in the scope of a run: the hosts of its seeds and of their redirect
+    targets, and in a scope of domains all hosts of these domains.
     """
     seeds = Url.objects.filter(run=run, depth=0).values("queue")
     found = Q(pk__in=seeds)
@@ -106,8 +107,8 @@ def host_counts(run: Run) -> ScopeCounts:
 def hosts_of(
     run: Run, *, text: str = "", sort: str = MOST_TO_DO, which: HostScope = HostScope.ALL
 ) -> QuerySet[HostQueue]:
-    """The run's host queues whose host's name contains `text`, by one of SORTS, descending with a
-    `-` before it.
+    """The run's host queues whose host's name contains `text`, by one of SORTS; with `-` in front
+    of it, in descending order.
     """
     queues = run.queues.select_related("host").only(*READ)
     queues = queues.prefetch_related(prefetched_shifts("host__shift"))
@@ -122,7 +123,7 @@ def hosts_of(
 
 
 def _of_robots(field: str) -> Subquery:
-    """A field of the robots.txt of a queue's host that was fetched last."""
+    """A field of the latest robots.txt of a queue's host."""
     name = OuterRef("host__name")
     origins = [Concat(Value(f"{scheme}://"), name) for scheme in ("http", "https")]
     files = RobotsFile.objects.filter(origin__in=origins).order_by("-fetched_at")
@@ -132,7 +133,7 @@ def _of_robots(field: str) -> Subquery:
 def first_hosts(run: Run, most: int) -> list[HostQueue]:
     """The hosts with the most waiting URLs.
 
-    Their ids are read first, so that the sorted rows are narrow for any number of hosts.
+    Their ids are read first, so that the sorted rows are short.
     """
     ids = run.queues.order_by(MOST_TO_DO, "-done", "pk").values_list("pk", flat=True)[:most]
     return list(hosts_of(run).filter(pk__in=ids))
@@ -150,8 +151,8 @@ def hosts_page(
     """Up to `most` of these host queues, from the current place of the queue with the id `after`
     on, and the id to continue after. Ids are read first, as above.
 
-    In the order of finding, the id alone shows where to continue, so the queue with this id need
-    not exist.
+    Without a sort key, the id alone shows where to continue, so the queue with this id need not
+    exist.
     """
     queues = hosts_of(run, text=text, sort=sort, which=which)
     if after is not None:
@@ -180,8 +181,8 @@ def _rows_after(run: Run, after: int, sort: str) -> Q:
 def host_rows(
     run: Run, queues: Sequence[HostQueue], *, is_fetching: bool | None = None
 ) -> list[HostRow]:
-    """queues: from `hosts_of`. is_fetching: whether the run has a live shift, if the caller has
-    already read it.
+    """The rows of host queues. queues: from `hosts_of`. is_fetching: whether the run has a live
+    shift, if the caller has read that already.
     """
     held = (
         held_at_gate([queue.host_id for queue in queues if queue.queued])
@@ -190,7 +191,7 @@ def host_rows(
     )
     if is_fetching is None:
         is_fetching = Shift.objects.filter(process__run=run, ended_at=None).exists()
-    # a run without a shift fetches nothing, even if a host is due
+    # a run without a shift fetches nothing from a host, even if the host is due
     is_resting = run.state not in ENDED_STATES and not is_fetching
     return [
         _row(

@@ -1,6 +1,5 @@
-"""A run's log, read from any place in either direction, with a filter, and as a file.
-
-The cost of one read is bounded.
+"""A run's log. It is read from any place in either direction, with a filter, and as a file. The
+cost of one read is bounded.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ SEARCHED = 10_000
 #: so a line with a later number may be visible first. No transaction that writes lines takes this
 #: long.
 SETTLED_AFTER = timedelta(seconds=10)
-#: the texts with which `crawling.runs.shift_lifecycle` names the worker of a shift, now and up to
-#: 0.2.0
+#: the texts by which `crawling.runs.shift_lifecycle` names the worker of a shift, at present and up
+#: to 0.2.0
 WORKER = re.compile("((?:Work session|Shift) (?:began|ended) on )([0-9a-f]{32})")
-#: the number of digits that are shown, of 32
+#: the number of digits of a worker's name that are shown; it has 32
 SHOWN = 8
 MONTHS = tuple(month_abbr)
 #: read once, since Django looks up the labels of a field's choices for each row
@@ -44,7 +43,7 @@ LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Le
 
 @dataclass(frozen=True)
 class LogFilter:
-    #: the lowest
+    #: the lowest level
     level: Level = Level.INFO
     #: a part of the line or of its URL, ignoring case
     text: str = ""
@@ -65,14 +64,15 @@ class LogFilter:
 
     @property
     def is_looking(self) -> bool:
-        """Whether no index has the lines, so that all lines must be read."""
+        """Whether the lines must be read one by one, since no index finds them."""
         return bool(self.text) or self.level == Level.WARNING
 
     def of(self, run: Run) -> QuerySet[LogLine]:
         """The run's matching lines, in no order."""
         lines = LogLine.objects.filter(self.span.of("at"), run=run)
         if self.level >= Level.ERROR:
-            lines = lines.filter(level=Level.ERROR)  # the condition in the form of the index
+            # the condition in the form of that in the index
+            lines = lines.filter(level=Level.ERROR)
         elif self.level > Level.INFO:
             lines = lines.filter(level__gte=self.level)
         return (
@@ -83,8 +83,8 @@ class LogFilter:
 
 
 def _lines_within(run: Run, span: TimeRange) -> Q:
-    """The condition on ids for the lines of the span. Numbers rise with time, except within
-    SETTLED_AFTER, so no index of times is needed.
+    """The condition on ids that selects the lines of the span. Numbers rise with time, except
+    within SETTLED_AFTER, so no index of times is needed.
     """
     place = Q()
     if span.since:
@@ -95,8 +95,8 @@ def _lines_within(run: Run, span: TimeRange) -> Q:
 
 
 def _first_id(run: Run, moment: datetime) -> int:
-    """An id before which no line is from this time or later, except within SETTLED_AFTER. It is
-    found by bisection, with an index look-up in each step.
+    """An id such that all lines before it are earlier than the moment, except within SETTLED_AFTER.
+    It is found by bisection, with an index look-up in each step.
     """
     lines = LogLine.objects.filter(run=run).order_by("pk").values_list("pk", "at")
     ends = lines.first(), lines.last()
@@ -122,8 +122,8 @@ class LogRow(NamedTuple):
 
 
 def brief_message(message: str) -> str:
-    """The message as a page shows it: only the beginning of a worker's name of 32 digits, and the
-    whole name on hover.
+    """The message as a page shows it. Of a worker's name of 32 digits only the beginning is shown,
+    and the whole name on hover.
     """
     found = WORKER.match(message)
     if found is None:
@@ -139,8 +139,8 @@ def log_rows(lines: Iterable[LogLine]) -> list[LogRow]:
 
 
 def _row(line: LogLine, at: datetime) -> LogRow:
-    """A row with the time of day, cut out of the ISO form: for a thousand lines, `strftime` would
-    take half of the whole time.
+    """A row with the time of day, which is cut out of the ISO form: for a thousand lines,
+    `strftime` would take half of the page's time.
     """
     iso = at.isoformat()
     clock = iso[11:19]
@@ -169,14 +169,14 @@ class LogWindow:
 class LogTail:
     """Lines of the log, the oldest first.
 
-    A reader reads all pages of one look, then looks again from the place that the first page names,
-    since lines may have appeared among those that were not settled.
+    A reader reads all pages of one look, then looks again from the id that the first page gives for
+    that, since lines may have appeared among those that were not settled.
     """
 
     lines: Sequence[LogLine]
-    #: the id from which to look again for new lines
+    #: the id from which the next look begins
     following: int
-    #: the id from which to continue after these lines; None if there are no more
+    #: the id from which to continue after these lines; None if there are no more lines
     newer: int | None
 
 
@@ -201,8 +201,8 @@ def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: 
 def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: int) -> LogTail:
     """The first lines after the line with this id, for clients that follow the log.
 
-    Lines younger than SETTLED_AFTER are repeated at the next look, so that no line is missed that
-    was written before them and becomes visible after them. Their ids identify repeated lines.
+    Lines younger than SETTLED_AFTER are repeated at the next look: an earlier line may become
+    visible only after them. A client recognises repeated lines by their ids.
     """
     lines, newer = _lines_after(run, wanted, after, most)
     settled = max(after, settled_id(run, now))
@@ -210,8 +210,8 @@ def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: i
 
 
 def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
-    """All lines, the oldest first. A bounded number is in memory at a time, and a slow client keeps
-    no cursor open.
+    """All lines, the oldest first. Only a bounded number is in memory at a time, and a slow client
+    keeps no cursor open.
     """
     after: int | None = 0
     while after is not None:
@@ -222,8 +222,8 @@ def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
 def _lines_after(
     run: Run, wanted: LogFilter, after: int, most: int
 ) -> tuple[list[LogLine], int | None]:
-    """The first lines after the line with this id, and the id to continue after; None if there are
-    no more.
+    """The first lines after the line with this id, and the id after which to continue; None if
+    there are no more lines.
     """
     place = _lines_within(run, wanted.span) & Q(pk__gt=after)
     found, end = wanted.of(run).filter(place).order_by("pk"), None
@@ -247,14 +247,14 @@ def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
 
 
 def following_id(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
-    """The id from which to continue after these lines, which are the end of the log, the oldest
-    first. No line before that id can still appear.
+    """The id from which to continue after these lines, the end of the log in the order of time. No
+    line before that id can still appear.
     """
     return max(settled_id(run, now), lines[0].pk - 1 if lines else 0)
 
 
 def settled_id(run: Run, now: datetime) -> int:
-    """The id of the latest line before which no other line can appear; 0 if there is none."""
+    """The id of the latest line before which no further line can appear; 0 if there is none."""
     settled = LogLine.objects.filter(run=run, at__lte=now - SETTLED_AFTER)
     return settled.order_by("-pk").values_list("pk", flat=True).first() or 0
 
@@ -275,15 +275,15 @@ def as_text(lines: Iterable[LogLine]) -> Iterator[str]:
 
 
 def latest_as_text(run: Run, most: int) -> Iterator[str]:
-    """The latest lines, the latest first. No model objects are made, which would take longer than
-    reading.
+    """The latest lines, the latest first. They are read without model objects, which would take
+    longer than the reading.
     """
     lines = LogLine.objects.filter(run=run).order_by("-pk")
     return (_text(*line) for line in lines.values_list("at", "level", "message", "url")[:most])
 
 
 def _text(at: datetime, level: int, message: str, url: str) -> str:
-    moment = at.astimezone(UTC).isoformat(timespec="microseconds")[:-6]  # without the suffix +00:00
+    moment = at.astimezone(UTC).isoformat(timespec="microseconds")[:-6]  # without the offset +00:00
     return " ".join(f"{moment}Z {LABELS[level]} {message} {url}".split()) + "\n"
 
 

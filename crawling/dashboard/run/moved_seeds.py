@@ -1,4 +1,4 @@
-"""Seeds that redirect to another site, of which a crawl fetches only the target page."""
+"""Seeds that redirect to another site. Of that site a crawl fetches only the target page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from crawling.web.addresses import canonical_address
 
 #: the most rows that are read
 MOST = 20
-#: the most seeds of a crawl for which this is done, since each view of the crawl's page reads them
-#: all
+#: the most seeds of a crawl that are compared, since each view of the crawl's page reads all of
+#: them
 MOST_SEEDS = 5_000
 
 
@@ -23,12 +23,12 @@ class MovedSeed(NamedTuple):
 
 
 def may_have_moved_seeds(crawl: CrawlJob) -> bool:
-    """Whether they are looked for: not if the scope has every site."""
+    """Whether the crawl may have such seeds. If every site is in its scope, no seed is one."""
     return crawl.scope != Reach.ANYWHERE and len(crawl.seeds) <= MOST_SEEDS
 
 
 def moved_seeds(run: Run) -> list[MovedSeed]:
-    """The first of these seeds."""
+    """The first seeds of a run that redirect to another site."""
     if not may_have_moved_seeds(run.crawl):
         return []
     targets = list(Url.objects.filter(run=run, depth=0, redirects__gt=0).order_by("pk")[:MOST])

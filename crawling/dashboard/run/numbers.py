@@ -1,5 +1,5 @@
-"""Rows of a run that many parts of its page need, each read once. Also the run's numbers besides
-its counts, read together in one query.
+"""Rows of a run that several parts of its page need, each read once. Also the run's numbers besides
+its counts, all read by one query.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from serving.paging import MOST_NUMBERED, as_bounded
 
 #: the number of shifts that are listed
 SOME = 10
-#: the most copies that are added up, since the page of a crawl is requested every two seconds
+#: the most copies whose sizes are added up, since the page of a crawl is requested every two
+#: seconds
 MOST_COPIES = 20_000
-#: Each count uses a partial index rather than every queue, of which there may be 100,000. A blocked
+#: Each count uses a partial index and does not read every queue; there may be 100,000. A blocked
 #: host has no waiting URLs. Large numbers are counted only as far as they are shown. The bound for
 #: waiting hosts is raised by the number of leased and blocked hosts, which do not count.
 NUMBERS = """
@@ -129,8 +130,8 @@ class ContentCopies:
 class RunNumbers:
     hosts: HostNumbers
     copies: ContentCopies
-    #: the number of links that a rule excludes; they never entered the frontier, so no count of
-    #: URLs includes them
+    #: the number of links that a rule excludes; no count of URLs includes them, since they are not
+    #: in the frontier
     out_of_scope: int
     #: state, status and number of URLs
     statuses: Sequence[tuple[str, int, int]]

@@ -11,7 +11,7 @@ from typing import Any
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view, verbs_of
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided_patterns
-from crawling.dashboard.run.crawl_settings import importance_of
+from crawling.dashboard.run.crawl_settings import importance_rules
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import SOME, HostRow, first_hosts, host_rows
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
@@ -52,11 +52,11 @@ class StatusRow:
     state: str
     status: int
     urls: int
-    #: the place where the row begins on a bar of length 100
+    #: the beginning of the row on a bar of length 100
     start: float
-    #: its length on that bar
+    #: the length of the row on that bar
     width: float
-    #: with one decimal, rounded so that the rows add up to 100.0
+    #: the percentage with one decimal, rounded so that all rows add up to 100.0
     percent: float
 
     @property
@@ -91,8 +91,8 @@ def status_rows_of(found: Iterable[tuple[str, int, int]]) -> list[StatusRow]:
 
 
 def shares_of_whole(parts: Sequence[int], whole: int) -> list[int]:
-    """Divide `whole` units in proportion to the parts, by largest remainder. Of equal remainders,
-    the earlier part comes first.
+    """Divide `whole` units in proportion to the parts, by largest remainder. Of parts with equal
+    remainders, the earlier one comes first.
     """
     total = sum(parts)
     rounded = [whole * part // total for part in parts]
@@ -105,18 +105,19 @@ def shares_of_whole(parts: Sequence[int], whole: int) -> list[int]:
 def remaining_in_words(
     *, known: int, pages: int, fetched: int, most: int | None, rates: tuple[float | None, ...]
 ) -> str:
-    """known: the number of URLs that wait or are being fetched. pages: of those fetched, the ones
-    that count towards the limit `most`. rates: of all answers.
+    """The work that remains, in words. known: the number of URLs that wait or are being fetched.
+    pages: of the fetched URLs, the number that counts towards the limit `most`. rates: of all
+    answers.
     """
     moving = [rate for rate in rates if rate]
-    # the files of the pages that are left are fetched, too
+    # the files of the remaining pages are fetched, too
     answers_a_page = fetched / pages if pages else 1
     to_limit = round(max(0, most - pages) * answers_a_page) if most is not None else None
     left = known if to_limit is None else min(known, to_limit)
     if not moving or not left:
         return ""
     quickest, slowest = left / max(moving), left / min(moving)
-    shortest, longest = duration(quickest, to=5), duration(slowest, to=5)
+    shortest, longest = duration_in_words(quickest, to=5), duration_in_words(slowest, to=5)
     count, unit = shortest.split()
     least = count if longest.endswith(unit) else shortest
     is_one = slowest <= CLOSE * quickest or shortest == longest
@@ -129,9 +130,9 @@ def remaining_in_words(
     return f"About {span} {what}."
 
 
-def duration(seconds: float, *, to: int = 1) -> str:
+def duration_in_words(seconds: float, *, to: int = 1) -> str:
     """A time, rounded, in the largest unit of which it has at least one and a half: `90 seconds`,
-    `2 minutes`, `36 hours`. Above ten units, rounded to multiples of `to`.
+    `2 minutes`, `36 hours`. A time above ten units is rounded to a multiple of `to`.
     """
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 1.5 * size), UNITS[-1])
     count = max(1, round(seconds / size))
@@ -291,7 +292,7 @@ class RunOverview:
         ordering = self.crawl.order.ordering
         given = [
             f"--importance {shlex.quote(f'{text}={weight}')}"
-            for text, weight in importance_of(self.crawl)
+            for text, weight in importance_rules(self.crawl)
         ]
         return [
             *given,

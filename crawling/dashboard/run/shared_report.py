@@ -17,7 +17,8 @@ from crawling.models import CrawlJob, HostQueue, Page, Run, RunState
 from crawling.web.secret_headers import MASK, USER_INFORMATION
 
 SEEDS, HOSTS, PAGES = 10, 20, 50
-#: states whose reason is about this crawl only; other reasons may name another crawl or a directory
+#: the states whose reason is about this crawl only; other reasons may name another crawl or a
+#: directory
 TOLD = frozenset({RunState.FINISHED, RunState.STOPPED})
 
 
@@ -41,7 +42,7 @@ class SharedHost:
 @dataclass(frozen=True)
 class SharedReport:
     name: str
-    #: some seeds, without user names and passwords
+    #: some of the seeds, without user names and passwords
     seeds: Sequence[str]
     #: the number of further seeds
     more_seeds: int

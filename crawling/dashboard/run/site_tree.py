@@ -1,7 +1,7 @@
 """The directories of a run's sites: the number of URLs of each, their outcomes and sizes.
 
-One query reads a bounded number of URLs. Of a larger run it reads the URLs with the lowest
-fingerprints, which are spread evenly over all sites, and the numbers are estimates.
+One query reads a bounded number of URLs. For a larger run it reads the URLs with the lowest
+fingerprints, which are spread evenly over all sites; the numbers are then estimates.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from django.db import connection
 from crawling.models import Run, RunTotal, UrlState
 from serving.downloads import Download, row_file
 
-#: the most URLs of a run that are all counted, and the number of URLs from which a larger run is
-#: estimated
+#: the most URLs of a run that are all counted, and the number of URLs that are read of a larger run
 COUNTED, SAMPLED = 10_000, 5_000
 #: the most directories that are shown, and that are shown inside each of them
 SHOWN, SHOWN_INSIDE = 50, 12
@@ -29,9 +28,9 @@ SELECT found.url, found.state, page.bytes FROM (
 
 @dataclass
 class SiteDirectory:
-    """A directory of a host, or a whole host, with all its contents at any depth."""
+    """A directory of a host, or a whole host, with its contents at any depth."""
 
-    #: with its host, and with a slash at the end: `example.org/manual/`
+    #: the path with the host in front, and a slash at the end: `example.org/manual/`
     path: str
     name: str
     urls: int = 0
@@ -53,7 +52,7 @@ class SiteDirectory:
         return self.inside[name]
 
     def grow(self, factor: float) -> None:
-        """Extrapolate from the URLs that were read to all."""
+        """Extrapolate the numbers from the URLs that were read to all URLs."""
         for name in ("urls", "fetched", "failed", "bytes"):
             setattr(self, name, round(getattr(self, name) * factor))
         for each in self.inside.values():
@@ -61,7 +60,7 @@ class SiteDirectory:
 
     @property
     def largest(self) -> Sequence[SiteDirectory]:
-        """The directories in it, beginning with the one that has the most URLs."""
+        """The directories in it, those with the most URLs first."""
         return sorted(self.inside.values(), key=lambda one: (-one.urls, one.name))
 
     @property
@@ -81,7 +80,7 @@ class SiteTree:
     root: SiteDirectory
     #: the number of URLs that were counted
     looked_at: int
-    #: whether the run has more URLs than that
+    #: whether the run has more URLs than were counted
     is_estimate: bool
 
     @property

@@ -33,9 +33,9 @@ register = template.Library()
 LONGEST_HELP = 120
 WINDOW = mark_safe(' target="_blank" rel="noopener"')
 register.filter("may_end", permissions.may_end)
-#: states in which nothing happens until an operator acts; every page of the crawl shows them
+#: the states in which nothing happens until an operator acts; every page of the crawl shows them
 RESTING = (RunState.PAUSING, RunState.PAUSED)
-#: the tabs of a crawl, in order; uses insert theirs among them
+#: the tabs of a crawl, in order; uses insert their own among them
 OWN_TABS = (
     ("Overview", "crawl"),
     ("Pages", "pages"),
@@ -47,8 +47,8 @@ OWN_TABS = (
     ("Runs", "runs"),
     ("Settings", "settings"),
 )
-#: the tabs about the crawl itself; other tabs are about a run, so a crawl that was never started
-#: lacks them
+#: the tabs about the crawl itself. A crawl that was never started has only these, since all others
+#: are about a run
 OF_THE_CRAWL = frozenset({"crawl", "runs", "settings"})
 
 
@@ -69,7 +69,7 @@ def shell(text: str) -> str:
 
 @register.filter
 def digits(number: float, most: int) -> str:
-    """A number of unknown size with at most `most` digits, without an exponent: 1,000 and
+    """A number of unknown magnitude with at most `most` digits, without an exponent: 1,000 and
     0.000012.
     """
     size = math.floor(math.log10(abs(number))) if number else 0
@@ -90,7 +90,7 @@ def status_words(status: int) -> str:
 
 @register.filter
 def status_meaning(status: int) -> str:
-    """A status; an error has its reason phrase: `200`, `404 Not Found`."""
+    """A status; with an error's reason phrase: `200`, `404 Not Found`."""
     return explain(status) if status >= 400 else str(status)
 
 
@@ -126,13 +126,13 @@ def moment(at: datetime) -> str:
 
 @register.filter
 def clock_from(at: datetime, earlier: datetime) -> str:
-    """A time after an earlier one: if both are on the same day, only the clock time."""
+    """A time after an earlier one: only the time of day, if both are on the same day."""
     return f"{at:%H:%M}" if at.date() == earlier.date() else moment(at)
 
 
 @register.filter
 def ahead(at: datetime) -> str:
-    """The time until a moment, to be shown next to its date: `in 7 days`. Days are rounded."""
+    """The time until a moment, in words beside its date: `in 7 days`. Days are rounded."""
     hours = max(0, round((at - timezone.now()).total_seconds() / 3600))
     count, unit = (hours, "hour") if hours < 48 else (round(hours / 24), "day")
     return f"in {count} {unit}{'s' * (count != 1)}" if hours else "within the hour"
@@ -140,8 +140,8 @@ def ahead(at: datetime) -> str:
 
 @register.filter
 def period(span: float) -> str:
-    """A time in the largest unit of which it is a whole number, as it was probably set: `1 day`,
-    `90 s`.
+    """A time in the largest unit of which it is a whole number, as a user has probably set it: `1
+    day`, `90 s`.
     """
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if span and span % size == 0:
@@ -201,7 +201,7 @@ def week(crawl: CrawlJob, runs: Sequence[Run]) -> CrawlWeek | None:
 def crawl_head(
     context: Context, crawl: CrawlJob, here: str, run: Run | None = None
 ) -> dict[str, object]:
-    """The top of all pages of a crawl but its overview. The state is that of the latest run."""
+    """The top of all pages of a crawl except its overview. The state is that of the latest run."""
     latest = run if run and run.is_latest else crawl.runs.filter(is_latest=True).first()
     view = run_view(latest, explains=False) if latest else crawl_view(crawl)  # no reason is shown
     shown = run or latest
@@ -257,8 +257,8 @@ def use_links(context: Context, place: str, subject: object, crawl: int) -> Safe
 
 @register.simple_tag(takes_context=True)
 def use_panels(context: Context, place: str, subject: object) -> SafeString:
-    """The panels that uses of crawls offer at a place. A view returns invalid input of a panel as
-    `typed_in_panel`.
+    """The panels that uses of crawls offer at a place. A view that refuses the input of a panel
+    puts it into the context as `typed_in_panel`.
     """
     known: dict[str, Any] = {str(name): value for name, value in context.flatten().items()}
     typed = known.get("typed_in_panel", {})

@@ -33,7 +33,7 @@ def pages_head(
 ) -> dict[str, Any]:
     """The top of a page below *Pages*; `here` is the label of the current tab.
 
-    has_files: whether the page has the menu of files; a page with its own downloads has not.
+    has_files: whether the page has the menu of files; a page with downloads of its own does not.
     """
     top = crawl_head(context, crawl, "pages", run)
     shown = top["page"]["run"]  # type: ignore[index]  # a dict of ours
@@ -83,7 +83,7 @@ def side_links(
     context: Context, place: str, crawl: CrawlJob, run: Run | None = None, here: str = ""
 ) -> dict[str, Any]:
     """The links that uses of crawls offer at a place, one below the other. `here` is the label of
-    the current one. Without a run the latest is used.
+    the current one. Without a run the latest run is used.
     """
     run = run or crawl.runs.filter(is_latest=True).first()
     found = _visible_links(context, Place[place], run, crawl.pk)

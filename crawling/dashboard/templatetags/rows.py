@@ -41,7 +41,7 @@ def _latest_line(line: LogRow) -> str:
 @register.simple_tag
 def chart_rows(chart: TimeSeries, kind: str) -> SafeString:
     """The numbers of a chart. kind: as in the template of charts. The number of known URLs is
-    cumulative: most URLs are found in a burst, beside which later ones would not be visible.
+    cumulative: most URLs are found in one burst, and later ones would be invisible beside it.
     """
     known, unit = accumulate(point.discovered for point in chart.points), chart.size_unit
     rows = (_chart_row(*one, kind, unit) for one in zip(chart.points, known, strict=True))

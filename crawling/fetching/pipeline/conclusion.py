@@ -16,7 +16,7 @@ from crawling.fetching.pipeline.page_links import COPY, bad_maps, links_of, targ
 from crawling.frontier import CapturedExchange, ClaimedUrl, PageLinks, ServerAnswer, UrlOutcome
 from crawling.frontier.types import DocumentSummary
 from crawling.models import UrlState
-from crawling.orders.scope.trap_patterns import Pattern, list_of, pattern_with
+from crawling.orders.scope.trap_patterns import Pattern, list_address, pattern_with
 from crawling.web.addresses import Address, BadUrl, as_signed, may_lead, read_address
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import GZIP_MAGIC, SPOOL_BYTES
@@ -26,7 +26,7 @@ from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import links_of_answer, with_fragment
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import fresh_until, read_date, read_etag
-from crawling.web.politeness import retry_after
+from crawling.web.politeness import retry_seconds_after
 from crawling.web.reading.process import AheadDocument
 from crawling.web.statuses import (
     MOST_INDEXES,
@@ -168,7 +168,7 @@ def _without_answer(
     asked: the seconds after which the server accepts the next request, whatever the status.
     """
     if (may_pass(status) or asked is not None) and not is_last:
-        retry = retry_after(claimed.attempts, asked)
+        retry = retry_seconds_after(claimed.attempts, asked)
         if retry is not None:
             return UrlOutcome(claimed.id, UrlState.QUEUED, status, error, retry_seconds=retry)
     if status < 0:
@@ -263,7 +263,7 @@ def read_ahead(
         and fetched.body.start(len(GZIP_MAGIC)) != GZIP_MAGIC
     ):
         source = context.source_of(address, fetched)
-        return context.reading.begin(source, is_listed=bool(list_of(address)))
+        return context.reading.begin(source, is_listed=bool(list_address(address)))
     return None
 
 
@@ -310,7 +310,7 @@ def _text_facts(
     text, is_read = document.text, not document.unread or document is COPY
     if not is_page or document.is_sitemap or not (text or is_read):
         return TextFacts(text)
-    is_listed = bool(list_of(address))
+    is_listed = bool(list_address(address))
     return known or TextFacts(text, address.url, document.title, has_key=True, is_listed=is_listed)
 
 

@@ -140,8 +140,8 @@ class ReuseOffers:
         return found if found is None or archives else found.without_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
-        """Withdraw the offers for URLs that are done; return the ids of URLs that had an offer of
-        another crawl's page.
+        """Withdraw the offers for URLs that are done. Return the ids of those URLs that were
+        offered another crawl's page.
         """
         done = {
             url_id: pages[0].url.url
@@ -192,8 +192,8 @@ class CrawlPace:
 class RobotsPolicy:
     #: the crawler's name in robots.txt files
     token: str
-    #: hosts with a robots.txt that does not bind this crawl, for a reason that an administrator
-    #: gave; the shift's own thread alone changes it
+    #: hosts whose robots.txt does not bind this crawl, for a reason that an administrator gave;
+    #: only the shift's own thread changes them
     unbound: frozenset[str] = frozenset()
 
     def binds(self, host_key: str) -> bool:
@@ -212,7 +212,7 @@ class LinkJudge:
     filters: UrlFilters
     #: the settings for reading documents
     reading: ReadingRules = field(default_factory=ReadingRules)
-    #: the frontier gets every link, even to known URLs
+    #: whether the frontier gets every link, including links to known URLs
     counts_links: bool = False
     #: whether the directories above a URL are visited, too
     ascends: bool = False

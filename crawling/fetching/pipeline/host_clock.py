@@ -16,17 +16,17 @@ from crawling.web.fetch.http import Fetched
 from crawling.web.outages import (
     CHECK_PATIENCE_SECONDS,
     Outage,
+    host_patience_seconds,
     outage_after,
-    patience_with_host,
-    pause_after,
+    pause_seconds_after,
 )
 from crawling.web.politeness import (
     DOUBTFUL_ROW,
     JITTER,
-    backoff_after,
-    delay_after,
-    pause_of_doubt,
-    rest_after_page,
+    backoff_seconds_after,
+    delay_seconds_after,
+    doubt_pause_seconds,
+    page_rest_seconds,
 )
 from crawling.web.statuses import FetchStatus, explain, may_be_host_fault
 
@@ -60,7 +60,7 @@ class HostClock:
     """The clock of one visit. All times are monotonic seconds.
 
     Only the shift writes the fields that come from the crawl's order, and only the thread that has
-    the visit writes the others. So neither can undo the other's change.
+    the visit writes all other fields. So no write is lost.
     """
 
     #: when the host may be asked again, by any crawl
@@ -104,7 +104,7 @@ class HostClock:
         """Seconds from the end of a fetch to the next; if a host has two origins, the longer delay
         counts.
         """
-        return delay_after(
+        return delay_seconds_after(
             configured=self.configured_delay,
             crawl_delay=self.asked_delay,
             last_fetch=self.last_fetch_seconds,
@@ -123,9 +123,9 @@ class HostClock:
         """Wait for the delay after a fetch that has just ended, or for longer if the host may be
         overloaded.
 
-        asked: its Retry-After in seconds. is_page: false for a robots.txt or a login, on which the
-        whole host depends, and which says nothing about its pages. is_first_try: a URL that fails
-        again is not counted again.
+        asked: its Retry-After in seconds. is_page: whether a page was fetched, and not a robots.txt
+        or a login, whose failure is no failure of a page. is_first_try: a URL that fails again is
+        not counted again.
         """
         self.last_fetch_seconds = seconds
         if is_page and may_be_host_fault(status):
@@ -135,10 +135,10 @@ class HostClock:
         # no secret
         chance = random.random()  # noqa: S311
         if not is_page:
-            rest = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=chance)
+            rest = backoff_seconds_after(status, asked=asked, in_a_row=self.backoffs, chance=chance)
         elif self.backoffs:
             trusted = self.is_trusted
-            rest = rest_after_page(status, asked=asked, chance=chance, is_trusted=trusted)
+            rest = page_rest_seconds(status, asked=asked, chance=chance, is_trusted=trusted)
         else:  # the URL failed before, while others did not
             rest = 0.0
         self.rest_reason = _rest_reason(status, rest, asked)
@@ -151,7 +151,7 @@ class HostClock:
         """
         # no secret
         chance = random.random()  # noqa: S311
-        rest = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=chance)
+        rest = backoff_seconds_after(status, asked=asked, in_a_row=self.backoffs, chance=chance)
         self.rest_reason = _rest_reason(status, rest, asked)
         self.host_free_at = max(self.host_free_at, time.monotonic() + rest)
 
@@ -185,7 +185,8 @@ class HostAvailability:
     is_foreign: bool = False
     #: the reason why all URLs of the host fail
     given_up: Fetched | None = None
-    #: the latest page that was fetched from the host; it tells a refusing host from failing pages
+    #: the latest page that was fetched from the host; a request for it shows whether the host
+    #: refuses or single pages fail
     known_page: str = ""
     #: the number of failed pages in a row that makes the host doubtful; more if a known page was
     #: fetched meanwhile
@@ -240,7 +241,7 @@ class HostAvailability:
         begins = bool(self.known_page) and not is_known_page
         tries = self.outage.tries + 1 if self.outage else 1
         # no secret
-        pause = rest if begins else max(rest, pause_of_doubt(tries, random.random()))  # noqa: S311
+        pause = rest if begins else max(rest, doubt_pause_seconds(tries, random.random()))  # noqa: S311
         self._note_outage(refused, pause, may_give_up=not begins)
         if asked and not begins and self.is_beyond_patience(rest):
             self._give_up(refused.status)
@@ -288,7 +289,7 @@ class HostAvailability:
             f"{origin}: {fetched.error or explain(fetched.status)}",
             now=datetime.now(UTC),
             pause_seconds=_pause_seconds(before),
-            patience_seconds=patience_with_host(
+            patience_seconds=host_patience_seconds(
                 self.clock.politeness.host_patience_seconds, has_answered=False
             ),
         )
@@ -318,7 +319,7 @@ class HostAvailability:
             return min(seconds, CHECK_PATIENCE_SECONDS)
         # no fetched page of the doubtful host is known, as if it had never answered
         has_pages = self.row < self.doubtful_row or bool(self.known_page)
-        return patience_with_host(seconds, has_answered=self.has_answered and has_pages)
+        return host_patience_seconds(seconds, has_answered=self.has_answered and has_pages)
 
     def _note_outage(
         self, fetched: Fetched, pause_seconds: float, *, may_give_up: bool = True
@@ -357,4 +358,4 @@ def _rest_reason(status: int, rest: float, asked: float | None) -> str:
 def _pause_seconds(before: Outage | None) -> float:
     """Seconds of the pause after another failed try."""
     tries = before.tries + 1 if before else 1
-    return pause_after(tries, random.random())  # noqa: S311  # no secret
+    return pause_seconds_after(tries, random.random())  # noqa: S311  # no secret

@@ -70,7 +70,7 @@ def request_known_page(visit: Visit, context: FetchContext) -> None:
         visit.availability.trust()
 
 
-def within_patience(visit: Visit, fetched: Fetched) -> Fetched:
+def give_up_beyond_patience(visit: Visit, fetched: Fetched) -> Fetched:
     """The answer, or its replacement if the page requires a longer wait than the crawl accepts."""
     asked, answered = fetched.retry_after, fetched.http_status or fetched.status
     if not asked or answered < 400 or not visit.availability.is_beyond_patience(asked):

@@ -180,7 +180,7 @@ class _Login:
         wait_for_turn(self.visit, self.dial, self.context)
 
     def _get(self, address: Address, sent: Submission | None = None) -> Fetched:
-        """Fetch once; the host's clock and budget count this request."""
+        """Fetch once, at the cost of the host's clock and budget."""
         assert self.visit.route.resolution is not None
         dial, refusal = route_to(address, self.visit.route.resolution, self.context)
         answer = refusal or self.context.client.get(address, dial, MAX_BYTES, login=sent)

@@ -23,7 +23,7 @@ from crawling.web.addresses import Address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import as_read, fetch_robots
-from crawling.web.politeness import backoff_after
+from crawling.web.politeness import backoff_seconds_after
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.statuses import OUTAGES, FetchStatus
 
@@ -128,14 +128,14 @@ def _ask_other_host(visit: Visit, hop: Address, context: FetchContext) -> Fetche
         if context.pace.ending.is_set():
             return None
         answer = _fetch_once(hop, dial, context)
-        rest = max(rest, backoff_after(answer.status, asked=None, in_a_row=0, chance=0.0))
+        rest = max(rest, backoff_seconds_after(answer.status, asked=None, in_a_row=0, chance=0.0))
         return answer
     finally:
         context.port.ask(lambda: return_host(host, rest))
 
 
 def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
-    """The robots.txt that a visit of the other host has fetched by itself."""
+    """The robots.txt that a visit of the other host has fetched."""
     if hop.url != f"{hop.origin}/robots.txt":
         return None
     known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))

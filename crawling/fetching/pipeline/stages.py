@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from crawling.fetching.pipeline.conclusion import conclude, read_ahead
 from crawling.fetching.pipeline.context import FetchContext
-from crawling.fetching.pipeline.host_faults import note_answer, request_known_page, within_patience
+from crawling.fetching.pipeline.host_faults import (
+    give_up_beyond_patience,
+    note_answer,
+    request_known_page,
+)
 from crawling.fetching.pipeline.login import is_logged_out, log_in, must_log_in
 from crawling.fetching.pipeline.page_browser import ReadPage
 from crawling.fetching.pipeline.preconditions import (
@@ -261,7 +265,7 @@ def _answer_of_host(
         keep_session(visit, address, context)
         visit.urls.appendleft(claimed)
         return None
-    return fetched if visit.availability.is_foreign else within_patience(visit, fetched)
+    return fetched if visit.availability.is_foreign else give_up_beyond_patience(visit, fetched)
 
 
 def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:

@@ -15,7 +15,7 @@ from crawling.web.addresses import canonical_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.politeness import penalty_seconds
 from crawling.web.robots import RobotsRules
-from dnscache.protocol.addresses import dialled
+from dnscache.protocol.addresses import plain_address
 from dnscache.resolver import Resolution
 
 
@@ -50,10 +50,10 @@ class HostRoute:
         is_new = address not in self.unreachable
         self.unreachable.add(address)
         addresses = sorted(
-            self.resolution.addresses, key=lambda other: dialled(other) in self.unreachable
+            self.resolution.addresses, key=lambda other: plain_address(other) in self.unreachable
         )
         self.resolution = replace(self.resolution, addresses=tuple(addresses))
-        return is_new and dialled(addresses[0]) not in self.unreachable
+        return is_new and plain_address(addresses[0]) not in self.unreachable
 
 
 @dataclass

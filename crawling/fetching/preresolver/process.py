@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 #: the most answers in memory; this many take 0.6 GB
 CAPACITY = 1_000_000
 TICK_SECONDS = 0.2
-#: the time between two looks while no run works; the notice of a grant ends the pause
+#: the time between two looks while no run works; the notification of a grant ends the pause
 IDLE_SECONDS = 5.0
 #: the delay with which answers reach the gate
 WRITE_SECONDS = 0.1

@@ -38,7 +38,7 @@ CLASS = "dns_slots"
 #: silent, each takes a slot for eight seconds, so with a quarter of the slots crawls waited for
 #: names
 SHARE = 2
-#: any number will do, as long as this database uses it for no other lock by two numbers
+#: any number, as long as this database uses it for no other lock with two numbers
 SEAT_LOCK = 726_610
 
 
@@ -75,7 +75,7 @@ class LookupSlots:
     def look(self, *, wanted: bool) -> None:
         """Request slots, take granted ones into use, and keep or return them.
 
-        To be called every second; never waits.
+        Called every second; it never waits.
         """
         if self.held:
             self._keep_or_hand_in(wanted=wanted)

@@ -20,9 +20,9 @@ from crawling.fetching.shift.grants import ShiftGrants
 from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.models import CrawlJob, RunProcess, Shift, UrlState
-from crawling.orders.claims import ARCHIVE_WRITERS, memory_share
+from crawling.orders.claims import ARCHIVE_WRITERS, memory_share_mib
 from crawling.orders.sections.reuse import Deduplicate
-from crawling.web.politeness import retry_after
+from crawling.web.politeness import retry_seconds_after
 from crawling.web.statuses import FetchStatus
 
 #: the longest wait of documents in hand for an archive writer; after it their URLs are tried again
@@ -30,9 +30,8 @@ from crawling.web.statuses import FetchStatus
 DEADLINE_SECONDS = 30.0
 #: the time between two looks at a wait
 LOOK_SECONDS = 0.2
-#: a fetch thread puts an outcome right behind its document; the shift fails after this number of
-#: looks without it. A limit in seconds would not do: a machine that was suspended has used them up
-#: at once
+#: a fetch thread puts an outcome directly behind its document; the shift fails after this number of
+#: looks without it. A limit in seconds would fail wrongly after the machine was suspended
 OUTCOME_LOOKS = 100
 
 
@@ -46,12 +45,12 @@ class SettledBatch(NamedTuple):
 
 
 class ArchiveStage:
-    """The shift's use of archive files. Only the shift's own thread calls it, but for `put`, which
+    """The shift's use of archive files. Only the shift's own thread calls it, except `put`, which
     fetch threads call.
 
     From the first document to the end of the shift it holds one unit of `archive_writers`, if the
-    pool has that class. The request is a stage of the shift, which holds everything else meanwhile:
-    the pool ensures that this cannot deadlock, and the deadline ensures that it ends.
+    pool has that class. The request is a stage of the shift, which holds its other units meanwhile.
+    The pool ensures that this cannot deadlock, and the deadline that it ends.
     """
 
     def __init__(self, shift: Shift, grants: ShiftGrants, *, user_agent: str) -> None:
@@ -66,7 +65,7 @@ class ArchiveStage:
         }
         facts |= {"robots": robots_in_words(crawl, timezone.now())}
         run = shift.process.run
-        #: no other process of the run archives; once false, this stays false
+        #: whether no other process of the run archives; once false, this stays false
         self.is_alone = RunProcess.objects.filter(run=run, is_retired=False).count() == 1
         self._writer = (
             ArchiveWriter(
@@ -78,7 +77,7 @@ class ArchiveStage:
                 ),
                 # documents that wait belong to no thread, and half of the threads' shares is for
                 # them
-                memory_share(crawl.claim) * crawl.claim["fetch_slots"] // 2,
+                memory_share_mib(crawl.claim) * crawl.claim["fetch_slots"] // 2,
             )
             if crawl.archive
             else None
@@ -131,7 +130,7 @@ class ArchiveStage:
         return False
 
     def _is_writer_granted(self, now: float) -> bool:
-        """Whether the writer is granted; a request that waits too long is withdrawn."""
+        """Whether the writer is granted. A request that waits too long is withdrawn."""
         if not self._ask_until:
             if self._grants.has_stage:
                 return False
@@ -194,8 +193,8 @@ class ArchiveStage:
 
 
 def deduplication_scope(crawl: CrawlJob) -> Deduplicate:
-    """The archives in which a payload counts as stored. Answers that may be meant for this crawl
-    alone refer to no other crawl.
+    """The archives in which a payload counts as stored. An answer that may be meant for this crawl
+    alone never refers to another crawl's payload.
     """
     sought = crawl.order.reuse.deduplicate
     return "crawl" if sought == "all" and crawl.order.fetching.shows_itself else sought
@@ -233,7 +232,7 @@ def _await_outcome(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
 
 def _too_late(outcome: UrlOutcome) -> UrlOutcome:
     assert outcome.captured is not None
-    status, retry = FetchStatus.ARCHIVE_BUSY, retry_after(outcome.captured.attempts)
+    status, retry = FetchStatus.ARCHIVE_BUSY, retry_seconds_after(outcome.captured.attempts)
     state = UrlState.FAILED if retry is None else UrlState.QUEUED
     return replace(
         outcome,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from crawling.fetching.shift.parts import ShiftParts, bytes_a_second
+from crawling.fetching.shift.parts import ShiftParts, bytes_per_second
 from crawling.frontier.admit.crawl_rules import unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
 from crawling.frontier.record.renderings import remembered_rendering
@@ -31,7 +31,7 @@ def follow_order(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
     parts.grants.reread()
     fit_threads(parts, run)
     parts.context.client.bandwidth.set_rate(
-        bytes_a_second(parts.context.pace.politeness, parts.grants, len(parts.recorder.numbers))
+        bytes_per_second(parts.context.pace.politeness, parts.grants, len(parts.recorder.numbers))
     )
     return edit
 

@@ -19,7 +19,7 @@ from crawling.frontier import ClaimedUrl, UrlOutcome
 from crawling.machine.memory_limit import await_free_memory
 from crawling.models import UrlState
 from crawling.runs.shift_lifecycle import end_shift
-from crawling.runs.steering import pause_by_itself
+from crawling.runs.steering import pause_for_trouble
 from crawling.web.politeness import MAX_ATTEMPTS
 from crawling.web.statuses import FetchStatus
 
@@ -67,7 +67,7 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
 def archive_trouble(parts: ShiftParts) -> str:
     """The reason why no more answers can be archived, so that the run rests; empty if they can."""
     if parts.archive.trouble:
-        pause_by_itself(parts.shift.process.run_id, paused_by(parts.archive.trouble))
+        pause_for_trouble(parts.shift.process.run_id, paused_by(parts.archive.trouble))
         return NO_ARCHIVE
     return MEMORY_SPENT if parts.archive.lacks_memory else ""
 

@@ -20,7 +20,8 @@ FAILED = "it failed"
 
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
 #: A fetch that these endings cut off counts as a try, since every shift might cut it off. So does a
-#: fetch that a fault of the shift cut off. Users and other crawls cause all other endings.
+#: fetch that a fault of the shift cut off. A fetch that another ending cut off costs no try, since
+#: that ending has nothing to do with the fetch.
 COUNTED_ENDINGS = ("", *SLICE_ENDINGS, MEMORY_SPENT)
 #: the time that fetches under way get when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0

@@ -25,7 +25,7 @@ from crawling.models import UrlState
 from crawling.web.documents.html import TYPES as PAGE_TYPES
 from crawling.web.fetch.deferred_work import defer, do_deferred, do_ready, has_deferred
 from crawling.web.fetch.progress import FetchStep, ProgressBoard, report_step
-from crawling.web.politeness import retry_after
+from crawling.web.politeness import retry_seconds_after
 from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class FetchThreadPool:
             thread = threading.Thread(
                 target=self._work, args=(number,), name=f"fetch-{number}", daemon=True
             )
-            with suppress(RuntimeError):  # no memory for one more; the next look starts it
+            with suppress(RuntimeError):  # no memory for a further thread; the next look starts it
                 thread.start()
                 self._threads[number] = thread
 
@@ -198,7 +198,7 @@ def _fault_outcome(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
     # Another thread's document may use the memory at this moment, so the URL is tried again.
     logger.warning("no memory was left", extra={"url": claimed.url})
     give_back_free_memory()
-    retry = retry_after(claimed.attempts)
+    retry = retry_seconds_after(claimed.attempts)
     state = UrlState.FAILED if retry is None else UrlState.QUEUED
     return UrlOutcome(
         claimed.id,

@@ -24,7 +24,7 @@ from allocation.services import (
 )
 from crawling.machine.memory_limit import MIB, MemoryLimit, resident_bytes
 from crawling.models import Shift
-from crawling.orders.claims import EDITABLE, GROWING, memory_share
+from crawling.orders.claims import EDITABLE, GROWING, memory_share_mib
 from crawling.runs.idle_capacity import REFUSED_SECONDS
 from crawling.web.fetch.budgets import DEADLINE_SECONDS, Bandwidth, MemoryBudget
 from crawling.web.fetch.progress import FetchStep, ProgressBoard
@@ -282,7 +282,7 @@ class MemoryStage:
     def __init__(self, grants: ShiftGrants) -> None:
         self._grants = grants
         self._limit = MemoryLimit()
-        self._share = memory_share(grants.claim)
+        self._share = memory_share_mib(grants.claim)
         self.budget = MemoryBudget(rest=self._spare_bytes(), most=self._claimable_spare_bytes())
         self._is_asked = False
         self._looked_at = self._used_at = time.monotonic()

@@ -16,15 +16,15 @@ from crawling.fetching.shift.workbench import LONG_REST_SECONDS, Workbench
 from crawling.frontier import (
     LeasedHost,
     filters_of,
-    give_back,
     lease_hosts,
     locked_run,
     return_hosts,
+    return_urls,
     rules_key,
 )
 from crawling.models import Run, Shift
 
-#: hosts that are due within this time are leased ahead; a shift without any ends
+#: hosts that are due within this time are leased in advance; without any such host a shift ends
 SOON_SECONDS = 2.0
 #: hosts leased for each fetch thread: enough to keep it busy while others rest out their delay
 HOSTS_PER_THREAD = 20
@@ -86,8 +86,7 @@ class HostLeases:
     def notice_drained(self) -> None:
         """Take drained visits, and visits that are handed over, off the workbench.
 
-        To be called before outcomes are collected, so that none of these visits' outcomes is
-        missed.
+        Called before outcomes are collected, so that no outcome of these visits is missed.
         """
         self._drained += self._bench.drained()
         if self._turns.moved:
@@ -97,7 +96,7 @@ class HostLeases:
         """Claim more URLs for hosts that are drained or soon will be. Release hosts that have no
         more URLs or had their turn.
 
-        To be called when all outcomes are written, since a host continues with their links.
+        Called when all outcomes are written, since a host continues with their links.
         """
         count_all_requests(self._shift, self._visits.values())
         drained, self._drained = self._drained, []
@@ -130,7 +129,7 @@ class HostLeases:
         """Put the URLs of hosts that rest for long back into their queues, untried."""
         if visits:
             with locked_run(self._shift.process.run_id):
-                give_back(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
+                return_urls(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
 
     def lease_more(self, threads: int) -> None:
         """Lease hosts that are due, as many as the fetch threads can use, and send those with URLs

@@ -33,8 +33,8 @@ WAIT_SECONDS = 0.02
 #: the seconds after which answers are written together: one statement for each answer would cost
 #: more than the look-ups
 WRITE_SECONDS = 0.25
-#: names handed to the look-ups for each DNS slot: names whose servers are silent must not hold up
-#: the others
+#: the number of names that are handed to the look-ups for each DNS slot, so that names whose
+#: servers are silent do not delay the others
 HANDED_A_SLOT = 8
 #: files have no host that a name server knows
 OF_FILES = Resolution("", DnsStatus.OK, (), 0, 0, AnswerSource.LITERAL, 0)
@@ -78,8 +78,8 @@ class NameThread:
         self._asked.put((visit, time.monotonic()))
 
     def close(self) -> None:
-        """Store the answers and end the thread soon. Visits that still wait are dropped; their
-        shift gives them back.
+        """Store the answers and end the thread soon. Visits that still wait are dropped here; their
+        shift returns them.
         """
         self._closing.set()
         self._asked.put(None)

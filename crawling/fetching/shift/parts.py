@@ -54,7 +54,7 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.runs.crawls.fetching_section import fetching_of, origins_of_secrets
 from crawling.runs.extensions import missing_parts
-from crawling.runs.steering import pause_by_itself
+from crawling.runs.steering import pause_for_trouble
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
 from crawling.web.secret_headers import Recipients
@@ -66,7 +66,7 @@ Stop = Callable[[str], None]
 @dataclass(frozen=True)
 class ShiftParts:
     shift: Shift
-    #: all threads use the context; only the shift's own thread uses the other parts
+    #: the context, which all threads use; only the shift's own thread uses the other parts
     context: FetchContext
     bench: Workbench
     port: QueuedShiftPort
@@ -135,7 +135,7 @@ def _page_rendering(run: Run, browsers: BrowserStage | None) -> PageRendering:
 
 def _require_packages(run: Run, stop: Stop) -> None:
     if missing := missing_parts(run.crawl.visit_order, run.crawl.seeds):
-        pause_by_itself(run.pk, f"Paused on {socket.gethostname()}. {missing}")
+        pause_for_trouble(run.pk, f"Paused on {socket.gethostname()}. {missing}")
         stop("a package that it needs is not available")
 
 
@@ -143,7 +143,7 @@ def _fetching(run: Run, stop: Stop) -> FetchingPart:
     try:
         return fetching_of(run.crawl)
     except SealBroken as trouble:
-        pause_by_itself(run.pk, f"Paused because the crawl's secrets cannot be read. {trouble}")
+        pause_for_trouble(run.pk, f"Paused because the crawl's secrets cannot be read. {trouble}")
         stop("its secrets cannot be read")
         return FetchingPart()
 
@@ -151,7 +151,7 @@ def _fetching(run: Run, stop: Stop) -> FetchingPart:
 KIB = 1024
 
 
-def bytes_a_second(politeness: PolitenessPart, grants: ShiftGrants, processes: int) -> float:
+def bytes_per_second(politeness: PolitenessPart, grants: ShiftGrants, processes: int) -> float:
     """The download rate of one of the crawl's processes, by the units that the pool granted and its
     share of the order's own limit.
     """
@@ -193,7 +193,7 @@ def make_context(
     client = Client(
         RequestPolicy(who.user_agent, fetching, Recipients(bound=origins_of_secrets(crawl))),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
-        Bandwidth(bytes_a_second(politeness, grants, len(serving_numbers(run.pk)))),
+        Bandwidth(bytes_per_second(politeness, grants, len(serving_numbers(run.pk)))),
         MOST_DOCUMENT_BYTES,
         budget,
         allowed_directories(),

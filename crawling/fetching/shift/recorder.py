@@ -23,7 +23,7 @@ from crawling.frontier import RecordingState, UrlOutcome, locked_run, record_all
 from crawling.frontier.admit.quarantine import states_of
 from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
-from crawling.frontier.change.reusable_pages import count_wanted
+from crawling.frontier.change.reusable_pages import count_requested_pages
 from crawling.frontier.host_state import keep_all_robots, keep_sessions
 from crawling.frontier.own_robots import keep_own_robots
 from crawling.models import Shift
@@ -107,7 +107,7 @@ class OutcomeRecorder:
         )
 
     def write(self) -> None:
-        """Record the outcomes taken up, and all other results.
+        """Record the collected outcomes, and all other results.
 
         An outcome that the archive could not store is not written; the archive's `trouble` says
         why. After any other error, no length of a file may be committed any more.
@@ -172,8 +172,8 @@ class OutcomeRecorder:
         self._lengths = {}
 
     def _settled_outcomes(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
-        """The outcomes that can be recorded now, with the outcomes in `cut` whose URLs have no
-        other.
+        """The outcomes that can be recorded now. cut: outcomes of cut-off fetches, for URLs without
+        any other outcome.
         """
         taken, self._outcomes = self._outcomes, []
         outcomes, lengths, later = self._archive.settle(
@@ -215,7 +215,9 @@ class OutcomeRecorder:
             outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from
         }
         if offered:
-            count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
+            count_requested_pages(
+                {url: url_id in taken for url_id, url in offered.items()}, timezone.now()
+            )
 
     def write_links(self) -> None:
         """Store the links of recorded pages that are not stored yet."""

@@ -11,7 +11,11 @@ from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.pipeline.preconditions import set_robots
 from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier import ClaimedUrl, claim_urls
-from crawling.frontier.change.reusable_pages import find_fresh, find_not_due, find_steady
+from crawling.frontier.change.reusable_pages import (
+    find_fresh_pages,
+    find_pages_not_due,
+    find_steady_pages,
+)
 from crawling.frontier.host_state import known_robots, old_robots, sessions_of
 from crawling.frontier.own_robots import own_robots
 from crawling.models import Run, Shift
@@ -46,7 +50,9 @@ class HostRefill:
             visits[queue].urls.extend(urls)
 
     def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
-        """Count URLs as seeds to which a seed has redirected since the shift began."""
+        """Treat claimed URLs of depth 0 as seeds: a seed may have redirected to them since the
+        shift began.
+        """
         if first := [url for url in claimed if url.depth == 0]:
             self._context.links.add_seeds(
                 [canonical_address(url.url) for url in first if not url.redirects],
@@ -60,14 +66,14 @@ class HostRefill:
         run, reuse = self._shift.process.run, self._crawl.order.reuse
         ids = [url.id for url in claimed]
         if reuse.visits_a_day:
-            steady = find_not_due(run, ids)
+            steady = find_pages_not_due(run, ids)
         elif days := reuse.revisit_days:
-            steady = find_steady(run, ids, days=days)
+            steady = find_steady_pages(run, ids, days=days)
         else:
             steady = {}
         if seconds := reuse.reuse_seconds:
             left = [url for url in claimed if url.id not in steady]
-            self._context.offers.make(find_fresh(run, left, seconds=seconds))
+            self._context.offers.make(find_fresh_pages(run, left, seconds=seconds))
         self._context.offers.make(steady, of_others=False)
 
     def _earlier_answers(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
@@ -111,8 +117,8 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -
 
 
 def _origins(address: Address) -> Iterator[str]:
-    """The URL's origin, and the host's origin by the other of HTTP and HTTPS. If only one of the
-    two answers, only the URLs of the other wait.
+    """The URL's origin, and the host's origin with the other of the two schemes HTTP and HTTPS. If
+    only one of the two answers, only the URLs of the other origin wait.
     """
     yield address.origin
     scheme, rest = address.origin.split("://", 1)

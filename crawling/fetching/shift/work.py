@@ -36,7 +36,7 @@ from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.runs.idle_capacity import is_idlers_turn
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
-from crawling.runs.steering import enforce_thresholds, pause_by_itself
+from crawling.runs.steering import enforce_thresholds, pause_for_trouble
 from crawling.web.politeness import MAX_ATTEMPTS
 
 WAIT_SECONDS = 0.02
@@ -178,7 +178,7 @@ class ShiftWork:
         trouble = self._parts.port.login_trouble
         if not trouble:
             return ""
-        pause_by_itself(
+        pause_for_trouble(
             self._shift.process.run_id,
             f"Paused because the site does not let us in. {trouble}. "
             "Resume the crawl to try again.",

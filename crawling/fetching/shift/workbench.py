@@ -41,8 +41,8 @@ class Workbench:
         self._watch: object = None
 
     def put(self, visit: Visit) -> None:
-        """Add a visit, or put one back after a fetch; a visit without URLs, or at the beginning of
-        a long rest, counts as drained.
+        """Add a visit, or put it back after a fetch. A visit without URLs, or at the beginning of a
+        long rest, counts as drained.
         """
         with self._changed:
             self._add(visit)

@@ -19,7 +19,7 @@ from crawling.machine.orphans import stop_with_parent
 
 #: RQ's timer takes whole seconds
 LOOK_SECONDS = 1
-#: the time that a job has to give back its units once it is told to end; then it is killed
+#: the time that a job has to release its units once it is told to end; after that it is killed
 GRACE_SECONDS = 2.0
 #: the tries, and the seconds between them, to remove what a killed job has left; after them the
 #: scheduler continues
@@ -66,7 +66,9 @@ class _EndsCancelledJobs(Worker):
             self.kill_horse(signal.SIGTERM)
 
     def monitor_work_horse(self, job: Job, queue: Queue) -> None:
-        """Treat no cancelled job as failed, and remove what it has left, however it ended."""
+        """Never treat a cancelled job as failed, and remove what it has left, however it has
+        ended.
+        """
         super().monitor_work_horse(job, queue)
         if not self._told_at:
             return
@@ -83,7 +85,7 @@ class _EndsCancelledJobs(Worker):
         for _ in range(CLEAR_TRIES):
             if clear_cancelled_job(job.args[0]):
                 return
-            time.sleep(CLEAR_SECONDS)  # no event tells when PostgreSQL has ended a session
+            time.sleep(CLEAR_SECONDS)  # no event shows that PostgreSQL has ended a session
 
     def handle_exception(self, job: Job, *exc_info: Any) -> None:
         """RQ logs this as an error."""

@@ -1,8 +1,6 @@
-"""RQ jobs that call nothing but our own functions. Redis stores the function's name and the ids of
-rows.
-
-RQ by itself calls any importable function that Redis names, so a program that writes to Redis could
-run anything.
+"""RQ jobs that call only our own functions. Redis stores the function's name and the ids of rows.
+RQ itself calls any importable function that Redis names, so a program that can write to Redis could
+run any code.
 """
 
 from __future__ import annotations

@@ -35,10 +35,11 @@ from crawling.machine.memory_limit import prefer_oom_kill
 from crawling.machine.orphans import stop_with_parent
 from crawling.machine.vitals import VITALS, KillReason, examine
 from crawling.models import RunProcess
-from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost
-from crawling.runs.steering import pause_by_itself
+from crawling.runs.shift_lifecycle import close_shifts_lost_here, is_server_loss, shift_was_lost
+from crawling.runs.steering import pause_for_trouble
 
-#: a killed worker keeps its seat for this time; a live worker gives several signs of life within it
+#: the time after which a killed worker no longer counts; a live worker reports several times within
+#: it
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8
 DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
@@ -161,7 +162,7 @@ class ShiftWorker(ReusedProcessWorker):
 
     def _explanation(self, error: BaseException | None) -> tuple[str, PoisonSuspects]:
         """The reason why the shift was lost, for its log, and the pages that may be the cause."""
-        if lost_a_server(error):
+        if is_server_loss(error):
             return SERVER_GONE, NOBODY
         if isinstance(error, StaleEpoch):
             return ANOTHERS, NOBODY
@@ -183,7 +184,7 @@ class ShiftWorker(ReusedProcessWorker):
     def _close_shift(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
         """Close the shift.
 
-        PostgreSQL may have failed, so it gets some time to come back. After that time the lease
+        PostgreSQL may be down, so the worker tries for some time. After that time the lease
         expires.
         """
         if not (isinstance(job, OwnJob) and job.is_ours and len(job.args) == 2):
@@ -199,7 +200,7 @@ class ShiftWorker(ReusedProcessWorker):
                 self.log.warning(
                     "work session %s: its loss could not be recorded: %s", job.id, error
                 )
-                # no event tells that PostgreSQL is back, and the worker has nothing else to do
+                # no event shows that PostgreSQL is back, and the worker has nothing else to do
                 time.sleep(wait)
             finally:
                 # a connection opened here must not be shared with the next work process
@@ -210,7 +211,7 @@ def _pause_run_of(bank_process: int) -> None:
     """Pause the run whose order of visits hangs, since it would hang each further shift."""
     process = RunProcess.objects.select_related("run__crawl").get(bank_process=bank_process)
     order = process.run.crawl.visit_order
-    pause_by_itself(
+    pause_for_trouble(
         process.run_id,
         f"Paused because the order of visits {order} did not return from a URL, a fault of its "
         "package. Repair the package on all workers, start them again, and resume the crawl.",

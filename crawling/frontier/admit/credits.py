@@ -14,7 +14,7 @@ from crawling.frontier.admit.package_ranks import PACKAGE_RANKS
 from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
-from crawling.orders.ranking import LambdaPage, Order, Ranking, is_of_package, rank_by
+from crawling.orders.ranking import LambdaPage, Order, Ranking, is_from_extension, rank_by
 
 
 class SpentCredit(NamedTuple):
@@ -43,7 +43,7 @@ def ranking_of(run: Run) -> Ranking:
         weights.url_weight,
         weights.importance,
         level or 0.0,
-        PACKAGE_RANKS.rank if is_of_package(order) else rank_by,
+        PACKAGE_RANKS.rank if is_from_extension(order) else rank_by,
     )
 
 

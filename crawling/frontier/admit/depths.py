@@ -91,7 +91,7 @@ def bring_targets_nearer(
     """Lower the depths of the targets of pages that have come nearer, then the depths of the
     targets' own targets, and so on.
 
-    This ends, since each depth only falls. The caller holds the run's lock. URLs that pass now are
+    The loop ends, since depths only fall. The caller holds the run's lock. URLs that pass now are
     admitted together, so that their hosts are created in one order.
     """
     new = caught = 0

@@ -13,12 +13,12 @@ from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.machine.vitals import VITALS
 from crawling.models import Run, UrlState
-from crawling.orders.ranking import is_of_package, rank_by
+from crawling.orders.ranking import is_from_extension, rank_by
 
 logger = logging.getLogger(__name__)
 
-#: an order that took longer than this as often as this is no longer called; a single slow call may
-#: be the fault of a page that keeps the interpreter busy
+#: the seconds of a slow call, and the number of slow calls after which a package's order is no
+#: longer called; a single one may be the fault of a page that keeps the interpreter busy
 CALL_SECONDS, MOST_SLOW = 1.0, 3
 #: the time for ranking seeds at the beginning of a shift; the remaining seeds are ranked by the
 #: next shift
@@ -81,7 +81,7 @@ def rank_seeds(run: Run) -> None:
     before the run is locked, since a package may be slow.
     """
     order = run.crawl.visit_order
-    if not is_of_package(order):
+    if not is_from_extension(order):
         return
     with connection.cursor() as cursor:
         cursor.execute(WAITING_SEEDS, [run.pk])

@@ -21,8 +21,8 @@ from crawling.orders.scope.trap_patterns import (
     SUSPICIOUS_PROBE_PAGES,
     WIDE_REASONS,
     Pattern,
-    filter_patterns,
-    list_of,
+    list_address,
+    patterns_by_parameter,
     site_pattern,
     values_in,
 )
@@ -132,7 +132,7 @@ class PatternWorth:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the latest pages brought too little, whatever earlier pages brought."""
+        """Whether the latest pages have brought too little, even if earlier pages brought much."""
         sample = self.lately.maxlen or PROBE_PAGES
         is_sampled = len(self.lately) == sample
         return is_sampled and sum(self.lately) < LEAST_YIELD * sample and self.is_growing
@@ -255,13 +255,14 @@ class FetchedPage:
 
     @cached_property
     def list_name(self) -> str:
-        return list_of(self.address)
+        return list_address(self.address)
 
     @cached_property
     def leads_to_list(self) -> list[bool]:
         """For each of these URLs, whether it belongs to the page's own list."""
         return [
-            bool(self.list_name) and list_of(link.address) == self.list_name for link in self.news
+            bool(self.list_name) and list_address(link.address) == self.list_name
+            for link in self.news
         ]
 
     @cached_property
@@ -278,7 +279,7 @@ class FetchedPage:
         return any(link.address.url not in self._known for link in links)
 
     def is_new_to(self, texts: KnownTexts) -> bool:
-        """Whether the page has text or images that no other page had."""
+        """Whether the page has text or images that no earlier page had."""
         return self.says_new_to(texts) or self.shows_new_to(texts)
 
     def says_new_to(self, texts: KnownTexts) -> bool:
@@ -312,8 +313,8 @@ class PatternWatch:
         originals: Mapping[bytes, int],
         known: Collection[str],
     ) -> list[PatternWorth]:
-        """Count a page under its patterns if it was read: once, however often its batch is tried.
-        known: URLs found again.
+        """Count a page under its patterns if it was read. It counts once, even if its batch is
+        tried again. known: URLs found again.
         """
         if (counted := self._counted.get(outcome.url_id)) is not None:
             return counted
@@ -370,7 +371,7 @@ class PatternWatch:
         has_new_word = known.words.has_new(page.answer.text.marks)
         has_new_value = known.values.has_new(word_marks(values_in(page.address)))
         says_new, shows_new = page.says_new_to(known.texts), page.shows_new_to(known.texts)
-        lists, patterns = page.leads_to_list, filter_patterns(page.address)
+        lists, patterns = page.leads_to_list, patterns_by_parameter(page.address)
         brings = not all(lists) or shows_new or (says_new and has_new_word)
         is_new = brings or (says_new and has_new_value)
         keys = frozenset(pattern.key for pattern in patterns)

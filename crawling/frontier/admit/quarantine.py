@@ -140,7 +140,7 @@ def store_quarantined(
     for key, state, is_new in known:
         # approved just before the shift heard of the decision
         if not is_new and state == TrapState.APPROVED:
-            held -= let_go(cursor, run.pk, key)
+            held -= release_pattern(cursor, run.pk, key)
     return caught._replace(new=held)
 
 
@@ -158,7 +158,7 @@ def hold_waiting_urls(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> i
     return int(cursor.fetchone()[0])
 
 
-def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
+def release_pattern(cursor: CursorWrapper, run_id: int, key: int) -> int:
     """Put the held URLs of a pattern back into their queues. Return their number.
 
     The caller holds the run's lock.
@@ -218,7 +218,7 @@ def approve_pattern(run: Run, pattern: TrapPattern) -> int:
     The caller holds the run's lock.
     """
     with connection.cursor() as cursor:
-        count = let_go(cursor, run.pk, pattern.key)
+        count = release_pattern(cursor, run.pk, pattern.key)
         add_counts(cursor, run.pk, FetchCounts(quarantined=-count))
     TrapPattern.objects.filter(pk=pattern.pk).update(state=TrapState.APPROVED)
     return count

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from crawling.frontier.admit.refusals import drop_verdicts
 from crawling.frontier.admit.schedule import schedule_urls
-from crawling.frontier.exclusion import readmit
+from crawling.frontier.exclusion import readmit_urls
 from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url, UrlState, Verdict
@@ -46,4 +46,4 @@ def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int])
     added = schedule_urls(run, seeds, numbers=numbers).new
     if added:
         count_seeds(run.pk, added)
-    return added + (readmit(run.pk, ids) if ids else 0)
+    return added + (readmit_urls(run.pk, ids) if ids else 0)

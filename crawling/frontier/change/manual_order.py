@@ -11,7 +11,7 @@ from enum import StrEnum
 from django.db import connection
 from django.db.models import QuerySet
 
-from crawling.frontier.exclusion import exclude, readmit
+from crawling.frontier.exclusion import exclude_urls, readmit_urls
 from crawling.frontier.run_counts import IS_FILE, FetchCounts, add_counts
 from crawling.models import Run, Url, UrlState
 from crawling.web.statuses import FetchStatus
@@ -78,11 +78,11 @@ def apply_action(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
     The caller holds the run's lock. URLs in process are still fetched.
     """
     if deed is UrlAction.TAKE_OUT:
-        return exclude(
+        return exclude_urls(
             run.pk, dict.fromkeys(url_ids, FetchStatus.TAKEN_OUT.sentence), FetchStatus.TAKEN_OUT
         )
     if deed is UrlAction.PUT_BACK:
-        return readmit(
+        return readmit_urls(
             run.pk, list(taken_out(run).filter(pk__in=url_ids).values_list("pk", flat=True))
         )
     waiting = Url.objects.filter(run=run, state=UrlState.QUEUED, pk__in=url_ids).exclude(

@@ -15,7 +15,7 @@ from django.db import connection
 from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.pattern_watch import admit_by_pattern
 from crawling.frontier.admit.refusals import drop_verdicts
-from crawling.frontier.exclusion import exclude, readmit
+from crawling.frontier.exclusion import exclude_urls, readmit_urls
 from crawling.frontier.run_counts import FetchCounts, add_counts
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
@@ -126,8 +126,8 @@ def rejudge_urls(
                 out[ruling.refusal_status][row.pk] = ruling.explanation
         elif row.state == UrlState.EXCLUDED and _comes_back(row, filters, changed):
             back.append(row.pk)
-    gone = sum(exclude(run.pk, errors, status) for status, errors in out.items() if errors)
-    return RejudgedBatch(gone, readmit(run.pk, back) if back else 0, _next_fingerprint(rows))
+    gone = sum(exclude_urls(run.pk, errors, status) for status, errors in out.items() if errors)
+    return RejudgedBatch(gone, readmit_urls(run.pk, back) if back else 0, _next_fingerprint(rows))
 
 
 def rejudge_verdicts(

@@ -15,9 +15,9 @@ from crawling.frontier.leases import ClaimedUrl
 from crawling.frontier.rules.hotspots import (
     LEAST_COUNT,
     RevisitCheck,
-    due_again,
     heat_after,
     heat_of,
+    next_check_at,
 )
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import HotPage, Page, Run
@@ -46,7 +46,7 @@ ORDER BY wanted.id, p.fetched_at DESC
 """  # noqa: S608  # constants
 
 
-def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> dict[int, Page]:
+def find_fresh_pages(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> dict[int, Page]:
     """The latest fresh page of another crawl for each URL that has one, by the URL's id.
 
     A page that its server lets expire sooner is not fresh.
@@ -116,17 +116,17 @@ WHERE mine.id = ANY(%(urls)s)
 SAME_VISIT = timedelta(milliseconds=1)
 
 
-def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, Page]:
+def find_steady_pages(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, Page]:
     """Return pages that are probably unchanged, so that their servers need not be asked yet, by the
     id of the run's URL. days: the longest wait.
     """
     checks, documents = _latest_checks(run, url_ids, most=MOST_CHECKS)
     now, most = timezone.now(), timedelta(days=days)
-    steady = [url_id for url_id, some in checks.items() if due_again(some, most) > now]
+    steady = [url_id for url_id, some in checks.items() if next_check_at(some, most) > now]
     return _stored_pages({url_id: documents[url_id] for url_id in steady})
 
 
-def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
+def find_pages_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
     """Pages whose next visit is planned for later, by the id of the run's URL. Left out are pages
     that a sitemap of the run says have changed since their latest visit.
     """
@@ -171,7 +171,7 @@ def _stored_pages(wanted: Mapping[int, int]) -> dict[int, Page]:
     return {url_id: pages[page] for url_id, page in wanted.items() if page in pages}
 
 
-def count_wanted(pages: Mapping[str, bool], now: datetime) -> None:
+def count_requested_pages(pages: Mapping[str, bool], now: datetime) -> None:
     """Count requests of pages by URL; True if another crawl's page was used.
 
     To be called in a short transaction of its own, since all crawls write here.
@@ -203,6 +203,6 @@ def count_wanted(pages: Mapping[str, bool], now: datetime) -> None:
         HotPage.objects.bulk_update(rows, ["heat", "wanted", "reused", "wanted_at"])
 
 
-def forget_cold(now: datetime) -> None:
+def delete_cold_pages(now: datetime) -> None:
     """Delete the counts of pages that are no longer requested."""
     HotPage.objects.filter(heat__lt=heat_of(LEAST_COUNT, now.timestamp())).delete()

@@ -56,7 +56,9 @@ def admit_links(
 
     ranks: the pages' ranks, by the ids of their URLs. The caller holds the run's lock.
     """
-    links, refusals = within_budget(run, [link for outcome in outcomes for link in outcome.links])
+    links, refusals = links_within_budget(
+        run, [link for outcome in outcomes for link in outcome.links]
+    )
     refusals += [refusal for outcome in outcomes for refusal in outcome.refusals]
     if refusals:
         keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
@@ -112,7 +114,9 @@ def _first_links(outcome: UrlOutcome) -> UrlOutcome:
     return replace(outcome, links=links, refusals=outcome.refusals[: MOST_LINKS - len(links)])
 
 
-def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
+def links_within_budget(
+    run: Run, links: Sequence[Candidate]
+) -> tuple[list[Candidate], list[Refusal]]:
     """The admitted links, and the limits that exclude the others.
 
     The caller holds the run's lock.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
-from allocation.isolation import insist
+from allocation.isolation import retry_on_conflict
 from crawling.frontier.admit.depths import bring_targets_nearer, keep_targets
 from crawling.frontier.admit.pattern_watch import PatternAdmission, watch_yields
 from crawling.frontier.admit.pattern_worth import PatternWatch
@@ -262,7 +262,7 @@ def _without_first_links(
     """
     while (rest := without_first_links(outcome)) is not outcome:
         try:
-            found = insist(
+            found = retry_on_conflict(
                 partial(admit_first_links, shift, outcome, numbers),
                 attempts=ATTEMPTS,
                 through_breaks=True,
@@ -302,7 +302,7 @@ def _record_part(
         return done
 
     try:
-        return insist(attempt, attempts=ATTEMPTS, through_breaks=True)
+        return retry_on_conflict(attempt, attempts=ATTEMPTS, through_breaks=True)
     except DataError:
         for outcome in outcomes:
             try:
@@ -358,7 +358,7 @@ def _settle_urls(
     return {row.id: row for row in read_rows(cursor, SettledUrl)}
 
 
-def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
+def return_urls(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
     """Put claimed URLs back into their queues untried: the given URLs, or all that the shift still
     has.
 

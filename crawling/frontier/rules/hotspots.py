@@ -39,7 +39,7 @@ class RevisitCheck(NamedTuple):
     digest: bytes
 
 
-def due_again(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
+def next_check_at(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
     """The time when the page must be fetched again.
 
     checks: at least one, latest first, from all earlier runs that checked the page.

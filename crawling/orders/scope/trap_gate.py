@@ -12,8 +12,8 @@ from crawling.machine.eviction import forget_oldest
 from crawling.orders.scope.trap_patterns import (
     MOST_SESSIONS,
     Pattern,
-    filter_patterns,
     pattern_of,
+    patterns_by_parameter,
     site_pattern,
     suspicious_pattern,
     without_session_id,
@@ -82,7 +82,7 @@ class TrapGate:
                 return PatternRuling(counted)
             if state is TrapState.QUARANTINED:
                 return PatternRuling(counted, known)
-        wide = [site_pattern(link), *filter_patterns(link)]
+        wide = [site_pattern(link), *patterns_by_parameter(link)]
         states = {self.states.get(one.key): one for one in reversed(wide)}
         if TrapState.BANNED in states:
             return PatternRuling(counted, is_banned=True)

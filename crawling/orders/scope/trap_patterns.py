@@ -143,7 +143,7 @@ def directory_pattern(address: Address) -> Pattern:
     return _pattern(address, path[: path.rfind("/") + 1] + "…")
 
 
-def list_of(address: Address) -> str:
+def list_address(address: Address) -> str:
     """The common part of the URLs of a list that is filtered, sorted or paged, whatever their
     parameters. "" if the URL has fewer than LEAST_COMBINED parameters.
     """
@@ -155,7 +155,7 @@ def list_of(address: Address) -> str:
     )
 
 
-def filter_patterns(address: Address) -> list[Pattern]:
+def patterns_by_parameter(address: Address) -> list[Pattern]:
     """For each parameter of such a URL, the pattern of those URLs of the list that have this
     parameter and others, in any order. If there are very many, only for the first MOST_COMBINED.
     """

@@ -78,7 +78,7 @@ class ThresholdsPart(BaseModel):
     ] = "pause"
 
 
-def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
+def error_threshold_sentence(part: ThresholdsPart, *, ended: int, failed: int) -> str:
     """The reason why the run must not continue, by its recently ended URLs; empty if it may."""
     if (
         part.max_error_percent is None
@@ -94,7 +94,7 @@ def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
     )
 
 
-def too_little_room(part: ThresholdsPart, *, free: int, where: str) -> str:
+def disk_threshold_sentence(part: ThresholdsPart, *, free: int, where: str) -> str:
     """The reason why the run must not continue with this many free bytes; empty if it may."""
     if part.min_free_bytes is None or free >= part.min_free_bytes:
         return ""

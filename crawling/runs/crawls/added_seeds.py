@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from allocation.wording import some
+from allocation.wording import first_few
 from crawling.base.audit import record_action
 from crawling.base.errors import BadSeeds
 from crawling.frontier import (
@@ -26,9 +26,9 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.order import MAX_SEEDS
 from crawling.orders.scope.filters import UrlFilters
 from crawling.orders.seeds import read_seeds
-from crawling.runs.crawls.fetching_section import origins_without
+from crawling.runs.crawls.fetching_section import origins_without_secrets
 from crawling.runs.crawls.revisions import ADDED_SEEDS
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.runs.steering import reopen
 from crawling.web.addresses import Address
@@ -38,14 +38,14 @@ from crawling.web.addresses import Address
 class AddedSeedsResult:
     #: new seeds of the order
     added: list[str]
-    #: the number of addresses that were queued in the run; None if no run is active or resumed, so
-    #: that they wait for the next run
+    #: the number of addresses queued in the run. Without an active or resumed run it is None, and
+    #: the addresses wait for the next run
     queued: int | None
     #: addresses that already were seeds, or URLs of the run, with their state
     known: dict[str, str]
     revision: int
-    #: origins of added seeds to which no secret headers are sent, since these were given for other
-    #: sites
+    #: origins of added seeds to which no secret headers are sent, since the headers were given for
+    #: other sites
     without_secrets: list[str] = field(default_factory=list)
 
 
@@ -57,7 +57,7 @@ def add_to_seeds(
     widen: bool = False,
     resume: bool = False,
 ) -> AddedSeedsResult:
-    """Make these addresses seeds of the crawl, and queue them in its run if that is active.
+    """Make these addresses seeds of the crawl, and queue them in its run if the run is active.
 
     resume: if the latest run has ended, it continues with the new seeds, unless it has reached a
     limit. A second call with the same seeds changes nothing.
@@ -94,7 +94,7 @@ def add_to_seeds(
     if locked.state in WORKING_STATES:
         if has_ended:
             register_processes(locked)
-        ask_for_shifts(locked)
+        request_shifts(locked)
     return added
 
 
@@ -142,13 +142,13 @@ def _store_seeds(
     queued: int | None,
     by: User | None,
 ) -> AddedSeedsResult:
-    """Store the new seeds, if there are any, as a revision of the order. The caller's transaction
-    holds the crawl's lock.
+    """Store the new seeds as a revision of the order; without new seeds, store nothing. The
+    caller's transaction holds the crawl's lock.
     """
     added = [address.url for address in new]
     if not added:
         return AddedSeedsResult(added, queued, known, crawl.revision)
-    without = origins_without(crawl, new)
+    without = origins_without_secrets(crawl, new)
     key, is_wider = (
         rules_key(crawl),
         not all(filters_of(crawl, run).scope.is_on_site(address) for address in new),
@@ -166,7 +166,7 @@ def _store_seeds(
         {
             "seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)),
             "first": (None, added[0]),
-            **({"without secrets": (None, some(without))} if without else {}),
+            **({"without secrets": (None, first_few(without))} if without else {}),
         },
     )
     if run is not None:

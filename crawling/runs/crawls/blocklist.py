@@ -49,8 +49,8 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
 
 @transaction.atomic
 def remove_entry(number: int, *, by: User | None = None) -> DeletedItem:
-    """Remove an entry, so that crawls may fetch its URLs again. Running crawls admit URLs that it
-    alone excluded. Returns the item that restores the entry.
+    """Remove an entry, so that crawls may fetch its URLs again. Running crawls admit the URLs that
+    only this entry excluded. Return the item by which the entry can be restored.
 
     Raises NotFound.
     """
@@ -66,7 +66,7 @@ def remove_entry(number: int, *, by: User | None = None) -> DeletedItem:
 
 
 def reason_errors(reason: str) -> dict[str, str]:
-    """The mistakes of a reason, which must be clear to later readers."""
+    """The mistakes of a reason, by field."""
     text = reason.strip()
     if not text:
         return {"reason": "is required: the log of activity shows it"}

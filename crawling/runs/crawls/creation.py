@@ -25,7 +25,7 @@ from crawling.orders.seeds import BadTags, read_tags, read_typed
 from crawling.runs.crawls.extractor_rules import restored_order, with_named_rules
 from crawling.runs.crawls.fetching_section import (
     Granted,
-    column_of,
+    fetching_column,
     fetching_of,
     fields_without_secrets,
     granted_to_seeds,
@@ -40,7 +40,7 @@ from crawling.runs.seed_checks import (
 from crawling.web.addresses import BadUrl, read_address
 
 LONGEST_NAME = 100
-#: the longest part of a name that is kept before a suffix
+#: the longest part of a name that is kept in front of a suffix, in characters
 STEM = 90
 
 
@@ -52,7 +52,7 @@ def check_order(
     is_restored: bool = False,
     has_ended: bool = False,
 ) -> tuple[CrawlOrder, dict[str, int]]:
-    """The order and its whole claim, if this user may create a crawl from them now.
+    """The order and its claim for all classes, as this user may create a crawl from them now.
 
     own_pool: used instead of the pool that the order names. is_restored: the order comes from a
     checkpoint, so its example pages may be in files that come with it. has_ended: the run of the
@@ -73,8 +73,8 @@ def check_order(
         errors |= writer_errors(order, claim)
         claim, browser_errors = with_browsers(claim, order, capacity, limits)
         errors |= {} if has_ended else browser_errors
-    if "name" not in errors and is_taken(str(fields["name"])):
-        errors = name_is_taken(str(fields["name"])) | errors
+    if "name" not in errors and is_name_taken(str(fields["name"])):
+        errors = taken_name_error(str(fields["name"])) | errors
     if order:
         errors |= login_errors(order) | ({} if has_ended else seed_errors(order))
         errors |= {} if is_restored else example_errors(order)
@@ -97,7 +97,7 @@ def create_crawl(
     has_ended: bool = False,
     given_for: Granted | None = None,
 ) -> CrawlJob:
-    """Create a crawl from an order's fields, among which may be `tags`, a list.
+    """Create a crawl from an order's fields and `tags`, a list.
 
     own_pool: the pool of an experiment, which no order can name. is_restored: the order comes from
     a checkpoint. has_ended: the run of the checkpoint has ended. given_for: the origins to which
@@ -115,11 +115,11 @@ def create_crawl(
         raise BadOrder({**error.errors, **wrong_tags}) from error
     if wrong_tags:
         raise BadOrder(wrong_tags)
-    crawl = row_of(order, claim, given_for)
+    crawl = unsaved_crawl(order, claim, given_for)
     crawl.tags = tags
     crawl.pool = own_pool.name if own_pool else crawl.pool
     crawl.created_by, crawl.idempotency_key = by, idempotency_key
-    crawl.idempotency_digest = digest_of(fields) if idempotency_key else ""
+    crawl.idempotency_digest = request_digest(fields) if idempotency_key else ""
     try:
         with transaction.atomic():
             crawl.save()
@@ -128,7 +128,7 @@ def create_crawl(
     except IntegrityError as error:
         if NAMES_DIFFER not in str(error):
             raise
-        raise BadOrder(name_is_taken(order.name)) from error
+        raise BadOrder(taken_name_error(order.name)) from error
 
 
 def _read_given_tags(fields: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
@@ -142,23 +142,27 @@ def _read_given_tags(fields: Mapping[str, Any]) -> tuple[list[str], dict[str, st
         return [], {"tags": str(error)}
 
 
-def row_of(order: CrawlOrder, claim: dict[str, int], given_for: Granted | None = None) -> CrawlJob:
+def unsaved_crawl(
+    order: CrawlOrder, claim: dict[str, int], given_for: Granted | None = None
+) -> CrawlJob:
     """The row of an order, not saved. given_for: as for `create_crawl`."""
     if given_for is None:
         given_for = granted_to_seeds(order, order.seeds)
     own = {name: getattr(order, name) for name in COLUMNS}
-    parts = {column: part_of(order, part) for column, part in PARTS.items()}
-    fetching = column_of(order, given_for)
+    parts = {column: stored_part(order, part) for column, part in PARTS.items()}
+    fetching = fetching_column(order, given_for)
     return CrawlJob(visit_order=order.order, claim=claim, fetching=fetching, **own, **parts)
 
 
-def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
+def stored_part(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
     """The fields of one part of an order, as its column stores them."""
     return {name: getattr(order, name) for name in part.model_fields}
 
 
 def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
-    """The mistakes in the claim of an archive writer, which an archive needs."""
+    """The mistakes in the claim of an archive writer, which an archive needs. Without an archive,
+    set the writers in `claim` to the order's own number.
+    """
     if not order.archive:
         if ARCHIVE_WRITERS in claim:
             claim[ARCHIVE_WRITERS] = order.claim.get(ARCHIVE_WRITERS, 0)
@@ -181,10 +185,8 @@ def example_errors(order: CrawlOrder, crawl_id: int | None = None) -> dict[str, 
 
 
 def team_errors(name: str, by: User | None) -> dict[str, str]:
-    """The mistake of a team that the user may not name: only administrators of pools may name a
-    team of which they are no member.
-
-    by: None for the command line, which may name any team.
+    """The mistake of a team that the user may not name. Users may name their own teams,
+    administrators of pools and the command line (None) any team.
     """
     if not name:
         return {}
@@ -197,21 +199,22 @@ def team_errors(name: str, by: User | None) -> dict[str, str]:
     return {}
 
 
-def is_taken(name: str) -> bool:
+def is_name_taken(name: str) -> bool:
     """Whether a crawl has this name, which must be a valid one.
 
-    The answer may be outdated: if two users take a name at once, the table decides.
+    The answer may be out of date at once: if two users choose a name at the same time, the table's
+    constraint decides.
     """
     return CrawlJob.objects.filter(name=name.strip()).exists()
 
 
-def name_is_taken(name: str) -> dict[str, str]:
+def taken_name_error(name: str) -> dict[str, str]:
     return {"name": f"there is a crawl named {name.strip()!r} already; choose another name"}
 
 
 def free_name(wanted: str, suffix: str = "") -> str:
-    """The name with this suffix, and with a number if it is not free otherwise. Cut if it would be
-    too long.
+    """The wanted name with this suffix, cut to the allowed length, with a number if the name is
+    taken.
     """
     wanted = (wanted[:STEM].strip() or "crawl") + suffix
     taken = set(CrawlJob.objects.filter(name__startswith=wanted).values_list("name", flat=True))
@@ -222,7 +225,7 @@ def free_name(wanted: str, suffix: str = "") -> str:
     )
 
 
-def name_for(seeds: object) -> str:
+def name_from_seeds(seeds: object) -> str:
     """A free name for a crawl created without one: the first seed's host."""
     try:
         host = read_typed(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
@@ -231,14 +234,14 @@ def name_for(seeds: object) -> str:
     return free_name(host)
 
 
-def digest_of(fields: Mapping[str, Any]) -> str:
+def request_digest(fields: Mapping[str, Any]) -> str:
     """A hash of the request that does not depend on the order of fields."""
     return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def login_errors(order: CrawlOrder) -> dict[str, str]:
-    """The mistakes of a login, which takes place before the first page of its own host and is valid
-    only there.
+    """The mistakes of a login. A login takes place before the first page of its own host, and is
+    valid only on that host.
     """
     hosts = {read_address(seed).origin for seed in order.seeds}
     if order.login_url is None or read_address(order.login_url).origin in hosts:
@@ -250,8 +253,8 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
-    """The order that would create this crawl: the fields of `crawling.orders.order`, with masked
-    secrets.
+    """The order that would create this crawl again: the fields of `crawling.orders.order`, with
+    masked secrets.
     """
     order = {name: getattr(crawl, name) for name in COLUMNS}
     order |= {
@@ -268,11 +271,12 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
 def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
     """Create a draft with the same order and tags, checked by today's rules.
 
-    Its secrets are copied for the crawl's owner and the command line, for the same origins. For
-    other users `withheld_from` names the secrets that are left out. Raises BadOrder and SealBroken.
+    Its secrets are copied for the crawl's ownerand the command line, for the same origins. For
+    other users `withheld_fields` names the secrets that are left out. Raises BadOrder and
+    SealBroken.
     """
     part = fetching_of(crawl)
-    part = without_secrets(part) if withheld_from(by, crawl) else part
+    part = without_secrets(part) if withheld_fields(by, crawl) else part
     copy = create_crawl(
         {**order_of(crawl), **part.model_dump(), "name": name or free_name(crawl.name, " copy")},
         by=by,
@@ -283,9 +287,9 @@ def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = N
     return set_tags(copy, crawl.tags, by=by)
 
 
-def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
-    """The fields of an order that a clone by this user lacks, since its secrets were given only to
-    the owner's crawl.
+def withheld_fields(user: User | None, crawl: CrawlJob) -> list[str]:
+    """The fields of an order that a clone by this user lacks: the owner gave their secrets only to
+    this crawl.
     """
     return (
         []
@@ -317,7 +321,7 @@ def create_idempotently(
 
 def _crawl_made_before(fields: Mapping[str, Any], by: User, key: str) -> CrawlJob | None:
     made = CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
-    if made and made.idempotency_digest != digest_of(fields):
+    if made and made.idempotency_digest != request_digest(fields):
         raise KeyReused(
             f"The key {key!r} has made crawl {made.pk} from another order; a new order needs a "
             "new key."

@@ -21,7 +21,7 @@ def keep_deleted(
     owner: User | None = None,
 ) -> DeletedItem:
     """Keep the content of an item, in the transaction that deletes the item. owner: the only user
-    who may see it.
+    who may see the item; None for all.
     """
     return DeletedItem.objects.create(
         kind=kind, name=name, content=dict(content), owner=owner, deleted_by=by

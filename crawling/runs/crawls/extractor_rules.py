@@ -1,7 +1,6 @@
-"""The rules of extractors in orders. An order names an extractor, and stores its rules beside the
-order's own rules. So the order of a run always says by which rules pages were read.
-
-A use of crawls stores the extractors. Without this use an order can name none.
+"""The rules of extractors in orders. An order names an extractor and stores a copy of its rules
+beside the order's own rules, so that the order of a run says by which rules its pages were read. A
+use of crawls stores the extractors; without that use no order can name one.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def named_rules(reference: str) -> ExtractorRules | None:
     return found.find(*read_reference(reference)) if found and reference else None
 
 
-def keep_named(name: str, rules: Mapping[str, str], *, by: User | None) -> ExtractorRules:
+def save_named_rules(name: str, rules: Mapping[str, str], *, by: User | None) -> ExtractorRules:
     """Save rules as a new extractor. Raises BadOrder."""
     found = _source()
     if found is None:
@@ -85,8 +84,8 @@ def _own_rules(rules: Mapping[str, str], reference: str) -> dict[str, str]:
 
 
 def with_named_rules(order: CrawlOrder) -> CrawlOrder:
-    """The order with the rules of the extractor that it names. Its own rule replaces an extractor's
-    rule of the same name. Raises BadOrder.
+    """The order with the rules of the extractor that it names. A rule of the order replaces the
+    extractor's rule of the same name. Raises BadOrder.
     """
     if not order.extractor:
         return order
@@ -103,8 +102,8 @@ def with_named_rules(order: CrawlOrder) -> CrawlOrder:
 
 
 def restored_order(order: CrawlOrder) -> CrawlOrder:
-    """The order of a checkpoint, with its rules. An extractor of another installation is left
-    out.
+    """The order of a checkpoint, with its rules. The name of an extractor of another installation
+    is left out.
     """
     found = named_rules(order.extractor)
     is_same = found is not None and found.rules.items() <= order.extract.items()
@@ -112,8 +111,8 @@ def restored_order(order: CrawlOrder) -> CrawlOrder:
 
 
 def edited_rules(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an edit. If rules are among them, the extractor's rules are left out, and are
-    read anew, since another revision may have different rules.
+    """The fields of an edit. If rules are among them, the extractor's rules are left out and read
+    again, since another revision may have different rules.
     """
     if fields.keys().isdisjoint({"extract", "extractor"}):
         return dict(fields)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 from urllib.parse import urlsplit
 
-from allocation.wording import some
+from allocation.wording import first_few
 from crawling.base.encrypted_text import seal, unseal
 from crawling.models import CrawlJob
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
@@ -23,7 +23,7 @@ Granted = Mapping[Secret, frozenset[str]]
 LOGIN = "login_fields"
 
 
-def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
+def fetching_column(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
     fields = FetchingPart.model_validate(part.model_dump(include=set(FetchingPart.model_fields)))
     secrets = {name: value for name in SECRET_FIELDS if (value := getattr(fields, name))}
     stored = fields.masked()
@@ -130,12 +130,12 @@ def unchanged_secrets(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]
     return found
 
 
-def change_asking(
+def change_fetching_fields(
     crawl: CrawlJob, values: Mapping[str, Any], kept_as_shown: Set[Secret] = frozenset()
 ) -> dict[str, tuple[Any, Any]]:
-    """Change checked fields, without saving them. Return the fields that differ, with their old and
-    new values as they may be shown, and the fields whose secrets were given again, so that other
-    origins get them.
+    """Change checked fields of the crawl, without saving it. Return the changed fields with their
+    old and new values, masked where they are secret. A secret that was given again counts as
+    changed if other origins get it now.
 
     kept_as_shown: secrets that were not given again. Raises SealBroken.
     """
@@ -150,7 +150,7 @@ def change_asking(
     changed = {name for name, value in values.items() if getattr(before, name) != value}
     changed |= {secret[0] for secret in has if has[secret] != had.get(secret, frozenset())}
     if changed:
-        crawl.fetching = column_of(part, has)
+        crawl.fetching = fetching_column(part, has)
     return {name: (seen[name], crawl.fetching[name]) for name in changed}
 
 
@@ -169,12 +169,12 @@ def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | 
 def _origins_text(origins: frozenset[str] | None) -> str | None:
     if origins is None:
         return None
-    return some(sorted(origins)) or "no site"
+    return first_few(sorted(origins)) or "no site"
 
 
-def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
-    """Origins of these seeds to which a secret of the crawl is not sent, because it was given for
-    others.
+def origins_without_secrets(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
+    """Origins of these seeds to which a secret of the crawl is not sent, because the secret was
+    given for other origins.
     """
     secrets = [
         origins for (field, _), origins in origins_of_secrets(crawl).items() if field == "headers"
@@ -183,10 +183,12 @@ def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
     return [] if known is None else sorted({seed.origin for seed in seeds} - known)
 
 
-def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) -> dict[str, str]:
-    """The mistakes of secrets that an edit would send elsewhere, and that therefore must be given
-    again: those of a login to another site, and all secrets if the proxy changes, since a proxy
-    reads everything that is not encrypted.
+def resent_secret_errors(
+    crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]
+) -> dict[str, str]:
+    """The mistakes of secrets that an edit would send elsewhere and that must therefore be given
+    again. If the login moves to another site, these are its secrets; if the proxy changes, all
+    secrets, since a proxy reads everything that is not encrypted.
     """
     had, same, errors = origins_of_secrets(crawl), unchanged_secrets(crawl, fields), {}
     if part.login_url and "login_url" in fields:
@@ -196,13 +198,13 @@ def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) 
         ]
         if led:
             errors[LOGIN] = (
-                f"were given for another site than {site}; give {some(sorted(led))} anew "
+                f"were given for another site than {site}; give {first_few(sorted(led))} anew "
                 "together with login_url"
             )
     secret = sorted(f"{field} {key}" for field, key in same & _all_secrets(crawl))
     if part.proxy and _route(part.proxy) != _route(fetching_of(crawl).proxy) and secret:
         errors["proxy"] = (
-            f"another proxy reads what is not encrypted; give {some(secret)} anew "
+            f"another proxy reads what is not encrypted; give {first_few(secret)} anew "
             "together with it, or make another crawl"
         )
     return errors

@@ -1,5 +1,5 @@
-"""Change a crawl's Max and priority, even while it runs: first in the pool, which may refuse, then
-in the order, which shifts follow.
+"""Change a crawl's Max and priority, even while it runs: first in the pool, which may refuse the
+change, then in the order, which shifts read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawling.orders.sections.rendering import RenderingPart
 from crawling.runs.grants import share_limits
 
 #: fields of an order that the pool stores for a run's processes
-AT_THE_BANK = ("claim", "priority")
+POOL_FIELDS = ("claim", "priority")
 
 
 def check_max(
@@ -59,13 +59,12 @@ def check_max(
     return full
 
 
-def tell_bank(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Change Max and priority of the processes of the live run, if the fields of the order differ
-    from the old ones, all or none.
+def apply_to_pool(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Change Max and priority of the run's processes in the pool, if these fields of the order
+    differ from the old ones. Either all processes are changed or none.
 
-    A process that holds more than its new Max is left to its shift, which first gives units back. A
-    start that waits gets the turn of its new priority. Raises BadOrder with the pool's own
-    sentence.
+    A process that holds more than its new Max is left to its shift, which first releases units. A
+    waiting start gets the turn of its new priority. Raises BadOrder with the pool's own sentence.
     """
     before, priority = old.get("claim", {}), new.get("priority", old.get("priority"))
     claim = {

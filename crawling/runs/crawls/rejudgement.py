@@ -20,17 +20,17 @@ from crawling.models import OrderRevision, Run
 from crawling.models.jobs import LIVE_IN_SQL, WORKING_STATES
 from crawling.runs.shift_lifecycle import settle_run
 
-#: the longest turn, since the scheduler has other duties, too
+#: the longest turn, since the scheduler's other duties wait meanwhile
 BUDGET_SECONDS = 0.5
-#: the time after which the runs themselves are read; all other turns only count edits, and may miss
-#: one that was made while its rules were being read
-ANYHOW_SECONDS = 30.0
+#: the seconds after which a turn reads the runs themselves. All other turns only count edits, and
+#: may miss an edit that was made while its rules were being read
+FULL_CHECK_SECONDS = 30.0
 
 EDITS = """
 SELECT (SELECT max(id) FROM crawling_orderrevision), count(*), count(removed_at)
 FROM crawling_blocklistentry
 """
-#: `rules_key` in SQL
+#: runs that are not judged by their current rules; with `rules_key` in SQL
 BEHIND = f"""
 SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id,
     (SELECT '.' || count(*) || '.' || count(removed_at) AS listed
@@ -42,8 +42,8 @@ ORDER BY r.id
 
 
 class Rejudger:
-    """Remembers the edits that it has seen, so that a turn without new edits reads no run. Also
-    keeps the blocklist until all runs are judged by it.
+    """Counts the edits, so that a turn without a new edit reads no run. The blocklist is kept in
+    memory until all runs are judged by it.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Rejudger:
         all are done.
         """
         now, edits = time.monotonic(), _rows_of_query(EDITS)
-        if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
+        if edits == self._seen and now - self._looked_at < FULL_CHECK_SECONDS:
             return True
         are_done = rejudge_live_runs(self._blocklist)
         if are_done:
@@ -89,7 +89,7 @@ def _caught_up(run_id: int, blocklist: KeptBlocklist, *, until: float) -> bool:
         if time.monotonic() > until:
             return False
     if run.state in WORKING_STATES and not run.queues.filter(queued__gt=0).exists():
-        settle_run(run_id)  # the run may wait for resources for a shift that has nothing to do
+        settle_run(run_id)  # the run may be waiting for resources for a shift that has no URL left
     return True
 
 

@@ -42,8 +42,8 @@ def find_item(kind: str, item_id: int, *, by: User | None) -> DeletedItem:
 
 @transaction.atomic
 def restore_item(kind: str, item_id: int, *, by: User | None) -> str:
-    """Restore the item, and return its name. Raises NotFound, and WrongState if its place is taken
-    by now.
+    """Restore the item, and return its name. Raises NotFound, and WrongState if another item has
+    its name or place now.
     """
     item = find_item(kind, item_id, by=by)
     try:

@@ -24,28 +24,28 @@ from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.runs.crawls.creation import (
     example_errors,
-    is_taken,
+    is_name_taken,
     login_errors,
-    name_is_taken,
     order_of,
+    taken_name_error,
     team_errors,
 )
 from crawling.runs.crawls.extractor_rules import edited_rules, with_named_rules
 from crawling.runs.crawls.fetching_section import (
-    change_asking,
+    change_fetching_fields,
     fetching_of,
     fields_with_secrets,
-    kept_errors,
     origins_of_secrets,
     recipient_changes,
+    resent_secret_errors,
     unchanged_secrets,
 )
-from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
+from crawling.runs.crawls.maximum import POOL_FIELDS, apply_to_pool, check_max
 from crawling.runs.grants import cancel_waiting
 from crawling.web.secret_headers import Secret
 
-#: a live run follows these within a second; other fields have already shaped its frontier and its
-#: place in the pool
+#: the fields that a live run follows within a second; the other fields have already determined its
+#: frontier and its place in the pool
 OF_THE_CRAWL = (
     "name",
     "purpose",
@@ -63,8 +63,8 @@ OF_THE_CRAWL = (
     "extractor",
     "extract",
 )
-#: of the part `reuse`, only the fields about revisits may be edited; the others decide how a live
-#: run writes its archive
+#: the editable fields of the part `reuse`; its other fields determine how a live run writes its
+#: archive
 REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
 #: the fields of the order's parts that may be edited, by column
 EDITED_PARTS = {
@@ -72,9 +72,13 @@ EDITED_PARTS = {
     for column, part in PARTS.items()
 }
 #: fields about requests, except `posts`: posts go only to seeds, which are already queued
-ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
-EDITABLE = (*OF_THE_CRAWL, *(name for names in EDITED_PARTS.values() for name in names), *ASKING)
-#: only if one of these changes must the waiting URLs be judged again
+FETCHING_FIELDS = tuple(name for name in FetchingPart.model_fields if name != "posts")
+EDITABLE = (
+    *OF_THE_CRAWL,
+    *(name for names in EDITED_PARTS.values() for name in names),
+    *FETCHING_FIELDS,
+)
+#: the fields whose edit makes it necessary to judge the waiting URLs again
 RULING = frozenset(
     {
         "scope",
@@ -90,7 +94,7 @@ RULING = frozenset(
 CLAIMING = frozenset({"render", "render_rules", "render_memory_mib"})
 #: the name of added seeds in a revision (`crawling.runs.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
-#: if one of these changes, the queued URLs of a best-first crawl are ranked again
+#: the fields whose edit makes it necessary to rank the queued URLs of a best-first crawl again
 WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 
@@ -104,8 +108,8 @@ def edit_crawl(
     """Change these fields, which are checked like those of an order.
 
     Raises BadOrder with a sentence for each field, or WrongState if `revision`, on which the
-    changes were based, is no longer the latest; then nothing has changed. The fields may also
-    contain the revision.
+    changes were based, is no longer the latest; then nothing has changed. The revision may also
+    stand among the fields.
     """
     fields = dict(fields)
     if (stated := fields.pop("revision", None)) is not None:
@@ -116,10 +120,10 @@ def edit_crawl(
 
 @contextmanager
 def _one_after_the_other(crawl_id: int) -> Iterator[None]:
-    """Let edits of a crawl run one after the other. Otherwise one of two could win in the pool and
-    the other in the order.
+    """Let edits of a crawl run one after the other. Otherwise the pool could end with the values of
+    one of two edits, and the order with those of the other.
 
-    No transaction spans pool and order, so this is a lock of the session.
+    No transaction spans pool and order, so an advisory lock of the database session is used.
     """
     key = f"edit/{crawl_id}"
     with connection.cursor() as cursor:
@@ -141,20 +145,20 @@ def _edit_by_bank_and_order(
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
     if "claim" in values or not CLAIMING.isdisjoint(values):
         values["claim"] = check_max(crawl, order.claim, order)
-    tell_bank(crawl, {name: getattr(crawl, name) for name in AT_THE_BANK}, values)
+    apply_to_pool(crawl, {name: getattr(crawl, name) for name in POOL_FIELDS}, values)
     try:
         edited = _edit(crawl.pk, values, by, revision, unchanged_secrets(crawl, fields))
     except (IntegrityError, WrongState) as error:
         stands = CrawlJob.objects.get(pk=crawl.pk)
-        tell_bank(
-            crawl, values, {name: getattr(stands, name) for name in AT_THE_BANK if name in values}
+        apply_to_pool(
+            crawl, values, {name: getattr(stands, name) for name in POOL_FIELDS if name in values}
         )
         if isinstance(error, WrongState):
             raise
-        raise BadOrder(name_is_taken(order.name)) from error
+        raise BadOrder(taken_name_error(order.name)) from error
     if edited.idle_only and not crawl.idle_only:
         for run in edited.runs.filter(state__in=WORKING_STATES):
-            cancel_waiting(run)  # the run does not wait in the pool's line any more
+            cancel_waiting(run)  # the run no longer waits in the pool's queue
     for place in Reranking.objects.filter(run__crawl=edited, run__removal_asked_at=None):
         # a small frontier is ranked at once; the scheduler continues with a large one
         rank_some(place.run_id)
@@ -172,17 +176,17 @@ def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -
         _edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields})
     )
     errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
-    if order and not fields.keys().isdisjoint(ASKING):
-        errors = kept_errors(crawl, order, fields) | errors
+    if order and not fields.keys().isdisjoint(FETCHING_FIELDS):
+        errors = resent_secret_errors(crawl, order, fields) | errors
     if order and "topic" in fields:
         errors |= example_errors(order, crawl.pk)
     if (
         "name" in fields
         and "name" not in errors
         and (name := str(fields["name"])).strip() != crawl.name
-        and is_taken(name)
+        and is_name_taken(name)
     ):
-        errors |= name_is_taken(name)
+        errors |= taken_name_error(name)
     if order and order.team != crawl.team:
         errors |= team_errors(order.team, by)
     if order and "extractor" in fields:
@@ -227,15 +231,15 @@ def revert_edit(
 def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The order with these fields changed.
 
-    Secrets are unsealed only if they change. Seeds are included only if they change, since checking
-    them takes long.
+    Secrets are unsealed only if they change. Seeds are included only if they change, since their
+    check takes long.
     """
     order = {
         name: value
         for name, value in order_of(crawl).items()
         if name not in FetchingPart.model_fields
     }
-    if fields.keys().isdisjoint(ASKING):
+    if fields.keys().isdisjoint(FETCHING_FIELDS):
         return {**order, "seeds": crawl.seeds[:1], **fields}
     return {**order, **fetching_of(crawl).model_dump(), **fields_with_secrets(crawl, fields)}
 
@@ -275,11 +279,11 @@ def _edit(
     changes = {
         name: (before[name], value)
         for name, value in values.items()
-        if name not in ASKING and before[name] != value
+        if name not in FETCHING_FIELDS and before[name] != value
     }
-    asking = {name: values[name] for name in ASKING if name in values}
+    asking = {name: values[name] for name in FETCHING_FIELDS if name in values}
     recipients = origins_of_secrets(crawl)
-    changes |= change_asking(crawl, asking, kept_secrets) if asking else {}
+    changes |= change_fetching_fields(crawl, asking, kept_secrets) if asking else {}
     if not changes:
         return crawl
     key = rules_key(crawl)
@@ -312,15 +316,16 @@ def _apply_to_run(
     *,
     judged_by: str,
 ) -> None:
-    """Let the latest run follow an edit, in its transaction. judged_by: the key of the rules before
-    the edit.
+    """Let the latest run follow an edit, in the edit's transaction. judged_by: the key of the rules
+    before the edit.
     """
     if RULING.isdisjoint(changes):
         Run.objects.filter(pk=run.pk, judged_by=judged_by).update(judged_by=rules_key(crawl))
     if run.state in ENDED_STATES:
         return
     if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
-        # locked until this transaction ends: URLs that are queued later get the new weights
+        # The run's row stays locked until this transaction ends, so URLs that are queued later get
+        # the new weights.
         with locked_run(run.pk):
             begin_reranking(run.pk)
     edits = "; ".join(

@@ -14,7 +14,7 @@ from crawling.models import DeletedItem, DeletedKind, SavedView
 from crawling.runs.crawls.deleted_items import keep_deleted
 
 MOST_VIEWS = 30
-#: the parameters in the list's address that make a view; the page number is not one of them
+#: the parameters of the list's address that a view stores; the page number is not among them
 PARTS = ("state", "q", "tag", "owner", "team", "sort")
 
 
@@ -29,8 +29,8 @@ def visible_views(user: User) -> Sequence[SavedView]:
 
 
 def save_view(user: User, name: str, query: str, *, is_shared: bool = False) -> SavedView:
-    """Save the list's address under a name. This replaces the user's view of that name. is_shared:
-    whether all users see it.
+    """Save the list's address under a name. An earlier view of the user with that name is replaced.
+    is_shared: whether all users see it.
 
     Raises BadView.
     """

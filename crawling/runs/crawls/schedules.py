@@ -33,14 +33,14 @@ from crawling.orders.schedules import (
     NO_TIME,
     DueStart,
     ScheduleTiming,
-    next_pace,
+    next_pace_minutes,
     read_timing,
     settle,
     spread,
 )
 from crawling.runs.crawls.deleted_items import keep_deleted
-from crawling.runs.grants import ask_for_shifts, register_processes
-from crawling.runs.start import new_run
+from crawling.runs.grants import register_processes, request_shifts
+from crawling.runs.start import create_run
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None 
 
     Raises BadOrder with a sentence for each field; then nothing has changed.
 
-    An interval begins now, unless it is unchanged.
+    A new interval begins now; an unchanged interval continues.
     """
     return _set(crawl, _checked_timing(fields), NO_TIME, by)
 
@@ -96,7 +96,7 @@ def _checked_timing(fields: Mapping[str, Any]) -> ScheduleTiming:
 
 
 def _set(crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | None) -> Schedule:
-    """Set a schedule. delay: added to the first interval."""
+    """Set a schedule, and log the change. delay: added to the first interval."""
     now = timezone.now()
     with transaction.atomic():
         CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
@@ -129,7 +129,7 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> DeletedItem |
     """Delete the schedule of a crawl. An active run continues. The schedule can be restored for a
     while.
 
-    Without a schedule nothing happens.
+    Return None if the crawl has no schedule.
     """
     with transaction.atomic():
         CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
@@ -144,8 +144,8 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> DeletedItem |
 
 
 def start_scheduled() -> None:
-    """Settle every start that is due. The scheduler enrols a run if a crash prevented this after
-    the commit.
+    """Settle every start that is due. If a crash after the commit prevented the registration of a
+    run in the pool, the scheduler registers it later.
     """
     now = timezone.now()
     for schedule_id in (
@@ -154,13 +154,13 @@ def start_scheduled() -> None:
         run = start_due(schedule_id, now)
         if run:
             register_processes(run)
-            ask_for_shifts(run)
+            request_shifts(run)
 
 
 @transaction.atomic
 def start_due(schedule_id: int, now: datetime) -> Run | None:
-    """Settle a schedule's starts up to now. Return the run to be enrolled in the pool, if one was
-    created.
+    """Settle a schedule's starts up to now. Return the new run, which the caller registers in the
+    pool; None if no run was created.
     """
     CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(
         schedule=schedule_id
@@ -194,7 +194,8 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
 
 #: the most pages of a run that are compared
 COMPARED_AT_MOST = 20_000
-#: a page without a digest was not read to its end, so that it cannot be compared
+#: how many pages of a run and of the run before can be compared, and how many differ. A page
+#: without a digest was not read to its end, so it cannot be compared
 CHANGES = """
 SELECT count(*), count(*) FILTER (WHERE p.unchanged_since IS NULL AND p.digest <> q.digest)
 FROM (SELECT url_id, unchanged_since, digest FROM crawling_page
@@ -234,7 +235,7 @@ def _follow_changes(schedule_id: int) -> None:
         with connection.cursor() as cursor:
             cursor.execute(CHANGES, [runs[0].pk, COMPARED_AT_MOST, runs[1].pk])
             compared, changed = cursor.fetchone()
-        pace = next_pace(timing, pace, compared=compared, changed=changed)
+        pace = next_pace_minutes(timing, pace, compared=compared, changed=changed)
         write(
             runs[0].pk,
             f"{changed:,} of {compared:,} pages changed since run {runs[1].number}; the schedule "
@@ -247,7 +248,9 @@ def _follow_changes(schedule_id: int) -> None:
 
 
 def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
-    """Switch off a schedule that is no longer valid, since time zones come and go."""
+    """Switch off a schedule that is no longer valid, for example because its time zone was
+    abolished.
+    """
     told = "; ".join(f"{field} {sentence}" for field, sentence in errors.items())
     ScheduledStart.objects.create(
         schedule=schedule, due_at=due_at, outcome=f"Disabled: {told}."[:300]
@@ -258,7 +261,9 @@ def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str])
 
 
 def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | None, str]:
-    """Start a run. Return the run, if any, and a sentence for the schedule's list."""
+    """Start a run. Return the run, or None, and the sentence about this start in the schedule's
+    list.
+    """
     by_how_much = f", {_minutes(late)} late" if late >= timedelta(minutes=1) else ""
     if not due.starts:
         return (
@@ -268,7 +273,7 @@ def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | No
         )
     try:
         with transaction.atomic():
-            run = new_run(schedule.crawl, by=schedule.set_by, by_schedule=True)
+            run = create_run(schedule.crawl, by=schedule.set_by, by_schedule=True)
     except WrongState:
         latest = schedule.crawl.runs.exclude(state__in=ENDED_STATES).get()
         write(

@@ -1,5 +1,5 @@
-"""Verdicts of a crawl's rules on addresses, without fetching any. Also a preview of an edit of the
-rules: the URLs that it would take out of the frontier.
+"""Verdicts of a crawl's rules on addresses, without a request to any of them. Also a preview of an
+edit of the rules: the URLs that the edit would take out of the frontier.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HOSTS, EXAMPLES = 10, 10
 
 @dataclass(frozen=True, slots=True)
 class RuleCheck:
-    #: in canonical form, if the address has one
+    #: the canonical form; "" if the text is no URL
     url: str
     admits: bool
     #: the deciding rule; "" if the text is no URL
@@ -60,7 +60,7 @@ def try_changes(
     crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]
 ) -> tuple[list[RuleCheck], dict[str, str]]:
     """The verdicts of a crawl's rules as if these fields were saved. If the fields have mistakes,
-    no verdicts, but the mistakes by field.
+    an empty list and the mistakes by field.
     """
     filters, mistakes = changed_filters(crawl, fields)
     return ([], mistakes) if filters is None else (judge_all(filters, urls, seeds=crawl.seeds), {})
@@ -72,7 +72,7 @@ def changed_filters(
     """The rules that would apply to a crawl and its run if these fields were saved. If the fields
     have mistakes, None and the mistakes by field.
     """
-    order, mistakes = read_changed(crawl, fields)
+    order, mistakes = changed_order(crawl, fields)
     if order is None:
         return None, mistakes
     run, filters = crawl.runs.first(), filters_of_order(order)
@@ -82,11 +82,11 @@ def changed_filters(
     return filters, {}
 
 
-def read_changed(
+def changed_order(
     crawl: CrawlJob, fields: Mapping[str, Any]
 ) -> tuple[CrawlOrder | None, dict[str, str]]:
-    """The crawl's order with these fields changed, without the section on requests, which may be
-    secret. If the fields have mistakes, None and a sentence for each field.
+    """The crawl's order as if these fields were saved, without the section on requests, which may
+    be secret. If the fields have mistakes, None and a sentence for each field.
     """
     return read_order(
         {
@@ -100,8 +100,8 @@ def read_changed(
 def try_order(
     fields: Mapping[str, Any], urls: Iterable[str]
 ) -> tuple[list[RuleCheck], dict[str, str]]:
-    """The verdicts of an order's rules. If the order has mistakes, no verdicts, but the mistakes by
-    field.
+    """The verdicts of an order's rules. If the order has mistakes, an empty list and the mistakes
+    by field.
     """
     order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
     return (
@@ -114,7 +114,7 @@ def try_order(
 def judge_all(
     filters: UrlFilters, urls: Iterable[str], *, seeds: Iterable[str], depth: int = 1
 ) -> list[RuleCheck]:
-    """Judge addresses in any spelling. Texts that are no URLs are reported, too."""
+    """Judge addresses in any spelling. A text that is no URL gets a result without a rule."""
     asked_for = set(seeds)
     return [_judge(filters, text, asked_for, depth) for text in urls]
 

@@ -1,8 +1,7 @@
 """Create, find, hand over and revoke the links that show one crawl's report without a log-in. A
-link stops working once the user who created it may not act on the crawl any more.
-
-The same holds for feeds, mailboxes and other access without an account that uses of crawls offer:
-each stops with the account of its user, unless another user takes it over.
+link stops working once its creator may not act on the crawl any more. Uses of crawls offer further
+access without an account, such as feeds and mailboxes; each stops with the account of its user,
+unless another user takes it over.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ L = TypeVar("L", bound=SecretLink)
 USUAL_DAYS, MOST_DAYS = 7, 90
 #: the most links to one crawl, or another subject, that have not expired
 MOST_LINKS = 20
-#: the time of use is stored no more often than this, so that reloading a page does not write
+#: the shortest time between two writes of the time of use, so that reloading a page does not write
 OPENED_EVERY = timedelta(minutes=1)
 
 
@@ -41,7 +40,7 @@ def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[S
     Raises BadOrder and WrongState.
     """
     with transaction.atomic():
-        # locks the crawl, so that two requests at once do not exceed the limit
+        # the lock on the crawl keeps two simultaneous requests within the limit
         locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
         if locked is None:
             raise WrongState(f"{crawl.name} is being deleted.")
@@ -52,8 +51,8 @@ def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[S
 def make_secret_link(
     others: QuerySet[L], link: L, subject: Model, *, days: int, by: User | None
 ) -> tuple[L, str]:
-    """Store a new link beside the other links of its subject, which is locked. Return the link with
-    its token. Raises BadOrder and WrongState.
+    """Store a new link beside the other links of its subject. The subject's row is locked. Return
+    the link with its token. Raises BadOrder and WrongState.
     """
     if not 1 <= days <= MOST_DAYS:
         raise BadOrder({"days": f"Days are a whole number from 1 to {MOST_DAYS}."})
@@ -89,7 +88,7 @@ def share_links_by(user: User) -> Sequence[ShareLink]:
 
 
 def hand_link_over(link: ShareLink, receiver: User, *, by: User | None) -> None:
-    """Give a link to another user, so that it stays open. To be called in a transaction."""
+    """Give a link to another user, so that it stays open. The caller is in a transaction."""
     record_action(
         by, link.crawl, "handed a share link over", {"owner": (link.created_by, receiver)}
     )
@@ -109,9 +108,7 @@ def shared_crawl(token: str) -> ShareLink | None:
 
 
 def link_of(links: QuerySet[L], token: str) -> L | None:
-    """The link among `links` that a token opens. None if the token is unknown, expired or
-    revoked.
-    """
+    """The link among `links` with this token. None if the token is unknown, expired or revoked."""
     return links.filter(digest=_digest(token), expires_at__gt=timezone.now()).first()
 
 
@@ -135,9 +132,9 @@ class SharedKind:
     name: str
     #: the address of a row's page
     page: Callable[[Any], str]
-    #: rows that a user has created, or that are sent to the user
+    #: the rows that a user has created, or that are sent to the user
     by: Callable[[User], Iterable[Any]]
-    #: gives a row to another user, by row, receiver and acting user; raises BadOrder
+    #: gives a row to another user (arguments: row, receiver, acting user); raises BadOrder
     hand_over: Callable[[Any, User, User], None]
     #: the thing that a row shows
     subject: Callable[[Any], Any] = attrgetter("crawl")
@@ -154,7 +151,7 @@ class SharedItem:
 
     @property
     def subject(self) -> Any:
-        """The crawl, or another thing with a name, that the row shows; None for all crawls."""
+        """The crawl or other named object that the row shows; None for all crawls."""
         return self.kind.subject(self.row)
 
     @property

@@ -1,5 +1,5 @@
-"""Teams, the crawls on which their members act, and the owners of crawls. Only this module and the
-admin site write these.
+"""Teams, the crawls on which their members may act, and the owners of crawls. Only this module and
+the admin site write these.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from allocation.models import ProcessState, Share
 from allocation.rules.shares import NO_LIMIT
-from allocation.wording import some
+from allocation.wording import first_few
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, WrongState
 from crawling.base.use import offered_by_uses
@@ -22,7 +22,7 @@ from crawling.runs.crawls.creation import team_errors
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.grants import TEAM_REF
 
-#: no text in the database contains it, and PostgreSQL refuses a query with it
+#: PostgreSQL refuses a query with this character, and no stored text contains it
 NUL = "\0"
 
 
@@ -86,7 +86,7 @@ def uses_of(team: Team) -> list[str]:
     items of uses of crawls (`TEAM_USES` of their modules `pages`).
     """
     crawls = list(CrawlJob.all_objects.filter(team=team.name).values_list("name", flat=True))
-    used = [f"crawls {some(crawls)}"] if crawls else []
+    used = [f"crawls {first_few(crawls)}"] if crawls else []
     used += filter(None, (told(team) for told in offered_by_uses("pages", "TEAM_USES")))
     for share in shares_of(team):
         has_terms = any(share.reserved) or any(limit != NO_LIMIT for limit in share.limits)
@@ -135,15 +135,13 @@ def hand_over(
 
 
 def steering_user(name: str) -> User | None:
-    """The active user of that name who may steer crawls; None if there is none."""
+    """The active user of that name, if the user may steer crawls; otherwise None."""
     user = None if NUL in name else User.objects.filter(username=name, is_active=True).first()
     return user if user and user.has_perm(STEER) else None
 
 
 def may_hand_over(crawl: CrawlJob, by: User | None) -> bool:
-    """Whether this user, who may steer crawls, or the command line (None) may hand the crawl
-    over.
-    """
+    """Whether a user who may steer crawls, or the command line (None), may hand this crawl over."""
     return by is None or crawl.created_by in (None, by) or by.has_perm(ADMINISTER)
 
 

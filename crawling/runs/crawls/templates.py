@@ -17,7 +17,7 @@ from crawling.models import CrawlJob, DeletedItem, DeletedKind, OrderTemplate
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import SECRET_FIELDS
 from crawling.orders.sections.reading import Name
-from crawling.runs.crawls.creation import create_crawl, order_of, row_of
+from crawling.runs.crawls.creation import create_crawl, order_of, unsaved_crawl
 from crawling.runs.crawls.deleted_items import keep_deleted
 
 #: a login is useless without its fields, which are secret
@@ -70,14 +70,12 @@ def remove_template(template: OrderTemplate, *, by: User | None = None) -> Delet
 
 
 def may_remove(template: OrderTemplate, by: User | None) -> bool:
-    """Whether a user whose role permits it may delete this template."""
+    """Whether a user whose role permits the deletion of templates may delete this one."""
     return template.created_by in (None, by) or not is_restricted(by)
 
 
 def templates_for(user: User) -> list[tuple[OrderTemplate, bool]]:
-    """All templates, each with whether the user may delete it as far as the user's role permits
-    deletion.
-    """
+    """All templates, each with whether the user may delete it, if the user's role permits that."""
     is_free = not is_restricted(user)
     rows = OrderTemplate.objects.select_related("created_by")
     return [(row, is_free or row.created_by in (None, user)) for row in rows]
@@ -93,13 +91,13 @@ def crawl_from(
 
 
 def as_crawl(template: OrderTemplate) -> CrawlJob:
-    """A crawl like those created from the template, not saved.
+    """An unsaved crawl with the template's order.
 
     Raises BadOrder if the template is no longer a valid order.
     """
     order, errors = read_order({**template.order, "name": "template"})
     if order is None:
         raise BadOrder(errors)
-    crawl = row_of(order, dict(order.claim))
+    crawl = unsaved_crawl(order, dict(order.claim))
     crawl.name, crawl.tags = template.name, template.tags
     return crawl

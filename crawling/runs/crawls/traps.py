@@ -14,11 +14,11 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, TrapPattern
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.scope.trap_gate import TrapState
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 
 
 def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Queue the held URLs of a pattern after all. Return their number.
+    """Approve a pattern, and queue its quarantined URLs. Return their number.
 
     A run that had ended continues with them.
 
@@ -29,7 +29,7 @@ def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
 
 
 def ban_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Exclude all URLs of a pattern that were not fetched yet. Return their number.
+    """Ban a pattern, and exclude all of its URLs that were not fetched yet. Return their number.
 
     Raises WrongState as `approve_trap` does.
     """
@@ -65,5 +65,5 @@ def _decide(
             run.save(update_fields=["state", "reason", "finished_at", "aborted_at"])
     if run.state in WORKING_STATES:
         register_processes(run)
-        ask_for_shifts(run)
+        request_shifts(run)
     return count

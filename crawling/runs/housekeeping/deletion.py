@@ -1,6 +1,7 @@
-"""Delete a crawl with everything that its runs left behind. The crawl is hidden at once, and its
-rows are removed like those of single runs, unless it is restored before. Deleted crawls and runs
-can be restored while their rows are kept, or removed before their time.
+"""Delete a crawl with all rows and files of its runs. The crawl is hidden at once, and its rows are
+removed like those of single runs, unless it is restored before. Deleted crawls and runs can be
+restored while their rows are kept. An operator may also remove them permanently before that time is
+over.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.schedules import read_timing
-from crawling.runs.grants import leave_bank
+from crawling.runs.grants import leave_pool
 from crawling.runs.housekeeping.retention_view import needed_by_others, runs_needed_by_others
 from crawling.runs.housekeeping.run_removal import remove_rows
 
@@ -25,7 +26,7 @@ def delete_crawl(crawl: CrawlJob, *, by: User | None, for_good: bool = False) ->
     """Delete a draft or a crawl whose runs have ended. Its rows are removed after RESTORABLE. With
     `for_good` removal begins at once, and the scheduler continues it. Raises WrongState.
 
-    Its processes stay in the pool, finished: the ledger of what was granted outlives the crawl.
+    Its processes stay in the pool as finished ones, since the ledger of grants outlives the crawl.
     Archive files on other machines are removed when a shift begins its archive there.
     """
     request_deletion(crawl, by=by, for_good=for_good)
@@ -39,10 +40,11 @@ def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False
     Raises WrongState.
     """
     for run in crawl.runs.filter(state__in=ENDED_STATES):
-        # a crash may have prevented this at a run's end; later the process could not be found
-        leave_bank(run)
+        # the run's processes leave the pool: a crash may have prevented this at its end, and later
+        # they could not be found
+        leave_pool(run)
     with transaction.atomic():
-        # the lock that starting takes, too, so that no run begins while its crawl is deleted
+        # starting a run takes the same lock, so no run begins while its crawl is deleted
         locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
         if locked is None:
             return
@@ -158,7 +160,9 @@ def _deleted_crawl(crawl_id: int) -> CrawlJob:
 
 
 def _deleted_run(run_id: int) -> Run:
-    """The deleted run, with its crawl locked, which must not be deleted itself."""
+    """The run, which is deleted and can be restored. Its crawl is locked. Raises NotFound, also if
+    the crawl is deleted.
+    """
     run = Run.all_objects.filter(pk=run_id).first()
     crawl = run and CrawlJob.objects.select_for_update(no_key=True).filter(pk=run.crawl_id).first()
     found = (
@@ -184,7 +188,7 @@ def _mark_latest(crawl: CrawlJob) -> None:
 
 
 def _set_next_start(crawl: CrawlJob) -> None:
-    """Let the intervals of the crawl's schedule begin now."""
+    """Let the interval of the crawl's schedule begin now."""
     schedule = Schedule.objects.filter(crawl=crawl).first()
     timing = read_timing(schedule.timing)[0] if schedule else None
     if schedule and timing and timing.is_on:

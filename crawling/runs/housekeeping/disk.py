@@ -19,7 +19,7 @@ from crawling.models import ArchiveFile, DiskSample
 from crawling.models.archive import archive_disk
 from crawling.runs.housekeeping.disk_forecast import DiskMeasurement, Forecast, forecast
 
-#: older measurements do not count, since they say little about the future
+#: older measurements are left out of the forecast, since they say little about the future
 LOOKED_BACK = timedelta(days=7)
 MEASURED_EVERY = timedelta(hours=1)
 SAMPLES_KEPT = timedelta(days=35)

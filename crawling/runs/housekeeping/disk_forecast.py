@@ -1,6 +1,4 @@
-"""The time when a disk will be full if it continues to fill at the current rate. Pure arithmetic on
-measurements.
-"""
+"""The time when a disk will be full if it continues to fill at the current rate."""
 
 from __future__ import annotations
 
@@ -12,14 +10,14 @@ from statistics import linear_regression
 #: the shortest time of measurement that allows a forecast
 LEAST_HISTORY = timedelta(days=1)
 DAY_SECONDS = 86_400
-#: beyond this time a forecast is a guess
+#: the time beyond which a forecast is only a guess
 FARTHEST = timedelta(days=3650)
 
 
 @dataclass(frozen=True)
 class DiskMeasurement:
-    """Numbers of bytes at a moment: free on the disk, in the archive's files on this machine, in
-    the database.
+    """Numbers of bytes at one moment: free on the disk, in this machine's archive files, in the
+    database.
     """
 
     at: datetime
@@ -44,8 +42,8 @@ class Forecast:
 def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
     """The forecast from measurements in order of time. None if they span too little time.
 
-    The forecast follows the free space, whatever fills it, along the line that fits all
-    measurements best, so that one large or deleted run does not decide.
+    The forecast extends the line that fits all measurements of the free space best, so that a
+    single large or deleted run does not determine it.
     """
     if not history or history[-1].at - history[0].at < LEAST_HISTORY:
         return None

@@ -1,4 +1,4 @@
-"""Set rules on which runs of a crawl are kept, and delete other runs by these rules."""
+"""Set the rules on which runs of a crawl are kept, and delete the other runs by these rules."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from crawling.runs.housekeeping.run_removal import request_removal
 
 logger = logging.getLogger(__name__)
 
-#: Idle crawls with a rule that may remove a run. A statement finds them, since the scheduler looks
-#: every half minute, and there may be very many crawls.
+#: Idle crawls with a rule that may remove a run. One statement finds them, since the scheduler asks
+#: every half minute and there may be very many crawls.
 PERHAPS_TOO_MUCH = """
 SELECT c.id FROM crawling_crawljob c CROSS JOIN LATERAL (
     SELECT (c.retention ->> 'keep_runs')::bigint AS runs,
@@ -61,11 +61,11 @@ def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None
 
 
 class RunRetention:
-    """Deletes runs whose time is over. Crawls with an active run are left out, since that run may
+    """Deletes runs whose time is over. A crawl with an active run is left out, since that run may
     come to need earlier ones.
 
-    The needs of runs are read from all pages of a crawl. If all runs stay because of them, they are
-    not read again until the crawl has changed.
+    To find the runs that other runs need, all pages of a crawl are read. If no run of a crawl can
+    be deleted because of such needs, its pages are not read again until the crawl has changed.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class RunRetention:
             perhaps = [pk for (pk,) in cursor.fetchall()]
         stayed, self._staying = self._staying, {}
         for crawl_id in perhaps:
-            # by the rules of this moment, since others may just have been set
+            # the rules are read again, since a user may just have changed them
             crawl = CrawlJob.objects.filter(pk=crawl_id).first()
             if crawl is None:
                 continue
@@ -88,12 +88,12 @@ class RunRetention:
 
 
 def _delete(crawl: CrawlJob, now: datetime) -> bool:
-    """Remove runs by the rules. Return whether any was removed."""
+    """Delete the runs whose time is over by the rules. Return whether any was deleted."""
     going = {fate.number: fate.sentence for fate in fates_of(crawl, now) if fate.goes_by(now)}
-    # The latest first: an earlier run may be needed by no run except those removed before it.
+    # The latest first: an earlier run may be needed only by runs that are deleted before it.
     for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):
         try:
             request_removal(run, by=account_of(SCHEDULER), because=going[run.number], for_good=True)
-        except WrongState as trouble:  # the run was started meanwhile
+        except WrongState as trouble:  # the run has been started meanwhile
             logger.info("a run stays for now", extra={"run": str(run), "reason": str(trouble)})
     return bool(going)

@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
-from crawling.orders.retention import RetainedRun, Retention, RunFate, fates, read_retention
+from crawling.orders.retention import RetainedRun, Retention, RunFate, fates_of_runs, read_retention
 
-#: pages of a crawl's runs whose payload is in another of its runs, because the page had not
-#: changed, or the same payload was received again. They are found by URL, since the page with the
-#: payload may be withdrawn, while its record is needed until others have the payload.
+#: Pages of a crawl's runs whose payload is in another of its runs, because the page had not changed
+#: or the same payload was received again. They are found by URL: the page with the payload may be
+#: withdrawn, and its record is still needed until another page of that run has the payload.
 REFERENCES = """
 SELECT theirs.number, mine.number, count(*) FROM crawling_page p
 JOIN crawling_run mine ON mine.id = p.run_id
@@ -27,7 +27,7 @@ WHERE p.run_id = ANY(%s) AND p.payload_from IS NOT NULL AND theirs.id <> mine.id
     AND theirs.crawl_id = mine.crawl_id
 GROUP BY 1, 2
 """
-#: the same for other crawls' runs, as long as these may be read or restored
+#: the same for runs of other crawls, as long as these runs may be read or restored
 OF_OTHERS = """
 SELECT c.name, r.number, count(*) FROM crawling_page p
 JOIN crawling_url o ON o.id = p.payload_from
@@ -56,7 +56,7 @@ class RunWithFate:
     fate: RunFate
 
 
-def loss_of(runs: Collection[int]) -> DeletionLoss:
+def deletion_loss(runs: Collection[int]) -> DeletionLoss:
     counts = RunTotal.objects.filter(run__in=runs).aggregate(
         urls=Sum("discovered"), pages=Sum("fetched")
     )
@@ -71,8 +71,8 @@ def loss_of(runs: Collection[int]) -> DeletionLoss:
 def runs_needed_by_others(
     crawl: CrawlJob, *, restorable: bool = True, only: Collection[int] | None = None
 ) -> Mapping[int, Mapping[int, int]]:
-    """The runs of a crawl that other runs need: by the number of the needed run, the numbers of the
-    runs that need it, with how many of their pages do.
+    """The runs of a crawl that other runs need. By the number of the needed run: the numbers of the
+    runs that need it, each with how many of its pages do.
 
     restorable: also count deleted runs that may be restored. only: count only the needs of the runs
     with these ids.
@@ -106,7 +106,7 @@ def needed_by_others(runs: Collection[int]) -> str:
     )
 
 
-def rules_of(crawl: CrawlJob) -> Retention:
+def retention_of(crawl: CrawlJob) -> Retention:
     rules, _ = read_retention(crawl.retention)
     return rules or Retention()
 
@@ -114,25 +114,25 @@ def rules_of(crawl: CrawlJob) -> Retention:
 def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
     """The fates of the crawl's runs by its own rules, or by `rules`. The latest run comes first."""
     return _fates_of_runs(
-        crawl, now, rules or rules_of(crawl), _runs_with_own_archives(_sizes(crawl))
+        crawl, now, rules or retention_of(crawl), _runs_with_own_archives(_sizes(crawl))
     )
 
 
 def _fates_of_runs(
     crawl: CrawlJob, now: datetime, rules: Retention, kept: Sequence[RetainedRun]
 ) -> Sequence[RunFate]:
-    told = fates(rules, kept, now)
+    told = fates_of_runs(rules, kept, now)
     going = {fate.number for fate in told if fate.goes_by(now)}
     if not going:
-        # nothing is removed now, so references between runs are not looked up, for which pages
-        # would be read
+        # nothing is removed now, so the references between runs, for which pages would be read, are
+        # left out
         return told
     needed = runs_needed_by_others(crawl)
     others = {
         number: needed_by_others([pk])
         for pk, number in crawl.runs.filter(number__in=going).values_list("pk", "number")
     }
-    return fates(
+    return fates_of_runs(
         rules,
         [
             replace(
@@ -147,13 +147,14 @@ def _fates_of_runs(
 
 
 def retention_stamp(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
-    """The crawl's runs, their ends, and whether each would be removed if no other run needed it.
+    """The crawl's runs, each with its end and whether it would be removed if no other run needed
+    it.
 
-    While these are the same, so are the fates of the runs, since the needs of runs are in pages of
-    runs that have ended.
+    While these stay the same, the fates of the runs stay the same, since only pages of ended runs
+    need other runs.
     """
     kept = _runs_with_own_archives(_sizes(crawl))
-    told = fates(rules_of(crawl), kept, now)
+    told = fates_of_runs(retention_of(crawl), kept, now)
     return [
         (run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)
     ]
@@ -164,7 +165,7 @@ def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFa
     runs = _sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
     told = _fates_of_runs(
-        crawl, timezone.now(), rules or rules_of(crawl), _runs_with_own_archives(runs)
+        crawl, timezone.now(), rules or retention_of(crawl), _runs_with_own_archives(runs)
     )
     return [
         RunWithFate(run, pages.get(run.pk, 0), size, fate)
@@ -183,7 +184,7 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
 
 
 def _runs_with_own_archives(runs: Sequence[tuple[Run, int]]) -> list[RetainedRun]:
-    """The runs, as if no run needed the archive of another."""
+    """The runs as if none needed the archive of another run."""
     return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in runs]
 
 

@@ -1,8 +1,7 @@
 """Delete runs. They are hidden at once. After the time in which they can be restored, their rows
 are removed slice by slice, so that no request takes long. Crawls without runs are removed last.
 
-A crash in between loses nothing, since the run's own row records the progress, and the scheduler
-continues.
+After a crash the scheduler continues, since the run's own row records the progress.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from crawling.jobs.removal import forget_jobs, remove_forgotten
 from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
-from crawling.runs.grants import leave_bank
+from crawling.runs.grants import leave_pool
 from crawling.runs.housekeeping.retention_view import (
-    loss_of,
+    deletion_loss,
     needed_by_others,
     runs_needed_by_others,
 )
 
 #: the rows of a slice, which takes some tens of milliseconds
 SLICE = 5_000
-#: the seconds of a turn, since other duties wait meanwhile
+#: the seconds of a turn, since the scheduler's other duties wait meanwhile
 SECONDS = 0.5
 
-#: In the order of the references between these rows. Hosts are shared and stay. A host that a lost
-#: shift had leased rests until its lease ends.
+#: In the order of the references between these rows. Hosts are shared and stay. A host that was
+#: leased to a lost shift rests until the lease ends.
 BY_SLICES = (
     ("crawling_extractedrow", "id"),
     ("crawling_page", "url_id"),
@@ -54,12 +53,12 @@ BY_SLICES = (
     ("crawling_hostqueue", "id"),
     ("crawling_runcount", "id"),
 )
-#: deleted, and past the time for restoring
+#: deleted runs whose time for restoring is over
 DUE = Q(removal_asked_at__isnull=False) & (
     Q(restorable_until=None) | Q(restorable_until__lte=Now())
 )
-#: A shift of another crawl that began before the deletion may still refer to payloads that it found
-#: then. The minute allows for a deletion that was not committed yet.
+#: A shift of another crawl that began before the deletion may still refer to payloads of the run.
+#: The minute allows for a deletion that was not committed when that shift began.
 MAY_BE_NEEDED = """
 SELECT EXISTS (
     SELECT FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
@@ -80,7 +79,7 @@ DROP_SHIFTS = (
 )
 
 
-def why_not(run: Run, *, restorable: bool = False) -> str:
+def removal_obstacle(run: Run, *, restorable: bool = False) -> str:
     """The reason why a run may not be deleted, and the remedy; empty if it may be.
 
     restorable: whether deleted runs that may be restored count, too.
@@ -122,11 +121,12 @@ def request_removal(
     Raises WrongState.
     """
     if run.state in ENDED_STATES:
-        # a crash may have prevented this at the run's end; later the process could not be found
-        leave_bank(run)
+        # the run's processes leave the pool: a crash may have prevented this at its end, and later
+        # they could not be found
+        leave_pool(run)
     with transaction.atomic():
-        # the lock that starting takes, too, so that no run begins, and comes to need this one,
-        # while it is deleted
+        # starting a run takes the same lock, so no run that needs this one begins while this one is
+        # deleted
         crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=run.crawl_id)
         locked = (
             Run.objects.select_for_update(no_key=True)
@@ -136,9 +136,9 @@ def request_removal(
         )
         if locked is None:
             return
-        if trouble := why_not(locked, restorable=for_good):
+        if trouble := removal_obstacle(locked, restorable=for_good):
             raise WrongState(trouble)
-        loss = loss_of([run.pk])
+        loss = deletion_loss([run.pk])
         gone = {
             "run": (run.number, None),
             "pages": (loss.pages, None),
@@ -151,7 +151,9 @@ def request_removal(
 
 
 def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
-    """Hide the run. The run before it is then the latest, and no later run gets its number."""
+    """Hide the run. The run before it is then the latest, and no later run gets the number of the
+    hidden run.
+    """
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(
         removal_asked_at=now,
@@ -167,12 +169,13 @@ def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
 
 
 def remove_rows(*, seconds: float = SECONDS) -> bool:
-    """Continue to remove rows and files of deleted runs, for `seconds`. Return whether none is left
-    for now. Runs on which another process works, or that another crawl may need, do not count.
+    """Continue to remove rows and files of deleted runs, for `seconds`. Return whether all that can
+    be removed now is removed. Runs that another process removes, or that another crawl may need, do
+    not count.
 
     Safe to repeat, and to call in several processes at once.
     """
-    # Crawls first: if a crawl is deleted after this line, its runs are found next time.
+    # Crawls first: the next turn finds the runs of a crawl that is deleted after this line.
     crawls = list(CrawlJob.all_objects.filter(DUE).values_list("pk", flat=True))
     until, is_all = time.monotonic() + seconds, True
     for run_id in (
@@ -191,11 +194,12 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
 
 @transaction.atomic
 def _remove_slice(run_id: int) -> bool | None:
-    """Remove a slice of a deleted run, or finally the run itself. Return whether there is more to
-    remove. None if another process removes the run, or another crawl may need it.
+    """Remove a slice of a deleted run's rows, and after the last slice the run itself. Return
+    whether there is more to remove, or None if another process removes the run or another crawl may
+    need it.
 
-    The run's row is locked: otherwise two concurrent removals would each mistake the other's slice
-    for the last.
+    The run's row is locked: otherwise each of two concurrent removals could take the slice of the
+    other for the last one.
     """
     runs = Run.all_objects.select_for_update(skip_locked=True, of=("self",))
     run = runs.select_related("crawl").filter(pk=run_id).first()
@@ -204,7 +208,8 @@ def _remove_slice(run_id: int) -> bool | None:
     if remove_slice(run_id):
         return True
     drop_shifts([run_id])
-    # files are removed after the run's row; until then their own rows name them
+    # files are removed after the run's row, since the rows of files are their only record until
+    # then
     ArchiveFile.objects.filter(run=run).update(run=None)
     LinksPart.objects.filter(run=run).update(run=None)
     forget_jobs(JobEvent.DELETED, [run_id])
@@ -224,7 +229,7 @@ def _may_be_needed(run: Run) -> bool:
 
 @transaction.atomic
 def _drop_crawl(crawl_id: int) -> None:
-    """Remove a deleted crawl whose runs are removed."""
+    """Remove a deleted crawl all of whose runs are removed."""
     if Run.all_objects.filter(crawl=crawl_id).exists():
         return
     crawl = CrawlJob.all_objects.select_for_update(skip_locked=True).filter(pk=crawl_id).first()
@@ -233,7 +238,9 @@ def _drop_crawl(crawl_id: int) -> None:
 
 
 def remove_slice(run: int) -> int:
-    """Remove some rows of the run from the first table that has any. Return their number."""
+    """Remove some rows of the run from the first table that still has rows of it. Return their
+    number.
+    """
     with connection.cursor() as cursor:
         for table, key in BY_SLICES:
             # constants

@@ -35,7 +35,7 @@ from crawling.uses.alerts.wording import (
 from crawling.web.addresses import read_address
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
 from crawling.web.fetch.budgets import Bandwidth
-from crawling.web.fetch.transfer_errors import why_not
+from crawling.web.fetch.transfer_errors import fetch_status_of_fault
 from crawling.web.vetting import vet
 from dnscache.resolver import resolve
 
@@ -43,7 +43,7 @@ ANSWER_SECONDS = 10.0
 ANSWER_BYTES = 64 * 1024
 logger = logging.getLogger(__name__)
 
-#: the time that a sender has for a delivery; after it another sender may take the delivery
+#: the time that a sender has for a delivery; after that another sender may reserve it
 TAKEN_FOR = timedelta(minutes=2)
 #: the most deliveries that a round sends
 ROUND = 50
@@ -78,7 +78,7 @@ def deliver_by_mail(delivery: Delivery) -> tuple[str, bool]:
             f"used ({error}).",
             False,
         )
-    except ValueError:  # smtplib's own exception, whose text would contain a part of the password
+    except ValueError:  # smtplib's own exception: its text would contain a part of the password
         return (
             f"Not sent: the mail server {settings.EMAIL_HOST} is logged in at in ASCII only; "
             "give MAIL_URL such a user and password.",
@@ -138,12 +138,12 @@ def deliver_by_post(
         with session.send(request) as response:
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300
     except RequestException as error:
-        return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False
+        return f"Not sent: {fetch_status_of_fault(error).sentence.rstrip('.')}.", False
 
 
 def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
     """Send due deliveries, each at least once. Return the number of deliveries that were tried.
-    goes_on: called after each; if it returns false, the rest stays due.
+    goes_on: called after each delivery; if it returns false, the remaining ones stay due.
 
     After a failure the listener is skipped for the rest of the round, so that its time-outs do not
     delay others.

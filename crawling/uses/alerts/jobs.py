@@ -33,7 +33,7 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def _is_free() -> bool:
-    """Whether no user waits for this worker; slow receivers would delay that user."""
+    """Whether no user waits for this worker; a slow receiver would delay that user."""
     try:
         return not do_users_wait()
     except RedisError:

@@ -69,7 +69,9 @@ def _with_secret(row: Listener) -> Listener:
 
 
 def _lock_listener(listener: Listener) -> Listener:
-    """The listener's current row, locked. To save a deleted listener would restore it."""
+    """The listener's current row, locked. Raises BadOrder for a deleted listener, since saving it
+    would restore it.
+    """
     row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
     if row is None:
         raise BadOrder({"listener": f"{listener} has been removed; create it again"})
@@ -147,7 +149,7 @@ def choose_summary(user: User) -> None:
 
 
 def drop_summary(user: User, *, by: User) -> None:
-    """End a user's weekly summary. If there is none, nothing happens."""
+    """End a user's weekly summary, if there is one."""
     if row := Listener.objects.filter(user=user).first():
         with transaction.atomic():
             _delete_listener(row, by)
@@ -162,7 +164,7 @@ def mailboxes_of(user: User) -> list[Listener]:
 
 
 def hand_mailbox_over(listener: Listener, receiver: User, *, by: User | None) -> None:
-    """Send the listener's alerts to the address of another account. To be called in a transaction.
+    """Send the listener's alerts to the address of another account. The caller is in a transaction.
     Raises BadOrder.
     """
     if not receiver.email:
@@ -174,8 +176,8 @@ def hand_mailbox_over(listener: Listener, receiver: User, *, by: User | None) ->
 
 
 def forget_account(user: User, by: User) -> None:
-    """Permanently delete the listeners with the address of an account that is deleted. To be called
-    in a transaction.
+    """Permanently delete the listeners with the address of an account that is deleted. The caller
+    is in a transaction.
     """
     theirs = Q(user=user) | Q(user=None, url__iexact=f"{MAILTO}{user.email or user.pk}")
     for row in Listener.all_objects.filter(theirs):
@@ -183,7 +185,7 @@ def forget_account(user: User, by: User) -> None:
 
 
 def send_again(delivery: Delivery, *, by: User) -> None:
-    """Send a delivery again, beginning with its first attempt."""
+    """Send a delivery again, as if it had not been tried."""
     with transaction.atomic():
         record_action(by, delivery.listener, "sent again", {"delivery": (None, delivery.pk)})
         Delivery.objects.filter(pk=delivery.pk).update(

@@ -134,7 +134,7 @@ class Delivery(models.Model):
 
 
 class Notice(models.Model):
-    """A lasting state that listeners were alerted of. The row is deleted when the state ends, so
+    """A lasting state of which listeners were alerted. The row is deleted when the state ends, so
     that the next such state causes an alert again.
     """
 

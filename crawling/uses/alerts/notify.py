@@ -44,7 +44,7 @@ from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.uses.alerts.models import Delivery, Listener, Notice
 from crawling.uses.alerts.wording import MAILTO, TEST_EVENT
 
-#: addresses are written out, since reversing them would load all views of the site. That takes a
+#: addresses are written out, since `reverse` would load all views of the site. Loading takes a
 #: second of processor time, and more on a busy machine: too long for the transaction of a start,
 #: which holds the run's lock
 CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts/{}/"
@@ -167,14 +167,14 @@ def _late_waits(now: datetime) -> QuerySet[Request]:
     asked = Request.objects.filter(state=RequestState.WAITING, **at_work)
     key = Concat(Value(WAIT), Cast("process__run_process__run", CharField()))
     return asked.annotate(key=key, allowed=ALLOWED_MINUTES).filter(
-        # no order allows less, so the orders of newer waits are not read
+        # no order has a shorter time, so the orders of newer waits are not read
         created_at__lte=now - MINUTE,
         created_at__lt=now - F("allowed") * Value(MINUTE),
     )
 
 
 def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
-    """Some waits without an alert so far, the longest first."""
+    """Some waits of which no listener was alerted, the longest first."""
     new = late.filter(~Exists(Notice.objects.filter(key=OuterRef("key")))).order_by("created_at")
     overdue: dict[int, tuple[int, int]] = {}
     rows = new.values_list("process__run_process__run", "process", "created_at")

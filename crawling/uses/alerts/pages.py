@@ -204,7 +204,9 @@ def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _week_facts(row: Listener) -> dict[str, Any]:
-    """The end of the summary's next week, and the name of the zone if that is invalid."""
+    """The end of the week that the next summary covers, and the name of the account's time zone if
+    it is invalid.
+    """
     zone, name = zone_of(row), zone_name(row)
     end = week_end(timezone.now(), zone) + WEEK
     wrong = "" if str(zone) == name else name
@@ -258,7 +260,9 @@ def _crawl_id_of(name: str) -> int | None:
 def _save(
     request: AuthenticatedRequest, form: ListenerForm, row: Listener | None
 ) -> Listener | None:
-    """The saved listener. None if the form has mistakes, which it then shows."""
+    """Save the listener and return it. None if the form has mistakes, which are added to the
+    form.
+    """
     if not form.is_valid():
         return None
     answers = {**form.cleaned_data}

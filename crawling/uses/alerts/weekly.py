@@ -15,14 +15,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
-from crawling.installation.permissions import of_user
+from crawling.installation.permissions import crawls_of_user
 from crawling.models import CrawlJob
 from crawling.orders.schedules import UTC_ZONE, zone_named
 from crawling.runs.week import CrawlWeek, CrawlWeeks
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.notify import CRAWL_PAGE, body_of_event, enabled_listeners
 
-#: the hour on Monday, so that the summary is there when people begin to work
+#: the hour on Monday: the summary has arrived when people begin to work
 HOUR = 7
 #: the most crawls that a summary names; crawls with the most news come first
 MOST_CRAWLS = 50
@@ -35,7 +35,7 @@ CHOICE_PAGE = "/account/preferences/#weekly-summary"
 
 def leave_summaries() -> int:
     """Add a delivery for each listener whose week has ended. Return the number of deliveries. A
-    missed week is reported late, and once. The crawls of a week are read once for all listeners.
+    missed week is reported late, but once. The crawls of a week are read once for all listeners.
     """
     left, weeks = 0, dict[datetime, CrawlWeeks]()
     for listener, end in due_summaries(timezone.now()):
@@ -71,16 +71,16 @@ def zone_of(listener: Listener) -> ZoneInfo:
 
 
 def zone_name(listener: Listener) -> str:
-    """The zone that the account has chosen, in which its week ends."""
-    # an account that has chosen nothing has no row
+    """the zone of the account"""
+    # an account without preferences has no row
     chosen = getattr(listener.account, "preference", None)
     return chosen.time_zone if chosen else "UTC"
 
 
 @transaction.atomic
 def _add_delivery(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
-    """Add a delivery unless another process has. If two do so at once, the second waits for the
-    row, and finds it changed.
+    """Add a delivery, unless another process has added it. A second process at the same moment
+    waits for the listener's row and finds it changed.
     """
     due = Listener.objects.filter(Q(week_told_at=None) | Q(week_told_at__lt=end), pk=listener.pk)
     if not due.update(week_told_at=end):
@@ -126,7 +126,7 @@ def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, An
 def _crawls_of(listener: Listener) -> Collection[int] | None:
     """The ids of the crawls in the summary; None for all."""
     if listener.user:
-        own = CrawlJob.objects.filter(of_user(listener.user))
+        own = CrawlJob.objects.filter(crawls_of_user(listener.user))
         return set(own.values_list("pk", flat=True))
     return None if listener.crawl is None else {listener.crawl.pk}
 

@@ -25,10 +25,9 @@ from crawling.orders.sentences import sentence_for
 from crawling.web.addresses import WEB, BadUrl, read_address
 
 Facts = Mapping[str, Any]
-#: the characters with a meaning in Slack's markup, and their escapes
+#: the characters with a meaning in Slack's markup, and their escape sequences
 SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-#: the waits after the first failure, the second, and so on; after the last wait and a further
-#: failure a delivery is given up
+#: the waits after each failure; a delivery that fails after the last wait is given up
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
 
 MAILTO = "mailto:"
@@ -160,9 +159,9 @@ class ListenerOrder(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=ONE_LINE)]
     url: Annotated[str, Field(max_length=2000)]
     events: Annotated[list[AlertEvent], Field(min_length=1, max_length=len(AlertEvent))]
-    #: id of the only crawl that the listener is about; None for all crawls and pools
+    #: the id of the only crawl that the listener is about; None for all crawls and pools
     crawl: Annotated[int, Field(ge=1, strict=True)] | None = None
-    #: the format for a webhook; mailboxes get letters
+    #: the format for a webhook; a mailbox gets mails
     message_format: MessageFormat = MessageFormat.JSON
     is_on: bool = True
 

@@ -28,7 +28,7 @@ class BulkColumn(NamedTuple):
 class BulkPlace(NamedTuple):
     """A place between rows, from which reading continues."""
 
-    #: the place of the last BulkStep; None for the beginning
+    #: the place of a step; None for the beginning
     after: Any = None
     #: the counts of the rows before the place
     counts: Mapping[str, float] = {}
@@ -54,18 +54,18 @@ def place_in_time(fetched_at: datetime, url_id: int) -> tuple[str, int]:
 
 
 class BulkStep(NamedTuple):
-    """Rows that are read together, and the place after them."""
+    """Rows that are read together, and the place after the last of them."""
 
     place: Any
     rows: Iterable[Cells]
 
 
 class BulkRows(NamedTuple):
-    """Rows that are read while they are taken."""
+    """Rows, with the place after each step. They are read while they are taken."""
 
     columns: Sequence[BulkColumn]
     steps: Iterator[BulkStep]
-    #: counts that reading the rows adds to, complete once all rows are taken
+    #: the counts that grow while rows are read; complete once all rows are taken
     counts: Mapping[str, float] = {}
 
     @property
@@ -84,7 +84,7 @@ def _length(cell: object) -> int:
     return len(cell.encode()) if isinstance(cell, str) else len(str(cell))
 
 
-def never(run: Run) -> bool:
+def needs_no_job(run: Run) -> bool:
     return False
 
 
@@ -97,16 +97,17 @@ class BulkTable:
     about: str
     rows: Callable[[Run, BulkPlace], BulkRows]
     count: Callable[[Run], int]
-    #: the last step of `crawling.datasets.lag` through which pages get into this data; empty if
-    #: there is none
+    #: the last step of `crawling.datasets.lag` that a page must have passed to be in this data;
+    #: empty if there is none
     step: str = ""
-    #: whether text files, too, are made from the Parquet file, because reading the rows requires a
-    #: job
-    needs_job: Callable[[Run], bool] = never
-    #: returns the sizes of some rows of a CSV file in bytes, from which its size is estimated; None
-    #: to use its first rows
+    #: returns whether text files, too, are made from the Parquet file, because only a job can read
+    #: the rows
+    needs_job: Callable[[Run], bool] = needs_no_job
+    #: returns the sizes of some rows of a CSV file in bytes, from which the file's size is
+    #: estimated; None to measure its first rows
     sizes: Callable[[Run], Sequence[int]] | None = None
-    #: returns a text for everything that the rows depend on besides the run's pages and datasets
+    #: returns a text that changes with everything on which the rows depend besides the run's pages
+    #: and datasets
     depends_on: Callable[[Run], str] = lambda run: ""
     #: suffixes of files besides CSV, JSON Lines and Parquet
     other_endings: tuple[str, ...] = ()

@@ -20,14 +20,16 @@ SLICE = 200
 
 
 def pages_behind_key(run: Run, after: int) -> Iterator[Page]:
-    """HTML pages of the run in the order of their ids. A bounded number is in memory at a time."""
+    """HTML pages of the run in the order of their ids. Only a bounded number is in memory at a
+    time.
+    """
     while some := list(html_pages(run).filter(pk__gt=after).order_by("pk")[:SLICE]):
         yield from some
         after = some[-1].pk
 
 
 def rows_of_tables(run: Run, page: Page) -> list[Cells] | None:
-    """The rows of all tables of a page; None if it cannot be read."""
+    """The rows of all tables of a page; None if the page cannot be read."""
     try:
         document = stored_tree(run, page)
     except ArchiveTrouble as trouble:

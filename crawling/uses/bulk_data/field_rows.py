@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from crawling.dashboard.pages.downloads import as_cell, field_names, fields_of
+from crawling.dashboard.pages.downloads import cell_value, field_values, matched_rule_names
 from crawling.datasets.extracted_fields import rules_of
 from crawling.models import ExtractedRow, Page, Run
 from crawling.uses.bulk_data.bulk_table import (
@@ -32,13 +32,13 @@ from crawling.uses.bulk_data.bulk_table import (
 #: the number of pages whose fields are read at once
 PAGES_AT_A_TIME = 500
 OWN = (BulkColumn("page_id", NUMBER), BulkColumn("url"), BulkColumn("fetched_at", MOMENT))
-#: for each type of field that is not text, the kind of its column, and its further columns
+#: for each type of field that is not text: the type of its column, and its further columns
 KINDS = {"number": FRACTION, "price": FRACTION, "list": TEXTS}
 BESIDE = {"number": ("raw",), "price": ("currency", "raw"), "date": ("raw",)}
 #: types whose values libraries convert
 CONVERTED = tuple(BESIDE)
-#: the processor time for the dates of one file, which suffices for a million usual dates. Dates
-#: beyond it are marked as not converted, with their text.
+#: the processor time for the dates of one file, enough for a million usual dates; later dates are
+#: marked as not converted, with their text
 MOST_DATE_SECONDS = 1200.0
 #: the name of the count of milliseconds spent on dates
 SPENT = "date_milliseconds"
@@ -47,14 +47,14 @@ SPENT = "date_milliseconds"
 @dataclass(frozen=True)
 class Field:
     name: str
-    #: the type that the rule states; empty for a text, or for several texts as JSON
+    #: the type that the rule states; empty for text, and for several texts as JSON
     type: str
     columns: tuple[BulkColumn, ...]
 
 
 def rules_state(run: Run) -> str:
-    """A text that changes whenever pages are read again for other rules, page by page, or the types
-    of rules change.
+    """A text that changes whenever the pages are read again by other rules, page by page, and
+    whenever the types of rules change.
     """
     found = rules_of(run)
     job = found.job and [found.job.pk, found.job.progress.get("done", 0)]
@@ -79,15 +79,17 @@ def count_pages_with_fields(run: Run) -> int:
 
 
 def fields(run: Run) -> list[Field]:
-    """The fields of the run's rules, and other fields in which something was found, by name."""
+    """The fields of the run's rules, and all other fields in which a rule found something, by
+    name.
+    """
     types, taken = types_of(run), {one.name for one in OWN}
-    names = sorted({*types, *field_names(run)})
+    names = sorted({*types, *matched_rule_names(run)})
     return [_field(name, types.get(name, ""), taken) for name in names]
 
 
 def _field(name: str, kind: str, taken: set[str]) -> Field:
-    """The field with this name. taken: the names of columns so far, in lower case, since Parquet
-    readers ignore case.
+    """The field with this name. taken: the names of earlier columns, in lower case, since readers
+    of Parquet ignore case.
     """
     columns = [BulkColumn(_take_free_name(name, taken), KINDS.get(kind, "VARCHAR"))]
     for ending in BESIDE.get(kind, ()):
@@ -116,7 +118,7 @@ def _rows(
 ) -> Iterator[BulkStep]:
     pages, dates = pages_in_time(run, place), DateReader(counts)
     while some := list(islice(pages, PAGES_AT_A_TIME)):
-        found = fields_of(run, [page.pk for page in some])
+        found = field_values(run, [page.pk for page in some])
         for page in some:
             if page.pk in found:
                 cells = [cell for one in wanted for cell in _cells(one, found, page, counts, dates)]
@@ -135,7 +137,7 @@ def _cells(
     if field.type == "list":
         return (values,)
     if field.type == "":
-        return (as_cell(values),)
+        return (cell_value(values),)
     text = next(iter(values), None)
     if field.type == "text":
         return (text,)
@@ -147,12 +149,12 @@ def _cells(
 
 
 class DateReader:
-    """Reads the dates of one file within a time limit. Strangers wrote the dates, and a hostile
-    date can take a library half a second on each page.
+    """Reads the dates of one file within a time limit. A hostile date can occupy a library for half
+    a second on each page.
     """
 
     def __init__(self, counts: Counter[str]) -> None:
-        """counts: the counts of the file so far, including those by earlier readers."""
+        """counts: those of the file so far, including the counts of earlier readers."""
         self._counts = counts
 
     def read(self, text: str, page: Page) -> str | None:

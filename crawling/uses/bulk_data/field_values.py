@@ -1,7 +1,6 @@
-"""Values of extraction rules as numbers, prices and dates, by libraries that read the usual
-notations. A text that fails to convert has no value.
-
-To be called by a background job or a command: the texts are foreign.
+"""Values of extraction rules as numbers, prices and dates. Libraries read the usual notations. A
+text that cannot be converted has no value. Only background jobs and commands call this, since the
+texts are foreign.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from typing import Any
 import dateparser
 from price_parser import Price
 
-#: longer texts are no values of these types, and take the libraries long
+#: longer texts are no values of these types, and libraries take long to read them
 MOST_NUMBER, MOST_DATE = 200, 80
 PLAIN = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
 SIGNED = re.compile(r"[-\u2212]\s*[0-9]")
-#: the number of remembered values, since many pages often have the same value
+#: the number of values that are kept in memory, since many pages often have the same value
 KEPT = 20_000
 
 
@@ -39,7 +38,7 @@ def _finite(number: float | None) -> float | None:
 
 
 def as_price(text: str) -> tuple[float | None, str | None]:
-    """The amount, and the currency as the text has it."""
+    """The amount, and the currency as written in the text."""
     if len(text) > MOST_NUMBER or not any(map(str.isdigit, text)):
         return None, None
     price = Price.fromstring(text)

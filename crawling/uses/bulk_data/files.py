@@ -1,5 +1,5 @@
-"""Files with all data of a kind that a run has. They are made while they are sent, or read from the
-Parquet file that a job has made.
+"""Files with all data of one kind of a run. They are made while they are sent, or are the Parquet
+file that a job has made.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from crawling.uses.bulk_data.bulk_table import (
     BulkTable,
     Cells,
 )
-from crawling.uses.bulk_data.offers import made_of, pages_lacking
+from crawling.uses.bulk_data.offers import count_missing_pages, usable_tables
 from crawling.uses.bulk_data.table_zip import zip_pieces
 from crawling.uses.bulk_data.tables import CELLS
 from serving.downloads import PARQUET, TYPES, Download
 from serving.row_lines import csv_lines
 
-#: the mark by which spreadsheets recognise UTF-8
+#: the byte order mark by which spreadsheets recognise UTF-8
 MARK = "\ufeff"
 ZIP = "application/zip"
-#: the most files in a ZIP file, since their list is in memory while the ZIP file is written
+#: the most files in a ZIP file, whose list is in memory while the file is written
 MOST_ZIPPED = 50_000
 TOO_MANY_TABLES = (
     f"A ZIP file has a file for each table, {MOST_ZIPPED:,} at the most, and the run has more "
@@ -42,12 +42,12 @@ OF_A_CELL = ("page_id", "url", "table", "caption", "row", "column", "text")
 
 
 def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = False) -> Download:
-    """A file with all data of a kind. with_mark: CSV begins with a byte order mark. Raises NotFound
-    if a job must make the data first, or if a ZIP file would have too many files, and
-    ArchiveTrouble.
+    """A file with all data of a kind. with_mark: whether CSV begins with a byte order mark. Raises
+    NotFound if a job must make the data first, or if a ZIP file would have too many files. Also
+    raises ArchiveTrouble.
     """
-    made = made_of(run, table) if ending == "parquet" or table.needs_job(run) else None
-    behind = made.counts.get("behind", 0) if made else pages_lacking(run, table)
+    made = usable_tables(run, table) if ending == "parquet" or table.needs_job(run) else None
+    behind = made.counts.get("behind", 0) if made else count_missing_pages(run, table)
     file = _file(run, table, ending, with_mark=with_mark)
     return replace(file, complete=not behind)
 
@@ -55,8 +55,8 @@ def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = Fals
 def _file(run: Run, table: BulkTable, ending: str, *, with_mark: bool) -> Download:
     name = f"crawl-{run.crawl_id}-run-{run.number}-{table.name}.{ending}"
     if ending == "parquet":
-        return _parquet(made_of(run, table), name)
-    if ending == "zip" and made_of(run, table).counts["tables"] > MOST_ZIPPED:
+        return _parquet(usable_tables(run, table), name)
+    if ending == "zip" and usable_tables(run, table).counts["tables"] > MOST_ZIPPED:
         raise NotFound(TOO_MANY_TABLES)
     found = _rows(run, table)
     if ending == "zip":
@@ -77,7 +77,7 @@ def _parquet(made: JobTables, name: str) -> Download:
 def _rows(run: Run, table: BulkTable) -> BulkRows:
     if not table.needs_job(run):
         return table.rows(run, START)
-    made = made_of(run, table)
+    made = usable_tables(run, table)
     made.path("rows")
     described = made.ask("SELECT column_name, column_type FROM (DESCRIBE rows)")
     columns = [BulkColumn(*column) for column in described]

@@ -1,4 +1,4 @@
-"""The background jobs that make Parquet files with all data of a kind that a run has."""
+"""The background jobs that make Parquet files with all data of one kind of a run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from crawling.jobs.running_job import RunningJob
 from crawling.uses.bulk_data.bulk_table import BulkTable
 from crawling.uses.bulk_data.tables import CELLS, TABLES
 
-#: for the tree of one document at a time, or some pages, and a slice of rows
+#: enough for the tree of one document, or for some pages, and a slice of rows
 MEMORY_MIB = 128
-#: for DuckDB, and a slice of rows
+#: enough for DuckDB and a slice of rows
 MEMORY_OF_PARTS_MIB = 256
 
 

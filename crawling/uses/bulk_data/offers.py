@@ -19,7 +19,7 @@ from crawling.base.errors import NotFound
 from crawling.datasets.extracted_fields import pages_with_older_fields
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.lag import EXTRACTED
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.jobs.enqueue import jobs_of, open_job, request_job
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob, LinksPart, Page, Run
@@ -42,7 +42,7 @@ class BulkData:
 
     run: Run
     table: BulkTable
-    #: None until a job has made the file
+    #: the number of rows; None until a job has made the file
     rows: int | None
     #: the size of a CSV file, estimated from some rows; None if unknown
     bytes: int | None
@@ -50,11 +50,11 @@ class BulkData:
     behind: int
     #: whether text files, too, are made from the Parquet file
     needs_job: bool
-    #: the latest
+    #: the latest job
     job: BackgroundJob | None
-    #: the Parquet file; for an active run, the file has the data of the time when it was made
+    #: the Parquet file; that of an active run has the data of the time when it was made
     made: JobTables | None
-    #: whether the data have changed since then
+    #: whether the data have changed since the file was made
     is_outdated: bool
 
     @property
@@ -68,7 +68,7 @@ class BulkData:
 
     @property
     def files(self) -> list[tuple[str, str, bool]]:
-        """The files, each with its suffix, the words of its link, and whether it can be sent at
+        """The files, each as its suffix, the words of its link, and whether it can be sent at
         once.
         """
         endings = (*ENDINGS, *self.table.other_endings)
@@ -78,11 +78,11 @@ class BulkData:
         return self.needs_job or ending == "parquet"
 
     def is_ready(self, ending: str) -> bool:
-        """Whether the file is sent at once."""
+        """Whether the file can be sent at once."""
         return self.made is not None or not self.comes_from_job(ending)
 
     def has_to_be_made(self, ending: str) -> bool:
-        """Whether a job must make the file before it can be sent as the data are now."""
+        """Whether a job must make the file before it can be sent with the present data."""
         return self.comes_from_job(ending) and (self.made is None or self.is_outdated)
 
     @property
@@ -109,7 +109,7 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
         table,
         rows,
         None if needs_job else _guessed_bytes(table, run, rows or 0),
-        pages_lacking(run, table),
+        count_missing_pages(run, table),
         needs_job,
         jobs_of(table.made.kind, run).first(),
         made,
@@ -117,18 +117,18 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
     )
 
 
-def pages_lacking(run: Run, table: BulkTable) -> int:
+def count_missing_pages(run: Run, table: BulkTable) -> int:
     """The number of pages of the run that are not in the data yet; MOST_BEHIND means that many or
     more.
     """
     if table.step == EXTRACTED:
         return pages_with_older_fields(run)[0]
-    return pages_behind(run, table.step) if table.step else 0
+    return count_pages_behind(run, table.step) if table.step else 0
 
 
-def facts_of(run: Run, table: BulkTable) -> dict[str, object]:
-    """The metadata for a Parquet file that is made now."""
-    behind = pages_lacking(run, table)
+def parquet_metadata(run: Run, table: BulkTable) -> dict[str, object]:
+    """The metadata of a Parquet file that is made now."""
+    behind = count_missing_pages(run, table)
     is_over = run.state in ENDED_STATES
     return {"complete": str(is_over and not behind).lower(), "behind": behind, "run": run.number}
 
@@ -164,7 +164,7 @@ def state_of_data(run: Run, table: BulkTable) -> str:
 
 
 def _usable_file(run: Run, table: BulkTable) -> JobTables | None:
-    """The latest file, unless the run has ended and the file has older data."""
+    """The latest file. None if the run has ended and its data are newer than the file."""
     made = table.made.latest(run)
     return made if made and (run.state not in ENDED_STATES or _is_current(made)) else None
 
@@ -175,7 +175,7 @@ def _is_current(made: JobTables) -> bool:
     return job.run is not None and made.counts.get("state") == state_of_data(job.run, table)
 
 
-def made_of(run: Run, table: BulkTable) -> JobTables:
+def usable_tables(run: Run, table: BulkTable) -> JobTables:
     """Raises NotFound."""
     found = _usable_file(run, table)
     if found is None:
@@ -187,7 +187,9 @@ def made_of(run: Run, table: BulkTable) -> JobTables:
 
 
 def request_file(run: Run, table: BulkTable, *, by: User | None) -> BackgroundJob:
-    """Request a background job that makes the Parquet file, unless one is waiting or working."""
+    """Request a background job that makes the Parquet file, unless such a job is waiting or
+    working.
+    """
     return request_job(table.made.kind, run, by=by)
 
 

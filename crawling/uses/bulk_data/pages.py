@@ -35,8 +35,8 @@ HAS_NO_PAGES = "it has no data yet"
 
 @of_run(HAS_NO_PAGES, methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """All data of a run; a POST orders files, of which jobs make those that need one, and `?then=`
-    begins to load each once it is there.
+    """Show all data of a run as files. A POST orders files; jobs make the files that need one.
+    `?then=` begins to load each file once it is there.
     """
     if request.method == "POST":
         return _request_files(request, run)
@@ -60,8 +60,9 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 
 def _request_files(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Names of files: `file` of the form is made in any case; `file` of the address, and the kinds
-    of data `data` as `format`, if they are not sent at once or have other data by now.
+    """Request a job for each chosen file that needs one, and redirect to the page that loads the
+    files. The form's `file` is made in any case. The address's `file`, and the kinds of data `data`
+    in the format `format`, are made only if they cannot be sent at once or have older data.
     """
     anew, ending = request.POST.getlist("file"), request.POST.get("format", "")
     kinds = [f"{name}.{ending}" for name in request.POST.getlist("data")]
@@ -116,8 +117,9 @@ urlpatterns = [
 
 
 def _order_of(*files: str, fields: bool = False) -> Callable[[Run | None, int], str]:
-    """Return a function that gives the address at which these files are requested. fields: "" for
-    crawls whose orders extract nothing.
+    """Return a function that returns the address at which these files are requested. fields:
+    whether the files are those of extracted fields; then "" for crawls whose orders extract
+    nothing.
     """
 
     def address(run: Run | None, crawl: int) -> str:

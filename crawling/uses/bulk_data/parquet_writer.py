@@ -1,4 +1,4 @@
-"""Writes rows to a Parquet file, slice by slice, so that only one slice is in memory."""
+"""Writes rows to a Parquet file, slice by slice. Only one slice is in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_GROUP = 2_048
 
 class ParquetWriter:
     def __init__(self, of: JobTables, columns: Sequence[BulkColumn], *, slices: int = 0) -> None:
-        """slices: the number of slices already written."""
+        """slices: the number of slices that are written already."""
         self._of, self._columns = of, columns
         self.slices = slices
         self._rows: list[Cells] = []
@@ -64,7 +64,7 @@ class ParquetWriter:
         self.slices = 0
 
     def finish(self, facts: Mapping[str, object]) -> int:
-        """Make the table from all slices, which are then removed. Return its size in bytes. facts:
+        """Make the table from all slices, and remove them. Return the table's size in bytes. facts:
         metadata of the file. Raises OSError.
         """
         self.write_slice()
@@ -82,7 +82,7 @@ class ParquetWriter:
         told = (
             f'c{at}::{one.kind} AS "{_quoted(one.name)}"' for at, one in enumerate(self._columns)
         )
-        # names of columns are quoted, and the kinds contain no input of users
+        # the names of columns are quoted, and their types contain no input of users
         return f"SELECT {', '.join(told)} FROM given"  # noqa: S608
 
 
@@ -100,7 +100,7 @@ def _size(cell: Any) -> int:
 
 
 def _array(values: Sequence[Any]) -> np.ndarray:
-    """An array of objects. The values may be lists."""
+    """An array of objects, since the values may be lists."""
     column = np.empty(len(values), dtype=object)
     for at, value in enumerate(values):
         column[at] = value.isoformat() if isinstance(value, datetime) else value

@@ -1,4 +1,6 @@
-"""The files of an order: which are there, which load by themselves, and what became of each."""
+"""The files that a user has requested together: which of them are there, which load automatically,
+and the outcome of each.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ class BulkFile(NamedTuple):
         return f"{self.table.name}.{self.ending}"
 
     def outcome_name(self, run: Run) -> str:
-        """The name under which its outcome is told."""
+        """The name under which the page stores the outcome of the download."""
         return f"{run.number}-{self.name}"
 
 
@@ -33,7 +35,7 @@ class RequestedFile(NamedTuple):
 
     file: BulkFile
     offer: BulkData
-    #: the ids of the jobs that the order has requested
+    #: the ids of the jobs that were requested with the files
     jobs: Collection[str]
     #: a DownloadOutcome, or "" if there is none yet
     outcome: str
@@ -49,21 +51,23 @@ class RequestedFile(NamedTuple):
 
     @property
     def is_older(self) -> bool:
-        """Whether it has older data than the run."""
+        """Whether the file has older data than the run."""
         return self.offer.is_outdated and self.offer.comes_from_job(self.file.ending)
 
     @property
-    def loads(self) -> bool:
-        """Whether it loads by itself: as the data are now, or as a job of the order has made it."""
+    def loads_automatically(self) -> bool:
+        """Whether the file loads automatically: it has the present data, or a job of this request
+        has made it.
+        """
         made = self.offer.made
         is_ordered = made is not None and str(made.job.pk) in self.jobs
         return self.is_there and (is_ordered or not self.is_older)
 
     @property
     def is_due(self) -> bool:
-        """Whether it still has to be loaded."""
+        """Whether the file must still be loaded."""
         over = (DownloadOutcome.SENT, DownloadOutcome.FAILED)
-        return self.loads and self.outcome not in over
+        return self.loads_automatically and self.outcome not in over
 
     @property
     def cookie(self) -> str:
@@ -71,14 +75,16 @@ class RequestedFile(NamedTuple):
 
     @property
     def size(self) -> int | None:
-        """In bytes; of CSV about, None if it is not known."""
+        """The size in bytes; an estimate for CSV; None if it is unknown."""
         if self.file.ending == "parquet":
             return self.offer.made.counts["bytes"] if self.offer.made else None
         return self.offer.bytes if self.file.ending == "csv" else None
 
 
 def files_named(names: Iterable[str]) -> list[BulkFile] | None:
-    """Files by their names, each once; None if one is no file of a run."""
+    """The files with these names, each once. None if one of the names is not that of a file of a
+    run.
+    """
     files = list[BulkFile]()
     for name in dict.fromkeys(names):
         stem, _, ending = name.partition(".")
@@ -92,7 +98,7 @@ def files_named(names: Iterable[str]) -> list[BulkFile] | None:
 def requested_files(
     request: HttpRequest, run: Run, offers: Iterable[BulkData]
 ) -> list[RequestedFile]:
-    """The files `?then=` that a page waits for, made by the jobs `?jobs=`."""
+    """The files in `?then=`, for which a page waits. The jobs in `?jobs=` make them."""
     by_name = {one.table.name: one for one in offers}
     jobs = request.GET.get("jobs", "").split(",")
     return [

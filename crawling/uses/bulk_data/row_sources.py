@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Exists, Max, Min, OuterRef
 
-from crawling.dashboard.pages.downloads import as_cell, rows_with_fields
+from crawling.dashboard.pages.downloads import cell_value, rows_with_fields
 from crawling.datasets.query import each_row
 from crawling.datasets.reading_query import bytes_of_reading, each_of_reading, query_reading
 from crawling.models import LinksPart, Page, Run, Url, WithdrawnPage
@@ -30,7 +30,7 @@ from crawling.uses.bulk_data.bulk_table import (
     place_in_time,
 )
 
-#: the columns of a page's facts that are numbers; all others are texts
+#: the columns of a page that are numbers; all others are texts
 KINDS_OF_FACTS = {
     **dict.fromkeys(
         (
@@ -43,7 +43,7 @@ KINDS_OF_FACTS = {
     **dict.fromkeys(("fetched_at", "last_modified", "expires_at"), MOMENT),
     "needs_browser": TRUTH,
 }
-#: for a sample, the number of places in a run, and of pages at each place
+#: the number of places in a run from which a sample is taken, and of pages at each place
 WINDOWS, WINDOW_PAGES = 10, 20
 #: the number of pages whose texts are in memory at a time
 TEXTS_AT_A_TIME = 50
@@ -74,7 +74,7 @@ LINK_COLUMNS = (
     BulkColumn("attribute"),
     BulkColumn("place"),
 )
-#: links to withdrawn pages are left out, since they would show the address
+#: rows of links, without links to withdrawn pages, whose addresses they would show
 LINK_ROWS = """
 SELECT page_id, page, CASE WHEN links.fragment = '' THEN target ELSE target || '#' || fragment END,
     anchor, rel, nullif(wanted.status, 0), element, attribute, place
@@ -108,8 +108,8 @@ def page_rows(run: Run, place: BulkPlace) -> BulkRows:
 
 
 def sampled_row_sizes(run: Run) -> list[int]:
-    """The sizes of rows from places all over the run, since the first pages of a site are rarely
-    like the others.
+    """The sizes of rows from places all over the run, since the first pages of a site differ from
+    the others.
     """
     return [csv_size_of(row) for row in _page_rows(run, _windows(run)).rows]
 
@@ -123,7 +123,7 @@ def _windows(run: Run) -> Iterator[Page]:
 
 
 def _page_rows(run: Run, pages: Iterator[Page]) -> BulkRows:
-    names, rows = rows_with_fields(run, pages, as_cell)
+    names, rows = rows_with_fields(run, pages, cell_value)
     columns = [BulkColumn(name, KINDS_OF_FACTS.get(name, TEXT)) for name in names]
     steps = (
         BulkStep(place_in_time(row["fetched_at"], row["id"]), (tuple(row.values()),))
@@ -139,7 +139,7 @@ def count_pages(run: Run) -> int:
 def _by_parts(
     run: Run, place: BulkPlace, rows: Callable[[LinksPart], Iterable[Cells]]
 ) -> Iterator[BulkStep]:
-    """The rows of one part after the other. A part is read in a few seconds at most."""
+    """The rows of one part after the other. Reading a part takes a few seconds at most."""
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False, pk__gt=place.after or 0)
     return (BulkStep(part.pk, rows(part)) for part in list(parts.order_by("pk")))
 
@@ -155,7 +155,7 @@ def _texts(run: Run, part: LinksPart) -> Iterator[Cells]:
 
 
 def text_sizes(run: Run) -> list[int]:
-    """The mean size of all texts. The main text is counted twice, as the file has it twice."""
+    """The mean size of all texts. The main text counts twice, since the file has it twice."""
     stored = bytes_of_reading(run, "texts", ("title", "headings", "text", "text", "around"))
     rows = count_texts(run)
     return [stored // rows] if rows else []
@@ -176,8 +176,8 @@ def _links(run: Run, part: LinksPart) -> Iterator[Cells]:
 
 
 def _targets(run: Run, part: LinksPart) -> dict[str, np.ndarray]:
-    """The addresses of the run to which links of the part lead, by fingerprint, each with its last
-    status (0 if it has none).
+    """The URLs of the run to which links of the part lead: fingerprints, and the last status of
+    each (0 if it has none).
     """
     marks = [mark for (mark,) in each_row(run, TARGETS, part=part)]
     starts = range(0, len(marks), TARGETS_AT_A_TIME)

@@ -1,4 +1,4 @@
-"""The work of the jobs, which write the rows of a table to a Parquet file."""
+"""The work of the jobs that write the rows of a table to a Parquet file."""
 
 from __future__ import annotations
 
@@ -16,30 +16,33 @@ from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.uses.bulk_data.bulk_table import START, BulkColumn, BulkPlace, BulkTable
 from crawling.uses.bulk_data.cell_reading import pages_behind_key, rows_of_tables
-from crawling.uses.bulk_data.offers import facts_of, state_of_data
+from crawling.uses.bulk_data.offers import parquet_metadata, state_of_data
 from crawling.uses.bulk_data.parquet_writer import ParquetWriter
 from crawling.uses.bulk_data.tables import CELL_COLUMNS, CELLS
 
 #: the number of pages after which the progress is stored
 PAGES_NOTED = 100
-#: The shortest turn. Without it, two jobs that users requested would give way to each other at
-#: once, again and again. A crawl gets the units for which it waits within 5 s.
+#: The shortest turn. Without it, two jobs that users requested would give way to each other again
+#: and again at once. A crawl still gets the units for which it waits within 5 s.
 LEAST_SECONDS = 4.0
-#: the counts that the job itself stores, besides those of its rows
+#: the counts that the job itself stores, in addition to those of its rows
 OWN = frozenset({"rows", "slices", "done", "of", "seconds"})
 
 
 def _continues(job: RunningJob) -> Callable[[], bool]:
-    """Return a function that says whether the job continues; to be called after each step."""
+    """Return a function that returns whether the job may continue. The job calls it after each
+    step.
+    """
     until = time.monotonic() + LEAST_SECONDS
     return lambda: time.monotonic() < until or job.goes_on()
 
 
 class JobFile:
-    """The file of a job so far. The job's bookmark is the place after the last rows in a slice. It
-    contains everything that the rows depend on besides the run's pages and datasets: if this has
-    changed since, the job begins anew, since the file would otherwise have rows of two kinds. The
-    job also begins anew if it was killed while the slices were being removed.
+    """The unfinished file of a job. The job's bookmark has the place after the last rows in a
+    slice, and the state of everything on which the rows depend besides the run's pages and
+    datasets. If that state has changed, the job begins anew, since the file would otherwise have
+    rows of two states. The job also begins anew if it was killed while the slices were being
+    removed.
     """
 
     def __init__(self, table: BulkTable, job: RunningJob, columns: Sequence[BulkColumn]) -> None:
@@ -74,8 +77,8 @@ class JobFile:
 
 
 def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
-    """Write the rows of a table. The job gives way after a page, or after a part of a dataset,
-    which takes a few seconds. Raises ArchiveTrouble or JobGone.
+    """Write the rows of a table. The job can give way after each page, or after each part of a
+    dataset, which takes a few seconds. Raises ArchiveTrouble or JobGone.
     """
     try:
         file = JobFile(table, job, table.rows(job.run, START).columns)
@@ -95,7 +98,7 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
                 file.write_slice(some.place, **told, **found.counts)
             if not goes_on:
                 return None
-        facts = facts_of(job.run, table)
+        facts = parquet_metadata(job.run, table)
         size = writer.finish(facts)
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
@@ -128,7 +131,7 @@ def read_cells(job: RunningJob) -> JobResult:
                 job.note(done=counts["done"])
             if not goes_on:
                 return None
-        size = writer.finish(facts_of(job.run, CELLS))
+        size = writer.finish(parquet_metadata(job.run, CELLS))
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
     told = ("pages", "tables", "rows", "unreadable")

@@ -17,7 +17,7 @@ COLUMNS = ("file", "page_id", "url", "table", "caption", "rows", "columns")
 
 
 class _Out(RawIOBase):
-    """A file object that keeps written bytes until they are taken."""
+    """A file object that keeps written bytes in memory until they are taken."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -35,8 +35,8 @@ class _Out(RawIOBase):
 
 
 def zip_pieces(rows: Iterator[Cells]) -> Iterator[bytes]:
-    """The pieces of the ZIP file. rows: the rows of tables, grouped by table. The last file in it
-    lists all others.
+    """The pieces of the ZIP file. Its last file is a list of all others. rows: the rows of tables,
+    grouped by table.
     """
     out, listed = _Out(), list[Cells]()
     with ZipFile(cast(IO[bytes], out), "w", ZIP_DEFLATED) as archive:

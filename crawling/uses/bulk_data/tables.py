@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawling.datasets.lag import EXTRACTED
-from crawling.datasets.parts import links_written
+from crawling.datasets.parts import count_written_links
 from crawling.models import Run
 from crawling.uses.bulk_data.bulk_table import (
     NUMBER,
@@ -102,7 +102,7 @@ LINKS = BulkTable(
     "One row a link: its page, target, text, rel, and the status of the target if the run has "
     "tried it.",
     link_rows,
-    links_written,
+    count_written_links,
     step="written",
 )
 DATA = BulkTable(

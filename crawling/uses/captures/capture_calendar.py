@@ -17,7 +17,7 @@ from crawling.models import Page
 @dataclass(frozen=True)
 class CalendarDay:
     day: date
-    #: whether the day belongs to the month; other days complete the month's first and last weeks
+    #: whether the day is in the month; other days fill the month's first and last weeks
     is_of_month: bool
     count: int
 
@@ -34,18 +34,18 @@ class DatedCapture:
     page: Page
     #: the previous capture of the same crawl
     before: Page | None
-    #: a capture of another crawl in between; None if there is none
+    #: a capture of another crawl between the two; None if there is none
     elsewhere: Page | None
 
     @property
     def is_changed(self) -> bool:
-        """Whether its content differs from the content of the previous capture."""
+        """Whether the content differs from that of the previous capture."""
         return self.before is not None and self.before.fingerprint != self.page.fingerprint
 
 
 def neighbours_of(page: Page) -> tuple[Page | None, Page | None, int, int]:
-    """The captures of the same crawl before and after a page, the page's place among all of them,
-    and their number. A page that was not archived has the place 0.
+    """The captures of the same crawl before and after a page, the number of the page among all of
+    them, and their count. A page that was not archived has the number 0.
     """
     found = captures_of(page.url.url, crawls=[page.run.crawl_id])
     at = next((at for at, one in enumerate(found) if one.pk == page.pk), None)

@@ -28,8 +28,8 @@ from serving.requests import asked_text
 
 @authenticated(needs="crawling.view_crawljob")
 def calendar(request: AuthenticatedRequest) -> HttpResponse:
-    """Show the captures of `?u=`: their years, the months of `?year=` (by default the latest), and
-    those of `?day=`, each with a link that compares it with the capture `?with=`.
+    """Show the captures of `?u=`: by year, by month of `?year=` (by default the latest), and one by
+    one for `?day=`. A link compares each of them with the capture `?with=`.
     """
     typed = asked_text(request.GET, "u", most=MAX_URL_LENGTH)
     here: dict[str, Any] = {"typed": typed}

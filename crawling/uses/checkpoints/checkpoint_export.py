@@ -1,4 +1,4 @@
-"""Write a run's state at one moment to a directory, while the run continues. Keep the last few
+"""Writes a run's state at one moment to a directory, while the run continues. Keeps the last few
 checkpoints of each run in CHECKPOINT_DIR.
 """
 
@@ -36,7 +36,7 @@ class CheckpointResult:
     at: datetime
     bytes: int
     urls: int
-    #: archive files that are on other machines, and only referred to
+    #: the archive files that are on other machines, so that the checkpoint only refers to them
     missing: list[str]
 
 
@@ -45,8 +45,8 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
 
     Raises CheckpointTrouble.
 
-    All rows belong to one snapshot. Archive files only grow, so they are copied afterwards, up to
-    their committed lengths in the snapshot.
+    All rows are read in one snapshot of the database. Archive files only grow, so they are copied
+    afterwards, up to their committed lengths in that snapshot.
     """
     folder = folder.expanduser().resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -66,7 +66,7 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
 
 
 def forget_unfinished(folder: Path) -> None:
-    """Remove unfinished checkpoints at this place, which killed processes have left."""
+    """Remove the unfinished checkpoints that killed processes have left at this place."""
     for left in folder.parent.glob(f"{_temporary_prefix(folder)}*"):
         shutil.rmtree(left, ignore_errors=True)
 
@@ -151,7 +151,7 @@ def do_checkpoint_job(job: RunningJob) -> JobResult:
         "bytes": taken.bytes,
         "urls": taken.urls,
     }
-    job.finish(result)  # before older checkpoints are removed
+    job.finish(result)
     _forget_old(kind_of(job.row), job.run)
     return result
 

@@ -1,4 +1,4 @@
-"""Create a crawl with a run from a checkpoint: a new crawl each time, on any server."""
+"""Creates a crawl with a run from a checkpoint: a new crawl each time, on any server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
 from crawling.orders.sections.fetching import masked_in, with_secrets
 from crawling.runs.crawls.creation import create_crawl, free_name
-from crawling.runs.grants import ask_for_shifts, register_processes
+from crawling.runs.grants import register_processes, request_shifts
 
 #: parts that older checkpoints lack
 LATER_PARTS = ("further", "targets")
@@ -45,13 +45,13 @@ def import_checkpoint(
     secrets: Mapping[str, Any] | None = None,
     confirm: Callable[[Run], None] = lambda run: None,
 ) -> Run:
-    """Create a crawl with one run. The run is paused, or continues at once with `resume`; a run
+    """Create a crawl with one run. The run is paused; with `resume` it continues at once. A run
     that had ended stays ended.
 
-    Everything is read and checked before anything is written. A claim that exceeds the pool is
-    reduced to it. secrets: fields of the order that are masked in the checkpoint. confirm: called
-    as the last step of the transaction that creates the run; if it raises an error, no run is
-    created. Raises CheckpointTrouble or BadOrder.
+    Everything is read and checked before anything is written. A claim that exceeds the pool's
+    capacity is reduced to the capacity. secrets: fields of the order that are masked in the
+    checkpoint. confirm: called as the last step of the transaction that creates the run; if it
+    raises an error, no run is created. Raises CheckpointTrouble or BadOrder.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
@@ -71,7 +71,7 @@ def import_checkpoint(
         ) from error
     if run.state not in ENDED_STATES:
         register_processes(run)
-        ask_for_shifts(run)
+        request_shifts(run)
     return run
 
 
@@ -115,7 +115,7 @@ def _write_run(
                 lambda part: manifest.parts[part]["columns"] if _has_part(manifest, part) else (),
             )
             check_places(run.pk)
-            # the run may have had other processes on the other server
+            # the run on the other server may have had other processes
             place_anew(run, serving_numbers(run.pk))
             record_action(
                 by,
@@ -134,7 +134,7 @@ def _write_run(
                 read_later_from_archive(run.pk)
             confirm(run)
     except BaseException:
-        if has_files:  # the files were copied, but their run was not created
+        if has_files:  # the files were copied, but the run was not created
             forget_files(run.pk)
         raise
     return run

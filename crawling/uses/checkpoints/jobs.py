@@ -27,7 +27,7 @@ from crawling.models.jobs import WORKING_STATES
 @dataclass(frozen=True)
 class Checkpoint:
     job: BackgroundJob
-    #: the time of the state in the checkpoint; None if it was not taken
+    #: the moment whose state the checkpoint has; None if the job has failed or is not done
     taken_at: datetime | None = None
     #: the machine that has the directory
     machine: str = ""
@@ -62,13 +62,13 @@ CHECKPOINT = JobKind(
     done="taken",
     work=_work,
     clear=_clear_checkpoint,
-    # a job that lacks memory would fail again and again
+    # a job that lacks memory would fail at each attempt
     attempts=1,
     effects={
-        # the list of a run's directories is deleted with the run; the directories stay, since they
-        # are copies
+        # a run's list of directories is deleted with the run; the directories stay, since they are
+        # copies
         JobEvent.DELETED: JobEffect.FORGET,
-        # a directory has the run's state at its time, and the list names no page
+        # a directory has the run's state at its time, and the list of directories names no page
         JobEvent.WITHDRAWN: JobEffect.KEEP,
         # CHECKPOINT_DIR is not a part of the installation, so the directory may still exist
         JobEvent.RESTORED: JobEffect.KEEP,
@@ -96,7 +96,7 @@ def request_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
 
 
 def ask_for_due() -> None:
-    """Request a checkpoint of every active run that has had none for CHECKPOINT_MINUTES."""
+    """Request a checkpoint of every active run whose last one is older than CHECKPOINT_MINUTES."""
     if settings.CHECKPOINT_DIR is None:
         return
     late = timezone.now() - timedelta(minutes=settings.CHECKPOINT_MINUTES)
@@ -109,7 +109,7 @@ def ask_for_due() -> None:
 
 
 def checkpoints_of(crawl: CrawlJob) -> QuerySet[BackgroundJob]:
-    """The requested checkpoints, the latest first."""
+    """The jobs of a crawl's checkpoints, the latest first."""
     found = seen_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
     return found.select_related("run", "by", "cancelled_by")
 

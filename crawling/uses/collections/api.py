@@ -344,7 +344,7 @@ def list_collection_links(
     collection = changes.get_collection(collection_id)
     changes.require_change(request.user, collection)
     found = share_links.links_of(collection)
-    alive = share_links.open_links(found)
+    alive = share_links.open_link_ids(found)
     return {"items": [link_row(link, is_open=link.pk in alive) for link in found]}
 
 

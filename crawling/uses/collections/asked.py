@@ -1,4 +1,4 @@
-"""The collection in the address of a request, and the facts for the head of each of its pages."""
+"""The collection in the address of a request, and the facts for the heads of its pages."""
 
 from __future__ import annotations
 

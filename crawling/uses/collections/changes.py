@@ -1,9 +1,7 @@
-"""Make and edit collections, and add and remove members: for users who may act on the
-collection, as owner, member of its team or administrator.
-
-A user adds only crawls that the user may act on, and pages of such crawls: a collection shows
-titles to people without an account, and gives out unchanged answers, with the cookies that they
-set.
+"""Creates and edits collections, and adds and removes members, for users who may act on the
+collection: its owner, members of its team, administrators. Users can add only crawls on which they
+may act, and pages of such crawls. For a collection shows titles to people without an account, and
+gives out archived answers unchanged, with the cookies that they set.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from django.utils import timezone
 from allocation.wording import whole_number
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
-from crawling.installation.permissions import acted_on, refusal_in_words, within_reach
+from crawling.installation.permissions import crawls_acted_on, crawls_within_reach, refusal_in_words
 from crawling.models import CrawlJob, Page
 from crawling.runs.crawls.creation import team_errors
 from crawling.uses.collections.models import Collection, CollectionMember
@@ -38,15 +36,15 @@ class CollectionFields(NamedTuple):
 
 class MembersAdded(NamedTuple):
     added: Sequence[CollectionMember]
-    #: the number of members that were in the collection before
+    #: the number of members that were in the collection already
     known: int
     #: a sentence for each crawl that the user may not act on
     refused: Sequence[str]
 
 
 def may_change(user: User | None, collection: Collection) -> bool:
-    """Whether a user whose role permits an action may apply it to this collection."""
-    return Collection.objects.filter(within_reach(user), pk=collection.pk).exists()
+    """Whether a user whose role permits an action may perform it on this collection."""
+    return Collection.objects.filter(crawls_within_reach(user), pk=collection.pk).exists()
 
 
 def require_change(user: User | None, collection: Collection) -> None:
@@ -117,7 +115,7 @@ def add_members(
     pages: Numbers[int] = (),
     by: User | None,
 ) -> MembersAdded:
-    """Add crawls and stored pages on which the user may act, by their ids.
+    """Add the crawls and stored pages with these ids, as far as the user may act on them.
 
     Raises PermissionDenied, NotFound for unknown ids, and WrongState if there would be too many
     members.
@@ -131,7 +129,7 @@ def add_members(
     if missing := set(pages) - {page.pk for page in found}:
         raise NotFound(f"No page {min(missing)} is archived.")
     concerned = wanted | {page.run.crawl_id: page.run.crawl for page in found}
-    own = acted_on(by, concerned)
+    own = crawls_acted_on(by, concerned)
     refused = [refusal_in_words(one) for pk, one in concerned.items() if pk not in own]
     if concerned and not own:
         raise PermissionDenied(refused[0])
@@ -149,7 +147,7 @@ def _add_rows(
     collection: Collection, rows: Sequence[CollectionMember], by: User | None
 ) -> list[CollectionMember]:
     with transaction.atomic():
-        # locks the collection, so that two requests at once do not exceed the limit
+        # the lock on the collection keeps two simultaneous requests within the limit
         locked = Collection.objects.select_for_update().filter(pk=collection.pk).first()
         if locked is None:
             raise WrongState("The collection was deleted meanwhile.")
@@ -171,7 +169,7 @@ def _add_rows(
 def remove_members(
     collection: Collection, members: Numbers[int], *, by: User | None
 ) -> list[CollectionMember]:
-    """Remove members of a collection by their ids. Return those that were in the collection. Raises
+    """Remove members of a collection by their ids. Return the removed members. Raises
     PermissionDenied.
     """
     require_change(by, collection)
@@ -188,14 +186,13 @@ def remove_members(
 
 
 def subject_of(collection: Collection) -> str:
-    """The subject of the jobs of a collection."""
     return f"collection {collection.pk}"
 
 
 def _checked_fields(
     fields: CollectionFields, by: User | None, before: str = ""
 ) -> CollectionFields:
-    """The fields in the form in which they are stored. before: the current team, which may stay.
+    """The fields in their stored form. before: the collection's present team, which may stay.
     Raises BadOrder.
     """
     name, errors = fields.name.strip(), dict[str, str]()

@@ -102,7 +102,7 @@ def _printed_collections(*, as_json: bool) -> str:
 
 
 def _changed_collection(options: Options) -> Collection:
-    """The collection, with the additions and changes in the options applied."""
+    """The collection, after the changes in the options are applied."""
     name, about = options["collection"], options["description"]
     if options["restore"]:
         return restore_named(name)
@@ -122,7 +122,7 @@ def _changed_collection(options: Options) -> Collection:
 
 
 def _do_last_action(collection: Collection, options: Options) -> str:
-    """Perform the last action in the options, and return the text to print."""
+    """Perform the last action in the options. Return the text to print."""
     if options["delete"]:
         told = {"deleted": collection.pk}
         delete_collection(collection, by=None)

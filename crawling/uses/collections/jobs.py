@@ -1,7 +1,6 @@
-"""The background job that packs a collection, as it was at the request, into one WACZ file.
-
-Its `spec` has the runs that are packed as a whole, the single pages, and `reads`, the runs of both.
-A deletion or withdrawal in one of these runs makes the file invalid.
+"""The background job that packs a collection, as it was when the job was requested, into one WACZ
+file. Its `spec` has the runs that are packed as a whole, the single pages, and in `reads` the runs
+of both. A deletion or withdrawal in one of these runs makes the file invalid.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from crawling.archive.packages.stored_package import (
     StoredPackage,
+    packages_with_payloads_of,
     store_package,
-    with_payloads_of,
 )
 from crawling.base.errors import ArchiveTrouble
-from crawling.installation.permissions import acted_on
+from crawling.installation.permissions import crawls_acted_on
 from crawling.jobs.enqueue import open_job, request_job
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
@@ -77,14 +76,14 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def _has_read(runs: Numbers[int]) -> Q:
-    """The latest files of collections that contain something of these runs, even if it is only a
-    payload. Only the latest file of each collection is kept, so there are few.
+    """The latest files of collections that contain something of these runs, even if only a payload.
+    Only the latest file of each collection is kept, so they are few.
     """
     wanted = set(runs)
     jobs = BackgroundJob.objects.filter(kind=NAME, is_forgotten=False)
     read = jobs.values_list("pk", "spec__reads", "result__layout__runs")
     found = [pk for pk, *both in read if any(wanted.intersection(ids or ()) for ids in both)]
-    return Q(pk__in=found) | with_payloads_of(NAME, runs)
+    return Q(pk__in=found) | packages_with_payloads_of(NAME, runs)
 
 
 COLLECTION_WACZ = JobKind(
@@ -119,16 +118,16 @@ class CollectionFile:
     collection: Collection
     #: the file, if it can be given out
     file: StoredPackage | None = None
-    #: the runs of the members in the file. Crawls that agreed to share payloads may have some
-    #: payloads in the archives of others, as in any file of a run.
+    #: the runs of the members in the file. Of crawls that share payloads, some payloads may be in
+    #: the archives of others, as in any file of a run
     reads: Numbers[int] = ()
-    #: whether members were added or removed since the request, or a crawl has archived more. Not
-    #: looked up while the next file is being made, since a page asks every second
+    #: whether members were added or removed since the request, or a crawl has archived more; not
+    #: looked up while the next file is being made, since the page asks every second
     is_outdated: bool = False
     under_way: BackgroundJob | None = None
     #: the reason why the last file is missing
     trouble: str = ""
-    #: the last job, if a user has cancelled it
+    #: the last job, if a user has cancelled it; otherwise None
     cancelled: BackgroundJob | None = None
 
     @property
@@ -199,7 +198,7 @@ def _permitted_spec(collection: Collection, by: User | None) -> dict[str, Any]:
 
 
 def readable_file(collection: Collection, *, by: User | None) -> CollectionFile:
-    """The state with the file, for a user who may act on each crawl of its members.
+    """The state, which has the file, for a user who may act on each crawl of its members.
 
     Raises ArchiveTrouble if there is none, and PermissionDenied.
     """
@@ -213,5 +212,5 @@ def readable_file(collection: Collection, *, by: User | None) -> CollectionFile:
 
 def _require_runs(by: User | None, runs: Numbers[int]) -> None:
     crawls = set(Run.all_objects.filter(pk__in=runs).values_list("crawl", flat=True))
-    if crawls - acted_on(by, crawls):
+    if crawls - crawls_acted_on(by, crawls):
         raise PermissionDenied(OTHERS)

@@ -1,5 +1,5 @@
-"""Adding and removing members: the page that asks for the collection, the form on a collection's
-page, and the undoing of both.
+"""Adds and removes members: the page that asks for the collection, the form on a collection's page,
+and the undoing of both.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import asked_ids, next_page
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import acts_of, show_message
-from crawling.installation.permissions import within_reach
+from crawling.installation.permissions import crawls_within_reach
 from crawling.models import CrawlJob, Page
 from crawling.uses.collections.asked import CHANGE, wanted_collection
 from crawling.uses.collections.changes import (
@@ -53,7 +53,7 @@ def add(request: AuthenticatedRequest) -> HttpResponse:
                 next_page(request) or reverse("collections:collection", args=[collection.pk])
             )
     stored = Page.objects.filter(pk__in=pages, run__removal_asked_at=None).select_related("url")
-    own = Collection.objects.filter(within_reach(request.user)).order_by("-changed_at")
+    own = Collection.objects.filter(crawls_within_reach(request.user)).order_by("-changed_at")
     here = {
         "crawls": CrawlJob.objects.filter(pk__in=crawls).order_by("name"),
         "pages": stored,
@@ -107,7 +107,7 @@ def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _act_that_restores(gone: Sequence[CollectionMember]) -> dict[str, list[int]]:
-    """The act that adds members again."""
+    """The action that adds these members again."""
     return {
         "crawls": [one.crawl_id for one in gone if one.page is None],
         "pages": [one.page for one in gone if one.page is not None],
@@ -116,7 +116,9 @@ def _act_that_restores(gone: Sequence[CollectionMember]) -> dict[str, list[int]]
 
 @authenticated(needs=CHANGE, methods=("POST",))
 def undo(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Undo the action of a message: remove added members, or add removed ones again."""
+    """Undo the action that a message has reported: remove added members, or add removed members
+    again.
+    """
     collection = wanted_collection(pk)
     with errors_told(request, CrawlError):
         for act in acts_of(request, request.user):

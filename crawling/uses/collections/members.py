@@ -89,7 +89,7 @@ def _crawls(members: QuerySet[CollectionMember]) -> list[MemberRow]:
 
 
 def _crawl(member: CollectionMember, told: Mapping[str, Any]) -> MemberRow:
-    """The row of a crawl. told: the sums of its runs, if it has any."""
+    """The row of a crawl. told: the sums of its runs, or {} without runs."""
     return MemberRow(
         id=member.pk,
         kind="crawl",
@@ -140,8 +140,8 @@ def _pages(members: QuerySet[CollectionMember]) -> list[MemberRow]:
 
 
 def sorted_rows(rows: Sequence[MemberRow], sort: str) -> list[MemberRow]:
-    """The rows sorted. sort: one of SORTS, with a minus for descending order. Any other value sorts
-    crawls before pages, each by name.
+    """The rows in the order `sort`: a key of SORTS, behind a minus sign in descending order. With
+    any other value crawls come before pages, each by name.
     """
     key = SORTS.get(sort.removeprefix("-"))
     return sorted(rows, key=key, reverse=sort.startswith("-")) if key else list(rows)

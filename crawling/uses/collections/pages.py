@@ -19,7 +19,7 @@ from django.urls import path, reverse
 from django.utils.http import urlencode
 from redis.exceptions import RedisError
 
-from allocation.wording import some
+from allocation.wording import first_few
 from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.columns import column_head
@@ -30,7 +30,7 @@ from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import show_message
-from crawling.installation.permissions import is_administrator, within_reach
+from crawling.installation.permissions import crawls_within_reach, is_administrator
 from crawling.models import CrawlJob, Page, Team
 from crawling.runs.crawls.share_links import SharedKind
 from crawling.uses.collections.asked import CHANGE, VIEW, head_facts, wanted_collection
@@ -66,11 +66,11 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
 from serving.requests import asked_text, render_live
 
-#: the number of rows on a page, and of crawls that are offered
+#: the number of rows on a page, and of crawls that a form offers
 ROWS, OFFERED = 50, 100
 TYPE = "application/wacz"
-#: for each column: whether a phone leaves it out, its sort key, its words, whether it is a number,
-#: and whether the largest come first
+#: each column: whether a phone leaves it out, its sort key, its words, whether it is a number, and
+#: whether the largest value comes first
 COLUMNS = (
     (False, "name", "Name", False, False),
     (True, "", "Runs", True, False),
@@ -109,7 +109,7 @@ def _typed_fields(request: AuthenticatedRequest) -> CollectionFields:
 
 
 def _teams(user: User) -> Sequence[str]:
-    """The teams to which a collection of the user may belong."""
+    """The teams to which a collection of this user may belong."""
     found = Team.objects.all() if is_administrator(user) else user.teams.all()
     return list(found.order_by("name").values_list("name", flat=True))
 
@@ -157,7 +157,7 @@ def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs=VIEW)
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the members with `?q=` in their name or address, sorted by `?sort=`."""
+    """Show the members whose name or address contains `?q=`, sorted by `?sort=`."""
     collection = wanted_collection(pk)
     rows = member_rows(collection)
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
@@ -175,9 +175,9 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "count": len(rows),
     }
     if here["may_change"]:
-        here["offered"] = CrawlJob.objects.filter(within_reach(request.user)).order_by("-pk")[
-            :OFFERED
-        ]
+        here["offered"] = CrawlJob.objects.filter(crawls_within_reach(request.user)).order_by(
+            "-pk"
+        )[:OFFERED]
     return render(request, "collections/collection.html", here)
 
 
@@ -188,7 +188,7 @@ def _with_text(rows: Sequence[MemberRow], text: str) -> Sequence[MemberRow]:
 
 @authenticated(needs=VIEW)
 def captures(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the captures of `?u=` in the collection, each with the one before it."""
+    """Show the captures of `?u=` in the collection, each with its predecessor."""
     collection, typed = wanted_collection(pk), asked_text(request.GET, "u", most=MAX_URL_LENGTH)
     here = head_facts(request, collection) | {"typed": typed}
     if typed:
@@ -291,9 +291,9 @@ SHARED = (
 
 
 def _of_team(team: Team) -> str:
-    # a deleted one may come back, and would be of another team of that name
+    # a deleted collection may be restored, and would then belong to another team of that name
     names = list(Collection.all_objects.filter(team=team.name).values_list("name", flat=True))
-    return f"collections {some(names)}" if names else ""
+    return f"collections {first_few(names)}" if names else ""
 
 
 TEAM_USES = (_of_team,)
@@ -301,7 +301,7 @@ TEAM_USES = (_of_team,)
 
 def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
     deleted = deleted_collections().filter(**wanted)
-    own = set(deleted.filter(within_reach(user)).values_list("pk", flat=True))
+    own = set(deleted.filter(crawls_within_reach(user)).values_list("pk", flat=True))
     for one in deleted:
         assert one.removal_asked_at is not None
         yield kept_row("collection", one.pk, one.name, one.removal_asked_at, may_act=one.pk in own)

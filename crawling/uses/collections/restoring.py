@@ -1,5 +1,5 @@
-"""Deleted collections: kept for a day with their members and links, so that they can be restored. A
-link opens nothing meanwhile; the file is deleted at once, since it is made again.
+"""Deleted collections. They are kept for a day with their members and links, so that they can be
+restored. Meanwhile a link opens nothing. The file is deleted at once, since it can be made again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crawling.base.audit import record_action
 from crawling.base.errors import NotFound, WrongState
-from crawling.installation.permissions import within_reach
+from crawling.installation.permissions import crawls_within_reach
 from crawling.jobs.removal import forget_these_jobs
 from crawling.models import BackgroundJob
 from crawling.models.deleted import RESTORABLE
@@ -20,8 +20,8 @@ from crawling.uses.collections.models import Collection
 
 
 def delete_collection(collection: Collection, *, by: User | None) -> None:
-    """Delete a collection with its links and its file; its crawls and pages stay. It can be
-    restored for a day. Raises PermissionDenied.
+    """Delete a collection with its links and its file. Its crawls and pages stay. The collection
+    can be restored for a day. Raises PermissionDenied.
     """
     require_change(by, collection)
     with transaction.atomic():
@@ -37,7 +37,7 @@ def restore_collection(number: int, *, by: User | None) -> Collection:
     try:
         with transaction.atomic():
             found = _locked(number)
-            if not Collection.all_objects.filter(within_reach(by), pk=number).exists():
+            if not Collection.all_objects.filter(crawls_within_reach(by), pk=number).exists():
                 require_change(by, found)
             Collection.all_objects.filter(pk=number).update(removal_asked_at=None)
             record_action(by, found, "restored", {"members": (None, found.members.count())})
@@ -48,7 +48,7 @@ def restore_collection(number: int, *, by: User | None) -> Collection:
 
 
 def restore_named(name_or_number: str) -> Collection:
-    """Restore the collection deleted last of this name or number, for the command line. Raises
+    """Restore the last deleted collection with this name or number, for the command line. Raises
     NotFound, WrongState.
     """
     for one in deleted_collections():
@@ -69,8 +69,8 @@ def forget_deleted_collections() -> None:
     """Delete collections permanently that can no longer be restored."""
     long_ago = timezone.now() - RESTORABLE
     with transaction.atomic():
-        # the condition is checked again after a wait for the lock, which Django's deletion by ids
-        # would not do: a collection that was restored meanwhile stays
+        # Django's deletion by ids would not check the condition again after a wait for the lock,
+        # and would delete a collection that was restored meanwhile
         old = Collection.all_objects.filter(removal_asked_at__lte=long_ago).order_by("pk")
         gone = [one.pk for one in old.select_for_update()]
         Collection.all_objects.filter(pk__in=gone).delete()
@@ -83,7 +83,7 @@ def deleted_collections() -> QuerySet[Collection]:
 
 
 def _locked(number: int) -> Collection:
-    """The deleted collection, locked until the transaction ends. Raises NotFound."""
+    """The deleted collection. Its row is locked until the transaction ends. Raises NotFound."""
     found = deleted_collections().select_for_update().filter(pk=number).first()
     if found is None:
         raise NotFound(f"There is no deleted collection {number}.")

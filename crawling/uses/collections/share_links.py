@@ -1,6 +1,5 @@
-"""Share links of collections, which open a page for people without an account. A link stops working
-once its creator may no longer change the collection, and never shows crawls on which its creator
-may not act.
+"""Share links of collections, for people without an account. A link stops working once its creator
+may no longer change the collection. It never shows crawls on which its creator may not act.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def create_link(
     """
     require_change(by, collection)
     with transaction.atomic():
-        # locks the collection, so that two requests at once do not exceed the limit
+        # the lock on the collection keeps two simultaneous requests within the limit
         locked = Collection.objects.select_for_update().filter(pk=collection.pk).first()
         if locked is None:
             raise WrongState("The collection was deleted meanwhile.")
@@ -63,15 +62,13 @@ def links_by(user: User) -> Sequence[CollectionLink]:
 
 
 def hand_link_over(link: CollectionLink, receiver: User, by: User | None) -> None:
-    """Let a link belong to another user, so that it keeps working. To be called in a
-    transaction.
-    """
+    """Give a link to another user, so that it keeps working. The caller is in a transaction."""
     owner = {"owner": (link.created_by, receiver)}
     record_action(by, link.collection, "handed a share link over", owner)
     CollectionLink.objects.filter(pk=link.pk).update(created_by=receiver)
 
 
-def open_links(links: Sequence[CollectionLink]) -> set[int]:
+def open_link_ids(links: Sequence[CollectionLink]) -> set[int]:
     """The ids of the links that still work."""
     return {link.pk for link in links if _may_still_share(link)}
 
@@ -87,8 +84,8 @@ def shared_collection(token: str) -> CollectionLink | None:
     return link
 
 
-def open_link(number: int) -> CollectionLink | None:
-    """The link with this id, with its collection, while it opens something."""
+def working_link(number: int) -> CollectionLink | None:
+    """The link with this id and its collection. None once the link no longer works."""
     link = _links().filter(pk=number, expires_at__gt=timezone.now()).first()
     return link if link and _may_still_share(link) else None
 

@@ -18,7 +18,7 @@ from crawling.uses.collections.changes import require_change
 from crawling.uses.collections.share_links import (
     create_link,
     links_of,
-    open_links,
+    open_link_ids,
     revoke_link,
 )
 from serving.access import AuthenticatedRequest, authenticated
@@ -28,8 +28,8 @@ from serving.access import AuthenticatedRequest, authenticated
 @never_cache
 @sensitive_variables("token", "address")
 def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the collection's links. A POST creates a link, and shows its address in this answer
-    only.
+    """List the collection's links. A POST creates a link; only its answer shows the link's
+    address.
     """
     collection, address, error = wanted_collection(pk), "", ""
     require_change(request.user, collection)
@@ -45,7 +45,7 @@ def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     links = links_of(collection)
     here = head_facts(request, collection) | {
         "links": links,
-        "open_links": open_links(links),
+        "open_links": open_link_ids(links),
         "address": address,
         "error": error,
         "days": days,

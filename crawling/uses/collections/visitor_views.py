@@ -1,8 +1,7 @@
 """The pages behind the share link of a collection, for people without an account: its contents, the
-pages of one of its crawls, and a stored page as it looked.
-
-The frame with a stored page has an address of its own, which opens for some hours and while the
-link does, so that the document of a stranger never has the link.
+pages of one of its crawls, and a stored page as it looked. The frame with a stored page has an
+address of its own, which works for some hours and only while the link works. So the document of a
+stranger never gets the link.
 """
 
 from __future__ import annotations
@@ -45,25 +44,27 @@ from crawling.dashboard.run.shared_report import without_user
 from crawling.models import Page, Run
 from crawling.uses.collections.members import MemberRow, figures_of
 from crawling.uses.collections.models import CollectionLink
-from crawling.uses.collections.share_links import open_link, shared_collection
+from crawling.uses.collections.share_links import shared_collection, working_link
 from crawling.uses.collections.shared_reach import SharedReach, reach_of
 from serving.requests import asked_text
 from serving.visitors import HEADERS
 
-#: members a page, pages of a crawl a page, and runs and captures that are named
+#: the number of members on a page, of pages of a crawl on a page, and of runs and captures that are
+#: listed
 ROWS, PAGE_ROWS, RUNS, CAPTURES = 100, 50, 50, 50
 FRAME = "crawling.shared_collection"
-#: one place of those that put pages together, so that users have another
+#: visitors may use one of the places for joining pages with their files, so that users have another
 PLACE = BoundedSemaphore(1)
 
 
 @for_visitors
 @sensitive_variables("token")
 def shared(request: HttpRequest, token: str) -> HttpResponseBase:
-    """The collection that the token opens with `?q=` in a name or address; with `?crawl=` the
-    stored pages of this one, of its latest run or of `?run=`.
+    """The collection of the token: its members whose name or address contains `?q=`, or with
+    `?crawl=` the stored pages of this crawl, of its latest run or of `?run=`.
 
-    Tokens that are unknown, expired, revoked or of a deleted collection get the same answer.
+    The answer is the same for a token that is unknown, expired or revoked, or whose collection is
+    deleted.
     """
     link = shared_collection(token)
     if link is None:
@@ -148,7 +149,7 @@ def _pages_of_crawl(
 
 
 def _window(request: HttpRequest, run: Run, wanted: PageFilter) -> tuple[PageWindow, bool]:
-    """The pages of a part of the list, and whether finding them took too long."""
+    """The pages of a part of the list, and whether the search for them took too long."""
     after, before = asked_number(request, "after"), asked_number(request, "before")
     try:
         return pages_of(run, wanted, most=PAGE_ROWS, after=after, before=before), False
@@ -194,13 +195,13 @@ def _captures(reach: SharedReach, page: Page, token: str) -> Sequence[tuple[str,
 @for_visitors
 @sensitive_variables("token")
 def shared_frame(request: HttpRequest, token: str, number: int) -> HttpResponseBase:
-    """The document of a stored page of the collection, for a frame without any rights. token: of
-    the frame.
+    """The document of a stored page of the collection, for a frame without any permissions. token:
+    that of the frame.
     """
     answer = framed_sentence(EXPIRED)
     with suppress(signing.BadSignature):
         (link,) = signing.loads(token, salt=FRAME, max_age=LASTS)
-        answer = _framed(open_link(link), token, number)
+        answer = _framed(working_link(link), token, number)
     for name, value in HEADERS.items():
         answer.headers.setdefault(name, value)
     return answer
@@ -225,7 +226,7 @@ def _put_together(reach: SharedReach, page: Page, frame: str) -> HttpResponse:
     """Raises ArchiveTrouble."""
 
     def address_of(to: Page) -> str:
-        return reverse("shared-collection-frame", args=[frame, to.pk]) if reach.has(to) else ""
+        return reverse("shared-collection-frame", args=[frame, to.pk]) if reach.opens(to) else ""
 
     if not PLACE.acquire(timeout=WAIT_SECONDS):
         raise ArchiveTrouble(BUSY)

@@ -19,8 +19,8 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.job_answers import InquiryOut, answer_of, open_inquiry
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.uses.copies.jobs import (
-    any_page,
     clusters_in,
+    page_of_any_crawl,
     pages_in,
     request_clusters,
     request_passages,
@@ -182,7 +182,9 @@ def get_passages(
     new_id: PageId,
 ) -> Status:
     """`other` is of a page of the crawl, `new_id`, `one` of a page of any crawl, `old_id`."""
-    inquiry = request_passages(get_page(crawl_id, new_id), any_page(old_id), None, by=request.user)
+    inquiry = request_passages(
+        get_page(crawl_id, new_id), page_of_any_crawl(old_id), None, by=request.user
+    )
     return answer_of(request, response, inquiry, shared_in(inquiry))
 
 

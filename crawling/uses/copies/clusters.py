@@ -1,7 +1,7 @@
 """Clusters of pages with the same text, or nearly the same, within a run and between two runs.
 
-The comparison uses only rows of pages: the digest of the content, and the simhash of the text.
-Pairs among a million simhashes are found without comparing all of them with each other.
+The comparison uses only rows of pages: the digest of the content, and the simhash of the text. Near
+pairs among a million simhashes are found without a comparison of all pairs.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from crawling.models import Page
 from crawling.uses.copies.results import Cluster, Clusters, PageInCluster
 from crawling.web.simhash import LEAST_BYTES, NEAR_BITS
 
-#: the number of bands of a simhash: two simhashes that differ in NEAR_BITS bits have one band in
-#: common
+#: the number of bands of a simhash: two simhashes that differ in NEAR_BITS bits have at least one
+#: band in common
 BANDS = NEAR_BITS + 1
 BAND_BITS = 64 // BANDS
-#: the most pairs with a common band; each pair is compared, and more would take the job too long
+#: the most pairs with a common band; the job compares each of them
 MOST_PAIRS = 100_000_000
-#: the most pages of all runs together, whose rows have to be in memory
+#: the most pages of all runs together; their rows must fit into memory
 MOST_PAGES = 2_000_000
-#: the memory for the search: that of SciPy and of any run, and the bytes for each page
+#: the memory for the search: MiB for SciPy and any run, and bytes for each page
 LEAST_MIB, BYTES_OF_A_PAGE = 64, 250
 #: the number of a cluster's pages that are listed
 LISTED = 10
 SIMHASH_BITS = 64
-#: the columns of a page: id, run, the first 64 bits of the content's SHA-256, simhash, and the
-#: criteria for the best page of a cluster: links from the seeds, and characters of its address
+#: the columns of a page: id, run, the first 64 bits of the content's SHA-256, simhash, depth, and
+#: the number of characters of its address; the last two decide which page of a cluster is the best
 PAGES = """
 SELECT p.url_id, p.run_id, ('x' || encode(substring(p.digest FOR 8), 'hex'))::bit(64)::bigint,
     p.simhash, u.depth, length(u.url)
@@ -52,8 +52,8 @@ class TooManyNearCopies(CrawlError):
 
 
 def near_pairs(simhashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of both simhashes of each pair that differs in at most NEAR_BITS bits. Some
-    pairs occur more than once.
+    """The positions of both simhashes of each pair that differs in at most NEAR_BITS bits. A pair
+    may occur more than once.
 
     simhashes: distinct, as int64. Raises TooManyNearCopies.
     """
@@ -90,12 +90,12 @@ class TooManyPages(CrawlError):
 
 
 def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> Clusters:
-    """Clusters of pages of a run, or clusters with pages of each of two runs. skip: the number of
-    the largest clusters to leave out.
+    """Clusters of pages of a run, or clusters with pages of each of two runs. skip: how many
+    clusters, beginning with the largest, are left out.
 
-    near: include pages whose simhashes differ in a few bits. The best page of a cluster has the
-    fewest links between it and the seeds, then the shortest address, then the lowest id. Raises
-    TooManyPages, TooManyNearCopies.
+    near: whether pages whose simhashes differ in a few bits count as copies. The best page of a
+    cluster is the one with the least depth, then with the shortest address, then with the lowest
+    id. Raises TooManyPages, TooManyNearCopies.
     """
     pages = _read_pages(runs, near)
     labels = _labels(pages, near)
@@ -128,13 +128,13 @@ def _read_pages(runs: Sequence[int], near: bool) -> np.ndarray:
 
 
 def _labels(pages: np.ndarray, near: bool) -> np.ndarray:
-    """The number of each page's cluster. Near copies of near copies are in the same cluster."""
+    """The number of each page's cluster. A near copy of a near copy belongs to the same cluster."""
     digests = np.unique(pages[:, 2], return_inverse=True)[1]
     if not near or not len(pages):
         return digests
     simhashes, of_page = np.unique(pages[:, 3], return_inverse=True)
     ones, others = near_pairs(simhashes)
-    # nodes of a graph: simhashes, then digests; each page joins its own two
+    # the nodes of the graph are the simhashes and the digests; each page links its own two
     heads = np.concatenate([ones, of_page])
     tails = np.concatenate([others, digests + len(simhashes)])
     nodes = len(simhashes) + int(digests.max()) + 1
@@ -144,7 +144,9 @@ def _labels(pages: np.ndarray, near: bool) -> np.ndarray:
 
 
 def _some_of_each(rows: np.ndarray, runs: Sequence[int]) -> np.ndarray:
-    """The best page first, then others in the same order, with as many of each run as possible."""
+    """The best page, then further pages in the order of the rows, with as many of each run as
+    possible.
+    """
     places = np.zeros(len(rows), np.int64)
     for run in runs:
         of_run = rows[:, 1] == run
@@ -159,7 +161,7 @@ def _pages_in_clusters(clusters: Sequence[np.ndarray]) -> list[list[PageInCluste
         [
             _page(stored[int(row[0])], row, rows[0])
             for row in rows
-            if int(row[0]) in stored  # a page that is missing was withdrawn or removed meanwhile
+            if int(row[0]) in stored  # a missing page was withdrawn or removed meanwhile
         ]
         for rows in clusters
     ]

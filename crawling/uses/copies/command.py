@@ -52,7 +52,7 @@ def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:
 
 
 def _run(words: str) -> Run:
-    """The run that CRAWL or CRAWL:RUN names; the name of a crawl may contain a colon."""
+    """The run that CRAWL or CRAWL:RUN names; the name of the crawl may contain a colon, too."""
     name, _, number = words.rpartition(":")
     if name and number.isascii() and number.isdigit():
         return get_run(find_crawl(name).pk, int(number))

@@ -1,4 +1,4 @@
-"""The background jobs that search for copies and compare texts, with their inquiries and
+"""The background jobs that search for copies and compare texts, with their questions and
 answers.
 """
 
@@ -19,8 +19,8 @@ from crawling.previews.jobs import question_kind
 from crawling.previews.run_comparison import comparison_stamp
 from crawling.uses.copies.results import Clusters, PageWithText, SharedText
 
-#: the longest wait for units, since a user waits; a shift for which others wait ends within its
-#: time slice of a minute
+#: the longest wait for units, since a user waits for the answer; a shift ends within its time slice
+#: of a minute if others wait
 GRANT_SECONDS = 45.0
 #: the largest supplied text
 MOST_BYTES = 1024 * 1024
@@ -30,8 +30,8 @@ PAGES = TypeAdapter(list[PageWithText])
 SHARED = TypeAdapter(SharedText)
 
 
-# SciPy and the search index would slow the start of all other jobs, so they are imported in the
-# functions below
+# the functions below import SciPy and the search index, which would slow the start of all other
+# jobs
 
 
 def _clusters(question: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:
     return inquiry
 
 
-def any_page(page_id: int) -> Page:
+def page_of_any_crawl(page_id: int) -> Page:
     """A stored page of any crawl. Raises NotFound."""
     pages = Page.objects.select_related("url", "run__crawl").filter(run__removal_asked_at=None)
     page = pages.filter(pk=page_id).first()
@@ -110,7 +110,7 @@ def any_page(page_id: int) -> Page:
 def request_passages(
     page: Page, other: Page | None, text: Inquiry | None, *, by: User | None
 ) -> Inquiry:
-    """Request a comparison of a page with another page, or with a supplied text, side by side.
+    """Request a comparison of a page with another page or with a supplied text.
 
     Raises InquiriesBusy.
     """

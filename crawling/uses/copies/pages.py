@@ -22,8 +22,8 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.models import Inquiry, Page, Run
 from crawling.uses.copies.jobs import (
     MOST_BYTES,
-    any_page,
     clusters_in,
+    page_of_any_crawl,
     pages_in,
     request_clusters,
     request_passages,
@@ -45,8 +45,8 @@ KINDS = {"near": "The same or nearly the same text", "exact": "The same content"
 
 @of_run(HAS_NO_PAGES, methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show clusters of `?kind=` in the run, or between it and run `?against=` of the crawl
-    `?other=`. A POST supplies a text.
+    """Show clusters of copies (`?kind=`) in the run, or between the run and run `?against=` of the
+    crawl `?other=`. A POST supplies a text.
     """
     if request.method == "POST":
         return _supply(request, run)
@@ -120,7 +120,7 @@ def of_text(request: AuthenticatedRequest, run: Run, text: int) -> HttpResponse:
 def passages(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
     """Show a page of the crawl side by side with a page of any crawl, `old`."""
     try:
-        other = any_page(old)
+        other = page_of_any_crawl(old)
     except NotFound as error:
         raise Http404(str(error)) from error
     page = wanted_page(pk, new)

@@ -67,7 +67,7 @@ class PageWithText:
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage that both texts share, or the two passages between shared ones."""
+    """A passage that both texts share, or the two different passages between shared ones."""
 
     is_shared: bool
     one: str
@@ -76,7 +76,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class SharedText:
-    """Two texts side by side, in the order of the passages that they share."""
+    """Two texts side by side, divided into shared and different passages."""
 
     similarity: Annotated[float, Column(SIMILARITY)]
     shared_words: Annotated[int, Column("words in shared passages, of each of the texts")]

@@ -1,6 +1,5 @@
 """Passages that texts share: the texts of two pages, or a supplied text and pages of a run.
-
-Candidates are found by simhash and by the search index, then compared with the text word by word.
+Simhashes and the search index give candidates, which are then compared with the text word by word.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from crawling.web.simhash import ALIKE_BITS, simhash
 
 #: the least words of a shared passage
 LEAST_WORDS = 5
-#: the most words of a text that are compared; of a longer text only the beginning is
+#: the most words of a text that are compared; a longer text is cut
 MOST_WORDS = 100_000
-#: the most characters of a passage that are shown: its beginning and its end
+#: the most characters of a passage that are shown, at its beginning and its end
 MOST_SHOWN = 1_500
-#: the most pages that are compared, and the seconds after which no further comparison is begun: a
-#: job has 90
+#: the most pages that are compared, and the seconds after which no further comparison begins; a job
+#: has 90 seconds
 MOST_CANDIDATES, SECONDS = 20, 40.0
-#: the number of passages of the text that are searched for, and of words in each
+#: the number of passages of the text that are searched for, and the words of each
 SEARCHED, WORDS_OF_EACH = 8, 5
 LONGEST_QUERY_SECONDS = 20
 ALIKE = """
@@ -40,9 +39,10 @@ ORDER BY bit_count((simhash # %s)::bit(64)), url_id LIMIT %s
 
 
 def compare_texts(one: str, other: str) -> SharedText:
-    """The parts of two texts, ignoring case and blanks, in O(n log n).
+    """The shared and different parts of two texts, without regard to case and blanks, in O(n log
+    n).
 
-    A passage at a different place in the order of the other text does not count as shared.
+    Shared passages have the same order in both texts; a passage elsewhere does not count as shared.
     """
     words = [text.split()[:MOST_WORDS] for text in (one, other)]
     passages, shared = [], 0
@@ -57,7 +57,7 @@ Span = tuple[int, int]
 
 
 def _parts_of_both(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Span, Span]]:
-    """The beginning and end of each part in both texts, and whether the part is shared."""
+    """Each part: whether both texts share it, and its beginning and end in each of them."""
     at_one = at_other = 0
     for a, b, size in _blocks(one, other):
         overlap = max(0, at_one - a, at_other - b)
@@ -73,15 +73,13 @@ def _parts_of_both(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[b
 
 
 def _blocks(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Shared passages, which are sequences of words in both texts, and may overlap at their
-    ends.
-    """
+    """Shared passages: sequences of words in both texts, which may overlap at their ends."""
     matches = ByUniqueItems(_rows(one), _rows(other)).get_matching_blocks()
     return ((a, b, size + LEAST_WORDS - 1) for a, b, size in matches if size)
 
 
 def _rows(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """LEAST_WORDS words in a row, from each word on, since single words repeat too often."""
+    """All sequences of LEAST_WORDS words, since single words repeat too often."""
     folded = [word.casefold() for word in words]
     return list(zip(*(folded[at:] for at in range(LEAST_WORDS)), strict=False))
 
@@ -99,10 +97,10 @@ class TextSearchTookTooLong(CrawlError):
 
 
 def find_pages(text: str, run: Run) -> list[PageWithText]:
-    """Pages that share passages with a text, beginning with the most shared words. Raises
+    """Pages that share passages with a text, those with the most shared words first. Raises
     TextSearchTookTooLong.
 
-    Reads foreign documents, so it is for background jobs only.
+    Only background jobs call this, since it reads foreign documents.
     """
     began, found = time.monotonic(), []
     ids = dict.fromkeys([*_similar_pages(text, run), *_pages_with_passages(text, run)])
@@ -113,7 +111,7 @@ def find_pages(text: str, run: Run) -> list[PageWithText]:
         try:
             shared = compare_texts(text, text_of(page))
         except ArchiveTrouble:
-            continue  # the page is no text, or its record is on another machine
+            continue  # the page is not text, or its record is on another machine
         if shared.shared_words:
             amounts = shared.similarity, shared.shared_words
             found.append(PageWithText(page.pk, page.url.url, page.title[:200], *amounts))
@@ -136,18 +134,18 @@ def _similar_pages(text: str, run: Run) -> list[int]:
 
 
 def _pages_with_passages(text: str, run: Run) -> list[int]:
-    """Pages that contain one of some passages of the text, according to the search index."""
+    """Pages that contain one of several passages of the text, by the search index."""
     phrases = list(_phrases(text.split()))
     wanted = SearchFilter(run.crawl_id, run.number)
     try:
         found = search_texts(" OR ".join(phrases), wanted, most=MOST_CANDIDATES)
     except BadQuery:
-        return []  # the text has no words
+        return []  # the text contains no words
     return [hit.page.pk for hit in found.hits]
 
 
 def _phrases(words: Sequence[str]) -> Iterator[str]:
-    """Sequences of words, from places that are evenly spread over the text."""
+    """Sequences of words from evenly spread places of the text."""
     last = len(words) - WORDS_OF_EACH
     for number in range(min(SEARCHED, last + 1)):
         at = round(last * number / max(1, min(SEARCHED, last + 1) - 1))

@@ -74,7 +74,9 @@ def _write_file(export: RunExport, place: Path) -> None:
 
 
 def _write_folder(export: RunExport, place: Path) -> None:
-    """Write the folder, which appears as a whole or not at all. Raises OSError or CommandError."""
+    """Write the folder, which appears as a whole or not at all. Raises OSError, CommandError or
+    ArchiveTrouble.
+    """
     if place.exists():
         raise CommandError(f"--output: {place} is there already; name a folder that is new.")
     packed, unfinished = (

@@ -14,7 +14,11 @@ from django.core.management import CommandError, call_command
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from crawling.archive.packages.stored_package import Package, store_package, with_payloads_of
+from crawling.archive.packages.stored_package import (
+    Package,
+    packages_with_payloads_of,
+    store_package,
+)
 from crawling.base.errors import ArchiveTrouble
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
@@ -23,16 +27,18 @@ from crawling.models import ArchiveFile, BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.exports.run_export import RunExport
 
-#: a run that ended longer ago, while no scheduler was working, gets no file automatically
+#: a run that ended earlier, because no scheduler was working, gets no file automatically
 ASKED_WITHIN = timedelta(days=1)
-#: makes the package, from a run (or the latest run of a crawl) and the time of the request
+#: makes the package from a run (for a crawl, its latest run) and the time of the request
 PackageOf = Callable[[Run, datetime], Package]
 
 
 def export_kind(
     name: str, label: str, package_of: PackageOf, *, scope: JobScope = JobScope.RUN
 ) -> JobKind:
-    """Jobs that store those parts of such a package that are not in the archive."""
+    """The kind of the jobs that make such a package and store its own bytes, not those of the
+    archive.
+    """
     return JobKind(
         name=name,
         label=label,
@@ -48,13 +54,13 @@ def export_kind(
         },
         seconds=6 * 60 * 60,
         scope=scope,
-        # a job starts from the beginning, so a file that is too large for one attempt is too large
-        # for the next
+        # every attempt starts from the beginning, so a file that takes longer than one attempt is
+        # never finished
         attempts=1,
         has_files=True,
         keeps_latest_only=True,
         is_valid=lambda job: RunExport.of(job).is_readable,
-        has_read=partial(with_payloads_of, name),
+        has_read=partial(packages_with_payloads_of, name),
     )
 
 
@@ -118,8 +124,8 @@ def ask_for_replay_files() -> None:
     """Request the WACZ file of each ended run whose order asks for it."""
     lately = timezone.now() - ASKED_WITHIN
     wanting = Run.objects.filter(crawl__archive=True, crawl__reuse__replay_file=True)
-    # crawls that have begun another run since are found by the indexes of latest runs; other crawls
-    # have only this run
+    # a crawl that has begun another run since is found by the indexes of latest runs; any other
+    # crawl has only this run
     begun = Q(started_at__gte=lately) | ~Q(state__in=ENDED_STATES)
     again = wanting.filter(begun, is_latest=True).values("crawl")
     ended = wanting.filter(finished_at__gte=lately, state__in=ENDED_STATES)
@@ -128,7 +134,7 @@ def ask_for_replay_files() -> None:
 
 
 def _ask_for_files(ended: QuerySet[Run]) -> None:
-    """Request files for those of these runs that have an archive but no file that was requested
+    """Request files for those of these runs that have an archive, and no file that was requested
     since their end.
     """
     asked = BackgroundJob.objects.filter(

@@ -1,5 +1,5 @@
-"""The page about a run as a WACZ file or a mirror, or about a mirror of a crawl's latest pages: the
-state, a button that requests the file, and the file.
+"""The page about an export (the WACZ file or mirror of a run, or the mirror of a crawl's latest
+pages): its state, a button that requests the file, and the file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from crawling.uses.exports.state import (
     state_of,
 )
 from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
-from crawling.uses.exports.wacz.origins import no_player, player_address
+from crawling.uses.exports.wacz.origins import player_address, player_obstacle
 from serving.access import AuthenticatedRequest, authenticated, require
 from serving.download_outcomes import (
     PREFIX,
@@ -59,8 +59,8 @@ NOT_MADE = "ReplayWeb.page reads the WACZ file of the run; make it first."
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpResponse:
-    """The state of an export; a POST requests it. With `?load=1` the file loads by itself once it
-    is there, and one that is there already and up to date is not made again.
+    """Show the state of an export. A POST requests it. With `?load=1` the file loads automatically
+    once it is there, and an existing file that is up to date is not made again.
     """
     run = _run(request, pk, export)
     place, is_order = address_of(run, export), request.GET.get("load") == "1"
@@ -82,7 +82,7 @@ def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpRespons
         "file_place": address_of(run, export, of="-file"),
     }
     if export.name == "wacz":
-        here["no_replay"] = no_player(request)
+        here["no_replay"] = player_obstacle(request)
     page = f"exports/{export.name.replace('-', '_')}.html"
     return render_live(request, page, "exports/_export.html", here, depends_on_user=True)
 
@@ -93,7 +93,7 @@ def _create(request: AuthenticatedRequest, run: Run, export: JobKind) -> HttpRes
 
 
 def _order(request: AuthenticatedRequest, run: Run, export: JobKind, place: str) -> HttpResponse:
-    """Request the file unless it is there as it would be made now."""
+    """Request the file, unless an up-to-date file is there."""
     jobs = list[str]()
 
     def ask() -> None:
@@ -109,7 +109,7 @@ def _order(request: AuthenticatedRequest, run: Run, export: JobKind, place: str)
 
 
 def _outcome_name(run: Run, export: JobKind) -> str:
-    """The name under which the outcome of its download is told."""
+    """The name under which the page stores the outcome of the download."""
     return export.name if export.is_of_crawl else f"{run.number}-{export.name}"
 
 
@@ -145,20 +145,20 @@ def export_file(state: ExportState) -> Download:
 
 
 def address_of(run: Run, export: JobKind, *, of: str = "") -> str:
-    """The address of the page about an export of a run. With of="-file", the address of the
-    file.
-    """
+    """The address of the page about an export of a run; of its file with of="-file"."""
     address = reverse(f"crawling:{export.name}{of}", args=[run.crawl_id])
     return address if export.is_of_crawl else f"{address}?run={run.number}"
 
 
 @authenticated(needs=PERMISSION)
 def replay(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Lead to ReplayWeb.page with the run, or with the page `?page=` at the time of its capture."""
+    """Redirect to ReplayWeb.page with the run, or with the page `?page=` at the time of its
+    capture.
+    """
     number = asked_number(request, "page")
     page = wanted_page(pk, number) if number else None
     run = page.run if page else wanted_run(request, pk, HAS_NOTHING)
-    file, trouble = state_of(run, WACZ).file, no_player(request)
+    file, trouble = state_of(run, WACZ).file, player_obstacle(request)
     if file is None or trouble:
         messages.error(request, trouble or NOT_MADE)
         return redirect(address_of(run, WACZ))
@@ -199,7 +199,7 @@ urlpatterns = [
 
 
 def _address_of_export(route: str, more: str = "") -> Callable[[Run | None, int], str]:
-    """Return a function that gives the address of an export; "" for crawls without an archive."""
+    """Return a function that returns the address of an export; "" for crawls without an archive."""
 
     def address(run: Run | None, crawl: int) -> str:
         if run is None or not run.crawl.archive:
@@ -230,7 +230,7 @@ def _replay_panel(page: Page) -> Mapping[str, Any] | None:
 
 
 def _replay_file(run: Run) -> Mapping[str, Any] | None:
-    """The latest job for the file of an ended run. The page about the file shows more."""
+    """The latest job for the WACZ file of an ended run. The page about the file shows more."""
     if run.state not in ENDED_STATES or not run.crawl.archive:
         return None
     return {"replay_job": jobs_of(WACZ, run).first(), "has_player": is_installed()}

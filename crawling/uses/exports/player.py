@@ -13,14 +13,13 @@ from crawling.jobs.job_rows import seen_jobs
 from crawling.models import BackgroundJob
 from crawling.uses.exports.jobs import PLAYER
 
-#: the same permission as for allowing addresses to crawls, since the installation concerns the
-#: server
+#: the same permission as for access rules, since the installation changes the server
 PERMISSION = "crawling.add_allowednetwork"
 #: the subject of jobs, so that only one installation is open at a time
 SUBJECT = "player"
-#: the key of the obstacle in the cache
+#: the cache key of the sentence that says why an installation would fail
 OBSTACLE = f"{PLAYER.name}.obstacle"
-#: the seconds after which the obstacle to fetching by npm is checked again
+#: the seconds after which it is checked again whether npm can fetch the player
 ASKED_AGAIN_SECONDS = 30
 OFF = "Replay is off: ReplayWeb.page is not installed on this server."
 
@@ -33,11 +32,12 @@ def is_installed() -> bool:
 class PlayerState:
     version: str
     is_installed: bool
-    #: the latest installation that was requested
+    #: the latest requested installation
     job: BackgroundJob | None
     #: the reason why the latest installation failed
     trouble: str
-    #: the reason why an installation would fail now; looked up only for users who may install
+    #: the reason why an installation would fail now; looked up only for users who may install the
+    #: player
     obstacle: str
 
     @property

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawling.archive.packages.stored_package import StoredPackage, facts_of
+from crawling.archive.packages.stored_package import StoredPackage, package_fields
 from crawling.models import BackgroundJob, Run
 
 
 @dataclass(frozen=True)
 class RunExport(StoredPackage):
-    #: the run, or the run that was the crawl's latest at the request
+    #: the run; for all runs of a crawl, the run that was the latest at the request
     run: Run
 
     @classmethod
     def of(cls, job: BackgroundJob) -> RunExport:
         assert job.run is not None
-        return cls(**facts_of(job), run=job.run)
+        return cls(**package_fields(job), run=job.run)

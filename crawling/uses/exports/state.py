@@ -1,4 +1,4 @@
-"""The exports of a run: their requests, their results and their states."""
+"""The exports of a run: how they are requested, their results and their states."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _check_archived(run: Run, kind: JobKind) -> None:
 
 
 def exported_runs(run: Run, kind: JobKind) -> list[Run]:
-    """The runs whose pages an export has, the latest first. This is the run itself or, for exports
-    of a whole crawl, all its runs with archived pages.
+    """The runs whose pages an export has, the latest first: the run itself or, for an export of a
+    crawl, all its runs with archived pages.
     """
     return archived_runs(run) if kind.is_of_crawl else [run]
 
@@ -60,7 +60,9 @@ def readable_export(run: Run, kind: JobKind) -> RunExport | None:
 
 
 def made_export(kind: JobKind, job: int) -> RunExport | None:
-    """The export that this job has made. None if it has made none, or if its run is deleted."""
+    """The export that this job has made. None if the job has made none, or if the export's run is
+    deleted.
+    """
     return next(_made_exports(seen_jobs().filter(kind=kind.name, pk=job)), None)
 
 
@@ -94,12 +96,14 @@ class ExportState:
 
     @property
     def is_current(self) -> bool:
-        """Whether the file is there, has all that is archived, and is not being made again."""
+        """Whether the file is there, has everything that is archived, and is not being made
+        again.
+        """
         return self.file is not None and not self.is_outdated and self.under_way is None
 
     def is_wanted(self, job: str) -> bool:
-        """Whether the file is what was ordered: as it would be made now, or as this job has made
-        it.
+        """Whether the file is the requested one: an up-to-date file, or the file that this job has
+        made.
         """
         is_ordered = self.file is not None and str(self.file.id) == job and not self.under_way
         return is_ordered or self.is_current

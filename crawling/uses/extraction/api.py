@@ -30,7 +30,7 @@ from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
 from crawling.uses.extraction.asked import preview_in, request_preview, request_tables, tables_in
 from crawling.uses.extraction.extractor_api import named
-from crawling.uses.extraction.jobs import EXTRACTION, by_extractor, request_extraction
+from crawling.uses.extraction.jobs import EXTRACTION, request_extraction, rules_by_extractor
 from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.rule_previews import checked_rules, read_rules
 from serving.access import AuthenticatedRequest
@@ -164,7 +164,7 @@ def create_extraction(
     if body.extractor and body.rules:
         raise BadOrder({"extractor": "give rules or an extractor, not both"})
     if body.extractor:
-        extractor, rules = by_extractor(one, body.extractor)
+        extractor, rules = rules_by_extractor(one, body.extractor)
     else:
         rules = checked_rules(body.rules)
     job = request_extraction(one, rules, by=request.user, extractor=extractor)

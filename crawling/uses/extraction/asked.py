@@ -1,5 +1,5 @@
-"""Inquiries about extraction, and their answers. Background jobs find the answers, since they read
-foreign documents.
+"""The questions about extraction, and their answers. Background jobs find the answers, since they
+read foreign documents.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ PREVIEW = TypeAdapter(RulePreview)
 def request_preview(
     run: Run, rules: Mapping[str, str], *, by: User | None, page: Page | None = None
 ) -> Inquiry:
-    """Request a preview of rules. page: a page of the run that precedes the latest ones in it.
-    Raises InquiriesBusy.
+    """Request a preview of rules. page: a page of the run that the preview shows before the latest
+    pages. Raises InquiriesBusy.
     """
     question = {"run": run.pk, "rules": dict(rules), "moment": comparison_stamp(run)}
     question |= {"page": page.pk} if page else {}

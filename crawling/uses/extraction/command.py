@@ -21,7 +21,7 @@ from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import add_run_option, run_of
 from crawling.jobs.running import work_here
 from crawling.models import CrawlJob, Page
-from crawling.uses.extraction.jobs import by_extractor, open_extraction
+from crawling.uses.extraction.jobs import open_extraction, rules_by_extractor
 from crawling.web.addresses import BadUrl, as_signed, fingerprint, read_address
 from serving.listing.command import print_rows, write_rows
 
@@ -75,8 +75,8 @@ def _line(table: StoredTable) -> str:
 
 
 def _page(crawl: CrawlJob, options: dict[str, Any]) -> Page:
-    """The page with this number, or with this address in a run. Raises CommandError, NotFound or
-    Withdrawn.
+    """The page with this id, or with this address in a run. Raises CommandError, NotFound,
+    Withdrawn, UnknownCrawl or UnknownRun.
     """
     number = whole_number(options["page"])
     if number is None:
@@ -121,7 +121,7 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
     if given and extractor:
         raise CommandError("--extractor: give rules or an extractor, not both")
     if extractor:
-        extractor, rules = by_extractor(run, extractor)
+        extractor, rules = rules_by_extractor(run, extractor)
     elif given:
         rules = read_rules("\n".join(given))
     else:

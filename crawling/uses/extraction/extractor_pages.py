@@ -18,7 +18,7 @@ from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import show_message
-from crawling.installation.permissions import acted_on
+from crawling.installation.permissions import crawls_acted_on
 from crawling.orders.sections.reading import read_reference
 from crawling.uses.extraction.extractors import (
     MOST_CRAWLS,
@@ -78,7 +78,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             return redirect("crawling:extractor", pk)
     (row,) = rows_of([one])
     found = list(crawls_of(one).select_related("created_by").order_by("name")[:SHOWN])
-    mine = acted_on(request.user, [crawl.pk for crawl in found])
+    mine = crawls_acted_on(request.user, [crawl.pk for crawl in found])
     here: dict[str, Any] = {
         "extractor": one,
         "row": row,

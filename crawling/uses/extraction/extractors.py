@@ -1,7 +1,6 @@
-"""Extractors are saved, edited, deleted and restored here, and the crawls that use them are found.
-
-An order has the rules of the revision with which it was saved. An edit creates a new revision, and
-changes no crawl.
+"""Extractors: they are saved, edited, deleted and restored, and the crawls that use them are found.
+An order stores the rules of the revision with which it was saved. An edit creates a new revision,
+and changes no crawl.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, CrawlError, NotFound, WrongState
-from crawling.installation.permissions import is_restricted, within_reach
+from crawling.installation.permissions import crawls_within_reach, is_restricted
 from crawling.models import CrawlJob
 from crawling.models.deleted import RESTORABLE
 from crawling.orders.sections.reading import REVISION_MARK, Name, read_reference
@@ -33,7 +32,7 @@ from serving.listing.columns import Column
 
 #: the most extractors of an installation
 MOST = 1_000
-#: the most crawls that get a revision at once
+#: the most crawls that get a revision by one action
 MOST_CRAWLS = 200
 
 
@@ -98,13 +97,13 @@ def extractor_named(name: str) -> Extractor:
 
 
 def crawls_of(extractor: Extractor) -> QuerySet[CrawlJob]:
-    """The crawls whose orders have the extractor's rules, of any revision."""
+    """The crawls whose orders have rules of the extractor, of any revision."""
     return CrawlJob.objects.filter(extractor__startswith=f"{extractor.name}{REVISION_MARK}")
 
 
 def save_extractor(name: str, rules: Mapping[str, str], *, by: User | None) -> Extractor:
-    """Save rules under a name. For users who may restore a deleted extractor of this name, the
-    rules become its next revision. Raises BadOrder.
+    """Save rules under a name. If a deleted extractor has this name and the user may restore it, it
+    is restored, and the rules become its next revision. Raises BadOrder.
     """
     try:
         name = TypeAdapter(Name).validate_python(name.strip())
@@ -149,7 +148,7 @@ def edit_extractor(
     """Save rules as the next revision, unless they are unchanged. Crawls keep their rules.
 
     revision: the revision on which the edit was based. Raises BadOrder, NotFound, PermissionDenied,
-    and WrongState if that is not the newest any more.
+    and WrongState if it is no longer the newest revision.
     """
     rules = checked_rules(rules)
     require_edit(extractor, by)
@@ -167,7 +166,7 @@ def edit_extractor(
 
 
 def _save_revision(one: Extractor, rules: dict[str, str], by: User | None, act: str) -> Extractor:
-    """Save a revision, in the transaction that holds the extractor's lock."""
+    """Save a revision, in the transaction that has locked the extractor."""
     record_action(by, one, act, {"rules": (one.rules, rules)})
     one.rules, one.revision, one.changed_at = rules, one.revision + 1, timezone.now()
     one.save()
@@ -204,7 +203,7 @@ def removed_extractors() -> QuerySet[Extractor]:
 
 
 def may_edit(extractor: Extractor, by: User | None) -> bool:
-    """Whether a user whose role permits it may edit and delete the extractor."""
+    """Whether a user whose role permits edits of extractors may edit and delete this one."""
     return extractor.created_by in (None, by) or not is_restricted(by)
 
 
@@ -218,11 +217,13 @@ def require_edit(extractor: Extractor, by: User | None) -> None:
 
 
 def give_newest(extractor: Extractor, *, by: User | None) -> tuple[int, list[str]]:
-    """Give the newest revision to crawls with rules of an older one, MOST_CRAWLS at a time. A user
-    edits only crawls on which the user may act. Return the number of crawls that got it, and the
-    sentences about crawls that could not be edited.
+    """Give the newest revision to crawls with rules of an older one, MOST_CRAWLS at a time. Crawls
+    on which the user may not act are left out. Return the number of crawls that got the revision,
+    and a sentence for each crawl that could not be edited.
     """
-    mine = crawls_of(extractor).filter(within_reach(by)).exclude(extractor=extractor.reference)
+    mine = (
+        crawls_of(extractor).filter(crawls_within_reach(by)).exclude(extractor=extractor.reference)
+    )
     done, refused, behind = 0, list[str](), 0
     while done < MOST_CRAWLS and (
         some := mine.filter(pk__gt=behind).order_by("pk")[: MOST_CRAWLS - done]

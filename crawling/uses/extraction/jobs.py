@@ -1,4 +1,4 @@
-"""The background jobs of extraction. One reads a run's stored pages again for other rules, and
+"""The background jobs of extraction. One reads a run's stored pages again by other rules, and
 replaces their extracted rows, page by page. Others preview rules on pages, or read the tables of
 one page.
 """
@@ -19,7 +19,7 @@ from crawling.models import BackgroundJob, Run
 from crawling.previews.jobs import question_kind
 from crawling.runs.crawls.extractor_rules import ExtractorRules, named_rules
 
-#: for the tree of one document at a time
+#: enough for the tree of one document
 MEMORY_MIB = 96
 
 
@@ -36,8 +36,8 @@ EXTRACTION = JobKind(
     done="extracted",
     work=_work,
     memory=lambda job: MEMORY_MIB,
-    # the rows belong to the run: they are deleted with it and with withdrawn pages; the job has
-    # only counts
+    # the rows belong to the run, so they are deleted with it and with withdrawn pages; the job
+    # itself has only counts
     effects={
         JobEvent.DELETED: JobEffect.FORGET,
         JobEvent.WITHDRAWN: JobEffect.KEEP,
@@ -51,7 +51,7 @@ def request_extraction(
     run: Run, rules: Mapping[str, str], *, by: User | None, extractor: str = ""
 ) -> BackgroundJob:
     """Request a background job that extracts again. A second request with the same rules has no
-    effect.
+    effect while the job is open.
 
     rules: CSS selectors by name. extractor: the extractor with some of these rules, with its
     revision. Raises WrongState while a job extracts by other rules.
@@ -61,15 +61,17 @@ def request_extraction(
 
 
 def request_by_extractor(run: Run, reference: str, *, by: User | None) -> BackgroundJob:
-    """Request the same by the rules of an extractor, as an order names it, and by the run's own
-    rules beside it. Raises NotFound or WrongState.
+    """Request the same by the rules of an extractor (reference: as an order names it) and the run's
+    own rules. Raises NotFound or WrongState.
     """
-    named, rules = by_extractor(run, reference)
+    named, rules = rules_by_extractor(run, reference)
     return request_extraction(run, rules, by=by, extractor=named)
 
 
-def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
-    """The name of the extractor with its revision, and these rules. Raises NotFound."""
+def rules_by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
+    """The name of the extractor with its revision, and its rules together with the run's own.
+    Raises NotFound.
+    """
     found = named_rules(reference)
     if found is None:
         raise NotFound(f"There is no extractor {reference!r}.")
@@ -77,8 +79,8 @@ def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
 
 
 def newest_rules_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:
-    """The rules of an extractor, with the crawl's own rules added if the used rules are of the same
-    extractor.
+    """The rules of an extractor. If the run's rules are of the same extractor, the run's own rules
+    are added.
     """
     before = named_rules(used.extractor)
     if before is None or before.name != wanted.name:

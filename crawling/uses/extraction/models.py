@@ -9,7 +9,7 @@ from crawling.orders.sections.reading import MAX_NAME_LENGTH, REVISION_MARK
 
 
 class Extractor(models.Model):
-    """Rules under a name. The row stays after deletion, since orders name its revisions."""
+    """Rules under a name. The row stays after deletion, since orders refer to its revisions."""
 
     name = models.CharField(max_length=MAX_NAME_LENGTH, unique=True)
     revision = models.PositiveIntegerField(default=1, help_text="the newest")
@@ -32,7 +32,9 @@ class Extractor(models.Model):
 
 
 class ExtractorRevision(models.Model):
-    """The rules of an extractor as they were saved once. The newest revision is included."""
+    """The rules of an extractor, as they were saved at one time. The newest rules have a revision,
+    too.
+    """
 
     extractor = models.ForeignKey(
         Extractor, models.CASCADE, related_name="revisions", db_index=False

@@ -22,7 +22,7 @@ class StoredTable:
     number: int
     caption: str
     rows: list[list[str]]
-    #: whether it has more rows or longer texts than are read
+    #: whether it has more rows or longer texts than were read
     is_cut: bool
 
     @property
@@ -33,7 +33,7 @@ class StoredTable:
 @dataclass(frozen=True)
 class PageTables:
     tables: list[StoredTable] = field(default_factory=list)
-    #: the number of further tables
+    #: the number of tables that are left out
     more: int = 0
     #: a sentence if only a part of the document was read, so that later tables are unknown
     unread: str = ""
@@ -54,7 +54,7 @@ def answer_tables(question: Mapping[str, Any]) -> dict[str, Any]:
 def tables_of(page: Page) -> PageTables:
     """Read the tables of a stored page. A page that is not HTML has none. Raises ArchiveTrouble.
 
-    To be called in a background job or a command.
+    Only background jobs and commands call this.
     """
     if page.content_type not in TYPES:
         return PageTables()

@@ -1,5 +1,5 @@
-"""The pages about extraction from a run's pages by rules: rows, a preview of other rules, and
-reading the run again for them. Also the tables of a stored page as CSV files.
+"""The pages about what rules extract from a run's pages: rows, a preview of other rules, and
+reading the run again by them. Also the tables of a stored page as CSV files.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ HAS_NO_PAGES = "nothing was taken out of its pages yet"
 def table(
     request: AuthenticatedRequest, pk: int, url: int, number: int, kind: str
 ) -> HttpResponseBase:
-    """Send one table as CSV. Until a background job has read it, lead to the stored page with a
-    message.
+    """Send one table as CSV. If no background job has read it yet, redirect to the stored page with
+    a message.
     """
     page = wanted_page(pk, url)
     with errors_told(request, InquiriesBusy):
@@ -98,8 +98,8 @@ def table_file(page: Page, table: StoredTable) -> Download:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the extracted data of each page of a run, and the matches of `?rules=`, or of the rules
-    of `?extractor=`, on its latest pages. A POST extracts from the run again.
+    """Show the extracted data of each page of a run, and what `?rules=`, or the rules of
+    `?extractor=`, match on its latest pages. A POST requests that the run's pages are read again.
     """
     if request.method == "POST":
         return _extract_again(request, wanted_run(request, pk, HAS_NO_PAGES))
@@ -136,8 +136,8 @@ def _rows(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str
 
 
 def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
-    """The newer rules by which the pages may be read again: for each, the value that a button
-    sends, and its words.
+    """The newer rules by which the pages may be read again, each as the value that a button sends,
+    and its words.
     """
     crawl = run.crawl
     ways = {"order": ("the crawl’s rules", dict(crawl.extract))} if crawl.extract else {}
@@ -155,8 +155,8 @@ def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
 
 @needs("crawling.change_crawljob")
 def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Extract again by the rules in the form, by those of the order, or by those of an
-    extractor.
+    """Request that the pages are read again by the rules in the form, by those of the order, or by
+    those of an extractor.
     """
     way, given = request.POST.get("by", ""), asked_text(request.POST, "rules", most=LONGEST)
     with errors_told(request, BadOrder, NotFound, WrongState):

@@ -1,5 +1,5 @@
-"""Previews of rules beside a stored page: an element at which a user points becomes a rule, and the
-matches of each rule are shown, on this page and on the latest others.
+"""Previews of rules beside a stored page. A user points at an element to make a rule, and sees the
+matches of each rule on this page and on the latest other pages.
 
 The stored page is in a frame with a separate origin, in which only our two scripts run.
 """
@@ -23,7 +23,8 @@ from crawling.uses.extraction.rules_page import preview_facts
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
-#: no forms, no requests, a separate origin, and only scripts with the nonce of this answer
+#: no forms, no requests, a separate origin, and no scripts except those with the nonce of this
+#: answer
 POLICY = (
     "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline' data:; "
     "font-src data:; script-src 'nonce-{}'; form-action 'none'; base-uri 'none'; "
@@ -38,7 +39,7 @@ def may_be_pointed_at(page: Page) -> bool:
 
 @authenticated(needs="crawling.view_crawljob")
 def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """Show a stored page, and next to it the matches of `?rules=` on it and on others."""
+    """Show a stored page, and beside it the matches of `?rules=` on this page and on others."""
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")
@@ -50,7 +51,7 @@ def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 @xframe_options_sameorigin
 @authenticated(needs="crawling.view_crawljob")
 def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The stored page as it looked. The only scripts are ours, which report selectors."""
+    """The stored page as it looked. It has no scripts except ours, which report selectors."""
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")

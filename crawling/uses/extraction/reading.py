@@ -1,4 +1,4 @@
-"""The work of the job that extracts again."""
+"""The work of the job that reads a run's pages again by other rules."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _pages(job: RunningJob) -> list[Page]:
 
 
 def _replace_rows(job: RunningJob, pages: Sequence[Page]) -> None:
-    """Replace the rows of some pages. Pages that cannot be read keep their rows. Raises JobGone,
-    and then replaces nothing.
+    """Replace the rows of some pages. Pages that cannot be read keep their rows. Raises JobGone;
+    then no row is replaced.
     """
     extracted = _extracted_rows(job.run, pages, job.row.spec["rules"])
     counts, done = job.progress, job.counts(len(pages))
@@ -61,7 +61,7 @@ def _replace_rows(job: RunningJob, pages: Sequence[Page]) -> None:
 def _extracted_rows(
     run: Run, pages: Sequence[Page], rules: Mapping[str, str]
 ) -> dict[int, list[tuple[str, str]]]:
-    """The rows of the readable pages, by their ids."""
+    """The rows of those pages that can be read, by their ids."""
     found: dict[int, list[tuple[str, str]]] = {}
     for page in pages:
         try:

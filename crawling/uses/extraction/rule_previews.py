@@ -1,5 +1,5 @@
 """The matches of extraction rules on stored pages of a run, before a crawl uses the rules. A
-background job finds the matches, since documents are foreign.
+background job finds the matches, since the documents are foreign.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
 from crawling.web.documents.table_cells import FoundTable, find_tables
 
-#: the number of latest pages that are read, and the longest time in seconds, since a user waits
+#: the number of latest pages that are read, and the longest time for that in seconds, since a user
+#: waits
 MOST_PAGES = 20
 MOST_SECONDS = 20.0
-#: of each page and rule this many values are shown, each cut to MOST_LENGTH characters; all are
-#: counted
+#: the number of values that are shown of each page and rule; all are counted. Each is cut to
+#: MOST_LENGTH characters
 MOST_VALUES = 5
 MOST_LENGTH = 300
 
@@ -39,7 +40,7 @@ class RuleMatches:
 
 @dataclass(frozen=True)
 class TableSize:
-    """The size of a table of a page. `crawling.uses.extraction.page_tables` has the rows."""
+    """The size of a table of a page, without its rows (`crawling.uses.extraction.page_tables`)."""
 
     #: its place among the tables of the page, counted from 1
     number: int
@@ -66,7 +67,9 @@ class RulePreview:
 
     @property
     def ordered(self) -> list[tuple[str, int]]:
-        """The counts by name, sorted, since JSON in the database keeps no order of keys."""
+        """The counts, sorted by name, since JSON in the database does not keep the order of
+        keys.
+        """
         return sorted(self.counts.items())
 
 
@@ -101,7 +104,7 @@ def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
 def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> RulePreview:
     """The matches of the rules on the latest pages. This reads foreign documents.
 
-    first: the id of a page that precedes them.
+    first: the id of a page that is read before these.
     """
     latest = html_pages(run).order_by("-fetched_at", "-url_id")
     found = [*html_pages(run).filter(pk=first), *latest.exclude(pk=first)[:MOST_PAGES]]

@@ -1,5 +1,5 @@
 """Previews of rules on stored pages of a run, as the pages of extraction show them. The rules are
-typed, or those of a chosen extractor.
+typed, or are those of a chosen extractor.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from crawling.uses.imports.import_jobs import (
     offered_files,
     request_import,
 )
-from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
+from crawling.uses.imports.jobs import ArchiveImport, requested_imports
 from serving.access import AuthenticatedRequest
 from serving.paging import rows_and_next
 from serving.schemas import Schema
@@ -71,7 +71,7 @@ class ImportPage(Schema):
 def list_imports(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    found = imports_asked_for()
+    found = requested_imports()
     rows, following = rows_and_next(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": list(map(import_row, rows)), "next": following, "offered": offered_files()}
 

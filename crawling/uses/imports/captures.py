@@ -1,6 +1,6 @@
 """The captures of an import: the capture that becomes the page of each URL, and the places of the
-payloads to which revisit records refer. They are in a database of the translator, since there may
-be millions.
+payloads to which revisit records refer. They are in a database file of the translator, since there
+may be millions of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from crawling.archive.records import Original
 from crawling.uses.imports.foreign_answers import ForeignAnswer, Reference, id_key
@@ -82,7 +82,7 @@ PageRow: TypeAlias = tuple[int, str, str, str, dict[str, Any], int | None]
 
 @dataclass(frozen=True)
 class Holder:
-    """The capture with the payload to which another capture refers."""
+    """A capture with the payload to which another capture refers."""
 
     id: int
     url: str
@@ -94,6 +94,22 @@ class Holder:
     @property
     def original(self) -> Original:
         return Original(self.record_id, self.url, self.at)
+
+
+class FurtherFacts(NamedTuple):
+    """The facts of a record that belongs to no page."""
+
+    #: the number of its URL's page
+    page: int
+    #: the time, as `moments` write it
+    at: str
+    #: by the names of columns
+    facts: dict[str, Any]
+    #: the method and the body of the request
+    method: str
+    body: str
+    #: for a note its own address, otherwise empty
+    target: str
 
 
 class Captures:
@@ -112,8 +128,8 @@ class Captures:
         facts: Mapping[str, Any],
         label: str,
     ) -> int:
-        """Add an answer. Return its number. label: the digest of the payload, as the copy states
-        it.
+        """Add an answer. Return its number. label: the digest of the payload, as it is stated in
+        the copy.
         """
         is_revisit = answer.kind == "revisit"
         row = (
@@ -161,7 +177,9 @@ class Captures:
         return self._ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
 
     def _captures_at(self, url: str, at: Moment) -> list[int]:
-        """Captures whose time is compatible with a date, whichever of the two is more precise."""
+        """The captures whose times are compatible with a date. Either of the two may be more
+        precise.
+        """
         behind = _text(at.at), _text(_later_time(at.at, at.lasts))
         query = (
             "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at >= ? AND at < ? "
@@ -223,12 +241,10 @@ class Captures:
         for number, url, at, host, facts, original in self._rows.execute(PAGES):
             yield number, url, at, host, json.loads(facts), original
 
-    def further(self) -> Iterator[tuple[int, str, dict[str, Any], str, str, str]]:
-        """The facts that belong to no page: the number of its URL's page, time, facts, method and
-        body, and for a note its own address.
-        """
+    def further_records(self) -> Iterator[FurtherFacts]:
+        """The facts of the records that belong to no page."""
         for number, at, facts, method, body, target in self._rows.execute(FURTHER):
-            yield number, at, json.loads(facts), method, body, target
+            yield FurtherFacts(number, at, json.loads(facts), method, body, target)
 
     def notes(self) -> int:
         return int(self._rows.execute(NOTES).fetchone()[0])
@@ -240,7 +256,7 @@ class Captures:
 
 class WaitingRevisits:
     """Revisit records that wait until all records are read to which they may refer. They are in a
-    file, since there may be millions.
+    file, since there may be millions of them.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -13,7 +13,7 @@ from django.core.management.base import OutputWrapper
 from crawling.dashboard.management.cancelling import cancel_command
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.jobs.cancel import cancel_job
-from crawling.uses.imports.import_jobs import find_import, name_of
+from crawling.uses.imports.import_jobs import crawl_name_of_file, find_import
 from crawling.uses.imports.importing import faults_in_words, import_files
 from crawling.uses.imports.jobs import ArchiveImport
 
@@ -30,7 +30,7 @@ def add_import_arguments(parser: ArgumentParser) -> None:
 def import_archive(options: dict[str, Any], out: OutputWrapper) -> None:
     """Import the files. Raises CrawlError."""
     files: list[Path] = options["files"]
-    name = options["name"] or name_of(files[0].name)
+    name = options["name"] or crawl_name_of_file(files[0].name)
     made = import_files(files, name=name, namespace=uuid4(), by=None)
     crawl = made.run.crawl
     if options["json"]:

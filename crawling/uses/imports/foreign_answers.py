@@ -60,15 +60,15 @@ class ForeignAnswer:
     stated_id: str
     record_id: str
     stated_url: str
-    #: without user name and password; for a note its own address, which has no host
+    #: the URL without user name and password; for a note its own address, which has no host
     address: Address
     at: Moment
     server: str
     #: the URL that a note is about, empty if it is about none; None for an answer
     about: str | None = None
-    #: empty if the record is only a document
+    #: the head of the answer; empty if the record has only a document
     head: bytes = b""
-    #: 0 for the status of the answer to which the record refers
+    #: the status; 0 to take that of the answer to which the record refers
     status: int = 0
     payload: IO[bytes] = field(default_factory=BytesIO)
     size: int = 0
@@ -128,7 +128,7 @@ class _Note(NamedTuple):
 
 
 def is_note(record: ForeignRecord) -> bool:
-    """Whether a record is a crawler's note, by its address."""
+    """Whether a record is a crawler's note. Its address shows that."""
     return bool(NOTE.fullmatch(record.get("WARC-Target-URI").strip("<> ")))
 
 
@@ -199,7 +199,7 @@ def _read_url(text: str) -> Address:
 
 def _url_without_user(text: str) -> str:
     """A URL without user name and password, which the client sent in a header field (RFC 9110,
-    section 4.2.4), as other archives index it.
+    section 4.2.4). Other archives index URLs in the same way.
     """
     bare = text.strip("<> ")
     if "@" not in bare:

@@ -1,5 +1,5 @@
-"""The answers in WARC, ARC and WACZ files that strangers wrote. A part of the translator program,
-so a file that exceeds limits here ends only that program.
+"""The answers in WARC, ARC and WACZ files of strangers. A part of the translator program: a file
+that makes it exceed its limits ends only that program.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MOST_REQUEST = 256 * 1024
 #: the most requests without an answer, and answers without a request, that wait for their
 #: counterpart
 MOST_WAITING = 16
-#: the largest ratio of a file's unpacked size to its own, and the size to which each may unpack in
-#: any case, so that no file is read for ever
+#: the largest ratio of a file's unpacked size to its own size, and the size that any file may
+#: unpack to; without these a file could be read without end
 MOST_RATIO, FREE_BYTES = 100, 1024**3
 ZIP = b"PK\x03\x04"
 #: the suffixes of archive files; Heritrix uses the last two while it writes, and Common Crawl the
@@ -79,12 +79,14 @@ class Unreadable(Exception):
 
 @dataclass
 class ForeignFile:
-    """A single file. `answers` are read once; after the last file, `incomplete` gives the rest."""
+    """A single file. `answers` can be read once. After the last file, `incomplete` yields the
+    records without all their parts.
+    """
 
     path: Path
-    #: by reason, the number of records that were left out
+    #: the number of records that were left out, by reason
     left_out: dict[str, int] = field(default_factory=dict)
-    #: by fault, the number of records that have it
+    #: the number of records with a fault, by fault
     remarks: dict[str, int] = field(default_factory=dict)
     #: records in several parts, which may continue in the next file
     segments: Segments = field(default_factory=Segments)
@@ -99,7 +101,7 @@ class ForeignFile:
 
     def answers(self) -> Iterator[ForeignAnswer]:
         """The answers in a file. Raises Unreadable if its format is unknown, or if it unpacks to
-        too many bytes. Answers before that count.
+        too many bytes; the answers before that are valid.
         """
         with self._damage_told():
             for name, stream in self._streams():
@@ -110,8 +112,8 @@ class ForeignFile:
                 self._note_damage(records)
 
     def incomplete(self) -> Iterator[ForeignAnswer]:
-        """The available parts of records whose other parts are in no file. To be called even if
-        this file could not be read to its end.
+        """The available parts of records whose other parts are in no file. Called even if this file
+        could not be read to its end.
         """
         for record in self.segments.incomplete():
             with closing(record):
@@ -139,7 +141,7 @@ class ForeignFile:
         """The answer of a record; None if the record describes the file. Raises SkippedRecord."""
         if record.kind == "warcinfo":
             return None
-        # the list that wget writes of its own notes
+        # wget's list of its own notes
         if record.kind == "metadata" and is_note(record):
             record.kind = "resource"
         _check_record(record)
@@ -208,7 +210,7 @@ class ForeignFile:
                 is_archive = lowered.endswith(ARCHIVES)
                 if not is_archive and not (lowered.endswith(".wacz") and depth):
                     continue
-                # several members may consist of the same bytes, and unpack to nothing
+                # several members may be made of the same bytes, and unpack to nothing
                 self.count(member.compress_size)
                 path = f"{name}: {printable(member.filename[-100:])}"
                 with package.open(member) as stream:
@@ -220,8 +222,8 @@ class ForeignFile:
     def _archives_in_packed(
         self, stream: IO[bytes], name: str, depth: int
     ) -> Iterator[tuple[str, IO[bytes]]]:
-        """The archives in a package that is itself compressed. It is unpacked once, since each step
-        back in it would unpack it from its beginning.
+        """The archives in a package that is itself compressed. It is unpacked to a file first,
+        since each step backwards would unpack it again from its beginning.
         """
         with TemporaryFile(dir=self.folder) as package:
             while piece := stream.read(PIECE_BYTES):
@@ -244,7 +246,7 @@ class _AnswersOfRecords:
 
     file: ForeignFile
     records: ForeignRecords
-    #: by its id, each request with its URL and the records to which it belongs
+    #: each request by its id, with its URL and the records to which it belongs
     _requests: OrderedDict[str, tuple[frozenset[str], str, bytes]] = field(
         default_factory=OrderedDict
     )
@@ -338,8 +340,8 @@ def _check_record(record: ForeignRecord) -> None:
 
 
 def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
-    """Take in the block of a record. Return whether its payload has the stated digest. Raises
-    SkippedRecord.
+    """Read the block of a record into the answer. Return whether its payload has the stated digest.
+    Raises SkippedRecord.
     """
     stated, found = StatedDigest(answer.digest), Digests()
 
@@ -360,7 +362,7 @@ def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
         raise SkippedRecord("have a head that is too long") from error
     answer.payload, answer.size, answer.head = block.payload, block.size, block.head
     answer.status = block.status or 200
-    # whatever the block contains, the payload is that of another record
+    # whatever the block contains, the answer has the payload of another record
     if record.kind == "revisit":
         answer.payload.close()
         answer.payload, answer.size = BytesIO(), 0
@@ -377,7 +379,9 @@ def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
 
 
 def _take_bare(answer: ForeignAnswer) -> None:
-    """Take in a block without a head: an answer by HTTP/0.9, or a revisit record without a head."""
+    """Read a block without a head into the answer: an answer by HTTP/0.9, or a revisit record
+    without a head.
+    """
     if answer.kind == "revisit":
         answer.status = 0
         return

@@ -1,5 +1,5 @@
-"""The records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. Only a
-damaged record is lost: reading continues at the next line with which a record begins.
+"""The records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. Damage
+costs only the damaged record: reading continues at the next line with which a record begins.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from crawling.uses.imports.unpacked_bytes import PADDING, UnpackedBytes
 from crawling.web.document_stream import new_spool
 
 PIECE_BYTES = 64 * 1024
-#: the most bytes of all lines of a header, since some URLs have a megabyte
+#: the most bytes of all lines of a header; some URLs have a megabyte
 MOST_HEADER = 2 * 1024 * 1024
 #: the longest line between records; a line with which a record begins is shorter, except in ARC
 #: files
 LONGEST_LINE = 64 * 1024
-#: the bytes that an empty line counts for, since reading it takes as long
+#: the bytes that an empty line counts as, since reading it takes as long as reading so many
 LEAST_OF_A_LINE = 64
 #: a version alone in its line; before 0.17 the line contained the whole header
 VERSION = re.compile(rb"WARC/\d{1,3}+\.\d{1,3}+[ \t]*+\r*+\n", re.IGNORECASE)
@@ -55,7 +55,7 @@ class ForeignRecord:
     """A record with its block. Its receiver closes the block."""
 
     kind: str
-    #: by names in lower case
+    #: the values of each field, by its name in lower case
     fields: dict[str, list[str]]
     #: the place where the record begins
     offset: int
@@ -112,7 +112,7 @@ class ForeignRecords:
                 self._note_damage(offset, "what is there is no record")
 
     def _comes_to_a_line(self) -> bool:
-        """Go to the next line. Return whether there is anything but padding before the end."""
+        """Go to the next line. Return False if only padding is left."""
         while True:
             if gap := self.source.gap:
                 self._note_damage(gap.offset, gap.why)
@@ -250,19 +250,21 @@ class ForeignRecords:
         return not VERSION.match(self.source.peek(32))
 
     def _ends_well(self, record: ForeignRecord) -> bool:
-        """Whether the bytes after the block cannot belong to it."""
+        """Whether the block ends where the record ends. The bytes after it then cannot belong to
+        it.
+        """
         start = self.source.peek(64).lstrip(PADDING)
         return record.is_arc or not start or start[:5].upper() == b"WARC/"
 
     def _correct_block(self, record: ForeignRecord, left: int) -> None:
-        """Correct the block of a record: a block with a wrong length ends where another record
+        """Correct the block of a record. A block with a wrong length ends where another record
         begins.
         """
         if found := self._record_within_block(record):
             size, rest = found
             self._note_damage(record.offset, "the record is shorter than it states")
             self.source.put_back(_pieces(record.block, size, record.size), rest)
-            # the spool is complete once the bytes are read, before the receiver gets it
+            # the receiver gets the spool only when all bytes are read
             record.block = _spooled_block(record.block, size)
             record.size = size
         elif left:
@@ -302,7 +304,7 @@ class StatedDigest:
     def __init__(self, stated: str) -> None:
         name, _, self._value = stated.partition(":")
         algorithm = ALGORITHMS.get(name.strip().lower()) if self._value else None
-        # the digest shows whether a file is damaged, not who wrote it
+        # the digest only shows whether a file is damaged
         self._digest = hashlib.new(algorithm, usedforsecurity=False) if algorithm else None
 
     def update(self, piece: bytes) -> None:
@@ -317,10 +319,10 @@ class StatedDigest:
 
 
 class Digests:
-    """The digests of the bytes, by which other records may refer to them."""
+    """The digests of bytes. Other records may refer to the bytes by any of them."""
 
     def __init__(self) -> None:
-        # revisit records compare payloads, they do not authenticate them
+        # revisit records compare payloads by digest; nothing is authenticated
         self._digests = [make(usedforsecurity=False) for make in CALCULATED.values()]
 
     def update(self, piece: bytes) -> None:
@@ -333,8 +335,8 @@ class Digests:
 
 
 def digest_spellings(value: str) -> set[str]:
-    """A digest in hexadecimal digits, for each possible encoding of the text: base16, base32 or
-    base64, in any case and with any padding.
+    """A digest in hexadecimal digits, once for each encoding that the text may have: base16, base32
+    or base64, in any case and with any padding.
     """
     text, found = value.strip().rstrip("="), set[str]()
     with suppress(ValueError):

@@ -25,7 +25,7 @@ STATUS_LINE = re.compile(
     rb"|HTTP/[0-9.]++[^0-9\r\n]*+\r?+\n)",
     re.I,
 )
-#: the status that an answer with an invalid status counts as (RFC 9110, section 15)
+#: the status of an answer with an invalid status (RFC 9110, section 15)
 INVALID = 500
 #: an empty line after either kind of line end; heads in the archive end in one of these two ways
 HEAD_ENDS = (b"\r\n\r\n", b"\n\n")
@@ -66,7 +66,8 @@ def read_block(
     is_document: bool = False,
     is_cut_off: bool = False,
 ) -> HttpBlock:
-    """Read the answer in a block. note: called with its payload, with transfer codings.
+    """Read the answer in a block. note: called with the pieces of its payload, transfer codings
+    included.
 
     is_document: whether the block has no head. Raises LongHead.
     """
@@ -158,9 +159,9 @@ def _unpacked(answer: HttpBlock, codings: str) -> Iterator[bytes]:
 
 
 def _unchunked(body: IO[bytes], size: int, is_cut_off: bool) -> Iterator[bytes] | None:
-    """The chunks of a body (RFC 9112, section 7.1). None if it has none, since the coding was
-    removed before the answer was stored. After the first chunk everything counts, however it is
-    framed.
+    """The chunks of a body (RFC 9112, section 7.1). None if it has no chunks, since the coding was
+    removed before the answer was stored. After a first chunk the rest is read as chunks even if it
+    is damaged.
     """
     first = _chunk_at(body, 0)
     if first is None:

@@ -16,7 +16,7 @@ from crawling.jobs.enqueue import request_job
 from crawling.models import BackgroundJob
 from crawling.runs.crawls.creation import LONGEST_NAME
 from crawling.uses.imports.foreign_files import ARCHIVES, printable
-from crawling.uses.imports.jobs import IMPORT, imports_asked_for
+from crawling.uses.imports.jobs import IMPORT, requested_imports
 
 ENDINGS = (*ARCHIVES, ".wacz", ".zip")
 MOST_FILES = 100
@@ -25,8 +25,8 @@ MOST_OFFERED = 500
 
 
 def offered_files() -> dict[str, int]:
-    """The names and sizes of the files in IMPORT_DIR that can be imported; the first by name, if
-    there are many. Files behind a link, or with names that cannot be shown, are left out.
+    """The names and sizes of the files in IMPORT_DIR that can be imported, by name, up to
+    MOST_OFFERED. Files behind a link, or with names that cannot be shown, are left out.
     """
     folder = Path(settings.IMPORT_DIR)
     if not folder.is_dir():
@@ -41,7 +41,7 @@ def offered_files() -> dict[str, int]:
         )
     sizes: dict[str, int] = {}
     for name in names[:MOST_OFFERED]:
-        with suppress(FileNotFoundError):  # the file was removed just now
+        with suppress(FileNotFoundError):  # the file has just been removed
             sizes[name] = (folder / name).stat().st_size
     return sizes
 
@@ -62,8 +62,9 @@ def request_import(files: Sequence[str], name: str, *, by: User | None) -> Backg
         raise BadOrder(errors)
     asked = {
         "files": list(files),
-        "name": name.strip() or name_of(files[0]),
-        # the namespace of the first archive file, by which an already imported run is recognised
+        "name": name.strip() or crawl_name_of_file(files[0]),
+        # the namespace of the first archive file; it shows whether an import has made its run
+        # already
         "namespace": str(uuid4()),
         "bytes": sum(offered[file] for file in files),
     }
@@ -72,13 +73,13 @@ def request_import(files: Sequence[str], name: str, *, by: User | None) -> Backg
 
 def find_import(import_id: int) -> BackgroundJob:
     """Raises NotFound."""
-    job: BackgroundJob | None = imports_asked_for().filter(pk=import_id).first()
+    job: BackgroundJob | None = requested_imports().filter(pk=import_id).first()
     if job is None:
         raise NotFound(f"There is no import {import_id}.")
     return job
 
 
-def name_of(file: str) -> str:
+def crawl_name_of_file(file: str) -> str:
     stem = Path(file).name
     ending = next((ending for ending in ENDINGS if stem.lower().endswith(ending)), "")
     ending = stem[len(stem) - len(ending) :]

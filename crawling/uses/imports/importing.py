@@ -25,12 +25,13 @@ from crawling.uses.imports.foreign_files import printable
 from crawling.uses.imports.translator import NOTED_SECONDS
 
 PROGRAM = "crawling.uses.imports.translator"
-#: the bounds of the written files: as a multiple of the size of the read files, and for small files
-#: as a number of bytes. Text is packed to a hundredth, but its records are packed again
+#: the most bytes that the written files may have: a multiple of the size of the read files, and a
+#: number of bytes for small files. A text may have been packed to a hundredth, but its records are
+#: packed again
 FOLDER_TIMES, LEAST_FOLDER_BYTES = 10, 10 * 1024**3
 TRANSLATED = ("hosts", "archive", "queues", "urls", "pages", "further")
 COUNTED = ("counts", "statuses")
-#: the parts of a checkpoint about which the files contain nothing
+#: the parts of a checkpoint of which the files contain nothing
 EMPTY = [part.name for part in (*SHARED, *OWN) if part.name not in (*TRANSLATED, *COUNTED)]
 ENDS = {"s": range(400), "f": range(400, 1000)}
 
@@ -43,9 +44,9 @@ class ImportTrouble(CrawlError):
 class ImportResult:
     run: Run
     pages: int
-    #: by reason, the number of records that are not in the run
+    #: the number of records that are not in the run, by reason
     left_out: dict[str, int]
-    #: by fault, the number of records that have it
+    #: the number of records with a fault, by fault
     remarks: dict[str, int]
 
 
@@ -102,9 +103,7 @@ def faults_in_words(left_out: dict[str, int], remarks: dict[str, int]) -> str:
 
 
 def _printable_counts(counts: dict[str, int]) -> dict[str, int]:
-    """The counts, in a form that PostgreSQL can store and pages can show, whatever the names of the
-    files.
-    """
+    """The counts with names that PostgreSQL can store and pages can show."""
     return {printable(why): int(count) for why, count in counts.items()}
 
 

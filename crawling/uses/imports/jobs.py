@@ -24,7 +24,7 @@ class ArchiveImport:
     job: BackgroundJob
     #: waiting, reading, storing, imported, cancelled or failed
     state: str
-    #: their names
+    #: the names of its files
     files: list[str]
     #: the name of the crawl
     name: str
@@ -32,13 +32,13 @@ class ArchiveImport:
     bytes: int
     #: the bytes that the latest job has read
     read_bytes: int = 0
-    #: the number of answers in the bytes read so far
+    #: the number of answers in these bytes
     answers: int = 0
     #: the number of pages of the run
     pages: int = 0
-    #: by reason, the number of records that are not in the run
+    #: the number of records that are not in the run, by reason
     left_out: dict[str, int] = field(default_factory=dict)
-    #: by fault, the number of records that have it
+    #: the number of records with a fault, by fault
     remarks: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -52,14 +52,14 @@ class ArchiveImport:
         return cls(job, state, files, name, of, read, answers, **made)
 
 
-def imports_asked_for() -> QuerySet[BackgroundJob]:
+def requested_imports() -> QuerySet[BackgroundJob]:
     """The imports, the latest first, including those whose run is deleted."""
     found = BackgroundJob.objects.filter(kind=IMPORT.name)
     return found.select_related("by", "cancelled_by", "run__crawl")
 
 
 def _work(job: RunningJob) -> JobResult:
-    # these read and write checkpoints, which other processes do not need
+    # the modules for checkpoints are imported only where they are needed
     from crawling.uses.imports.importing import ImportResult, import_files
 
     remove_abandoned_folders()
@@ -89,7 +89,7 @@ IMPORT = JobKind(
     label="import",
     done="imported",
     work=_work,
-    # the job has names of files and counts; its run is deleted separately
+    # the job has only names of files, and counts; its run is deleted separately
     effects={
         JobEvent.DELETED: JobEffect.KEEP,
         JobEvent.WITHDRAWN: JobEffect.KEEP,

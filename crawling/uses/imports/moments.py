@@ -23,7 +23,7 @@ class Moment:
     lasts: timedelta
 
     def agrees(self, other: Moment) -> bool:
-        """Whether both can mean the same time."""
+        """Whether both dates can mean the same time."""
         return self.at < other.at + other.lasts and other.at < self.at + self.lasts
 
 

@@ -13,7 +13,7 @@ from crawling.dashboard.base.trouble import mistakes_kept
 from crawling.installation.permissions import may_end
 from crawling.uses.imports.import_jobs import offered_files, request_import
 from crawling.uses.imports.importing import faults_in_words
-from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
+from crawling.uses.imports.jobs import ArchiveImport, requested_imports
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.requests import asked_text, render_live
 
@@ -27,7 +27,7 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
         errors = _request_import(request)
         if not errors:
             return redirect("crawling:imports")
-    here = latest_asked(request, imports_asked_for(), SHOWN)
+    here = latest_asked(request, requested_imports(), SHOWN)
     may_import = request.user.has_perm("crawling.add_crawljob")
     here |= {
         "rows": [

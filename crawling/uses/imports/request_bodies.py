@@ -1,5 +1,5 @@
-"""The distinction between answers of one URL to methods other than GET, by method and body of the
-request, as in indexes of replay programs (Request Body Canonicalization of Webrecorder).
+"""The method and body of requests, by which replay programs distinguish the answers of one URL to
+methods other than GET (Request Body Canonicalization of Webrecorder).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ MOST_VALUES = 1000
 
 @dataclass(frozen=True)
 class AskedBy:
-    #: empty if it is GET, or unknown
+    #: the method; empty for GET, or if it is unknown
     method: str = ""
     body: str = ""
 
 
-def asked_by(request: bytes) -> AskedBy:
+def request_of_record(request: bytes) -> AskedBy:
     found = METHOD.match(request)
     method = found[1].decode().upper() if found else "GET"
     if method == "GET":

@@ -25,7 +25,7 @@ class MissingSegment(Exception):
 class Segments:
     """Joins the parts of records, even from several files."""
 
-    #: by id, each record with the number of its latest part
+    #: each incomplete record by its id, with the number of its latest part
     _waiting: OrderedDict[str, tuple[ForeignRecord, int]] = field(default_factory=OrderedDict)
 
     def joined(self, record: ForeignRecord) -> ForeignRecord | None:
@@ -36,7 +36,7 @@ class Segments:
         is_full = len(self._waiting) >= MOST_WAITING or identity in self._waiting
         if record.get("WARC-Segment-Number") != "1" or is_full:
             return record
-        # the receiver closes its own block, but not the kept one
+        # the receiver closes its own block, but not the one that is kept here
         kept = replace(record, block=record.block)
         record.block = new_spool()
         self._waiting[identity] = (kept, 1)

@@ -27,17 +27,15 @@ from crawling.archive.records import (
     Capture,
     Payload,
     WarcRecord,
+    gzip_member,
+    known_reference,
     measure_payload,
-    packed,
     record_id,
     request_record,
+    resource_record,
     response_record,
     revisit_record,
-    said_reference,
-    warcinfo,
-)
-from crawling.archive.records import (
-    resource as resource_record,
+    warcinfo_record,
 )
 from crawling.archive.unpacker import MOST_HEAD, open_record
 from crawling.machine.sandbox_program import run_sandboxed
@@ -45,6 +43,7 @@ from crawling.uses.imports.captures import (
     OF_THE_ANSWER,
     OF_THE_DOCUMENT,
     Captures,
+    FurtherFacts,
     Holder,
     PageRow,
     WaitingRevisits,
@@ -52,7 +51,7 @@ from crawling.uses.imports.captures import (
 from crawling.uses.imports.foreign_answers import ForeignAnswer, Reference
 from crawling.uses.imports.foreign_files import BEHIND, ForeignFile, Unreadable, printable
 from crawling.uses.imports.page_facts import facts_of
-from crawling.uses.imports.request_bodies import asked_by
+from crawling.uses.imports.request_bodies import request_of_record
 from crawling.uses.imports.segments import Segments
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address, fingerprint
 from crawling.web.document_stream import DocumentStream
@@ -72,11 +71,11 @@ OF_A_FURTHER_RECORD = (
 class Translation:
     folder: Path
     names: list[str]
-    #: the namespace of the first file; known beforehand, so that an import can be recognised
+    #: the namespace of the first file; its caller knows it, and recognises an import by it
     namespace: str
     files: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
-    #: by fault, the number of records in the copy that have it
+    #: the number of records with a fault in the copy, by fault
     remarks: dict[str, int] = field(default_factory=dict)
     _file: IO[bytes] | None = None
     _length: int = 0
@@ -86,8 +85,8 @@ class Translation:
         self._revisits = WaitingRevisits(self.folder)
 
     def take(self, answer: ForeignAnswer) -> None:
-        """Archive an answer. A revisit record waits for the record to which it refers, which may
-        follow it.
+        """Archive an answer. A revisit record waits for the record to which it refers, since that
+        may come later.
         """
         with closing(answer.payload):
             content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))
@@ -98,7 +97,9 @@ class Translation:
                 facts |= self._write_exchange(
                     answer, _warc_record(answer, _capture(answer), payload)
                 )
-        number = self._captures.add(answer, asked_by(answer.request), facts, payload.digest)
+        number = self._captures.add(
+            answer, request_of_record(answer.request), facts, payload.digest
+        )
         if is_revisit:
             self._revisits.add(number, answer, facts)
 
@@ -157,14 +158,14 @@ class Translation:
         self._length = 0
         facts = {"software": "crawlsite", "description": f"imported from {', '.join(self.names)}"}
         now = datetime.now(UTC)
-        self._append(warcinfo(self._identity(), at=now, file_name=name, facts=facts))
+        self._append(warcinfo_record(self._identity(), at=now, file_name=name, facts=facts))
 
     def _identity(self) -> str:
         return record_id(UUID(self.files[-1]["namespace"]), self._length)
 
     def _append(self, record: WarcRecord) -> int:
         assert self._file
-        size = sum(map(self._file.write, packed(record)))
+        size = sum(map(self._file.write, gzip_member(record)))
         self._length += size
         return size
 
@@ -189,7 +190,7 @@ class Translation:
         self._write("queues", (_queue(name, *hosts[name], now) for name in hosts))
         self._write("urls", (_url(page, hosts) for page in self._captures.pages()))
         self._write("pages", map(_page, self._captures.pages()))
-        self._write("further", (_further_record_row(*one) for one in self._captures.further()))
+        self._write("further", map(_further_record_row, self._captures.further_records()))
         self._write("summary", iter([self._summary()]))
         self._captures.close()
         self._revisits.close()
@@ -250,7 +251,7 @@ def _revisit_record(answer: ForeignAnswer, holder: Holder | None) -> WarcRecord:
         profile=NOT_MODIFIED if answer.is_not_modified else IDENTICAL,
         digest=holder.label if holder else answer.digest or None,
         original=holder.original if holder else None,
-        said=said_reference(said.record_id, said.url, said.at.at if said.at else None),
+        said=known_reference(said.record_id, said.url, said.at.at if said.at else None),
     )
 
 
@@ -290,12 +291,10 @@ def _page(page: PageRow) -> dict[str, Any]:
     return {"url_id": number, "fetched_at": at, "fetch_seconds": 0, **facts, **copy}
 
 
-def _further_record_row(
-    number: int, at: str, facts: dict[str, Any], method: str, body: str, target: str
-) -> dict[str, Any]:
-    said = {name: facts[name] for name in OF_A_FURTHER_RECORD}
-    asked = {"method": method, "body": body}
-    return {"url_id": number, "target": target, "fetched_at": at, **asked, **said}
+def _further_record_row(one: FurtherFacts) -> dict[str, Any]:
+    said = {name: one.facts[name] for name in OF_A_FURTHER_RECORD}
+    asked = {"method": one.method, "body": one.body}
+    return {"url_id": one.page, "target": one.target, "fetched_at": one.at, **asked, **said}
 
 
 def translate(
@@ -304,7 +303,7 @@ def translate(
     """Write the content of the files to a folder. report_progress: called after each answer with
     the bytes read so far, and the number of answers.
 
-    Raises Unreadable if no part of a file can be read. A truncated file counts up to its end.
+    Raises Unreadable if no part of a file can be read. A truncated file is read up to its end.
     """
     translation = Translation(folder, [printable(file.name) for file in files], namespace)
     read_before = answers = 0

@@ -1,6 +1,6 @@
 """The unpacked bytes of a file from a stranger, in plain form, gzip or Zstandard, member by member.
 
-A part that cannot be unpacked is a gap. Reading stops there, and continues with the next member
+A part that cannot be unpacked is a gap. Reading stops before it, and continues with the next member
 that begins like a record.
 """
 
@@ -39,8 +39,8 @@ PADDING = b"\0\r\n"
 #: the most places behind damage that are tried because they look like the beginning of a member
 MOST_TRIALS = 1_000_000
 TRIAL_BYTES = 4096
-#: the size of the steps behind damage, since a decoder loses the output of the step in which it
-#: meets damage
+#: the size of the steps behind damage: a decoder loses the output of the step in which it meets
+#: damage, so these are small
 SALVAGED_BYTES = 64
 #: the bytes that are read again behind damage, since a decoder notices it late
 KEPT_BYTES = 256 * 1024
@@ -78,7 +78,7 @@ Part: TypeAlias = bytes | Gap | PackedMember
 
 
 class UnpackedBytes:
-    """The unpacked bytes of a file. No single read passes a gap or the beginning of a member.
+    """The unpacked bytes of a file. No single read crosses a gap or the beginning of a member.
 
     count: called with the size of all output.
     """
@@ -94,8 +94,8 @@ class UnpackedBytes:
 
     @property
     def offset(self) -> int:
-        """The place in the file that is read next. For compressed bytes, the beginning of their
-        member.
+        """The place in the file from which reading continues. For compressed bytes, the beginning
+        of their member.
         """
         return self._offset if self._is_packed else self._offset + self._at
 
@@ -234,7 +234,7 @@ class _Machine(Protocol):
         ...
 
     def before_damage(self) -> Iterator[bytes]:
-        """The bytes that are still available after `feed` raised an error."""
+        """The bytes that can still be read after `feed` has raised an error."""
         ...
 
 
@@ -271,7 +271,7 @@ class _ZstdFrame:
         return piece
 
     def before_damage(self) -> Iterator[bytes]:
-        return iter(())  # a frame is decompressed by blocks anyway
+        return iter(())  # a frame is always decompressed block by block
 
 
 class _Members:
@@ -334,11 +334,11 @@ class _Members:
 
 
 class _PackedBytes:
-    """The bytes of a file, the latest of which can be read again."""
+    """The bytes of a file. The latest ones can be read again."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        #: the bytes at hand; those before `_at` were read
+        #: the bytes in memory; those before `_at` have been read
         self._data, self._at = b"", 0
         #: the place of the first byte of `_data`
         self._begin = 0
@@ -369,7 +369,7 @@ class _PackedBytes:
         self._at -= len(rest)
 
     def rewind(self, least: int) -> None:
-        """Go back to this offset, or to the first byte that is kept."""
+        """Go back to this offset, or to the first byte in memory."""
         self._at = max(0, least - self._begin)
 
     def find(self, magic: bytes) -> bool:

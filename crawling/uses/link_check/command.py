@@ -21,7 +21,7 @@ from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.follow_run import follow
 from crawling.dashboard.management.orders import add_order_arguments, order_fields
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.datasets.second_reading import read_again
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
@@ -31,8 +31,8 @@ from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.uses.link_check.link_check import (
     SLOW_SECONDS,
+    incomplete_kinds,
     junit_lines,
-    missing_of,
     problem_rows,
 )
 from crawling.uses.link_check.problem_kinds import ProblemKind
@@ -95,7 +95,7 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
                 catch_up(run.pk)
                 read_again(run.pk)
                 found = _print_problems(run, options, out)
-                behind = pages_behind(run)
+                behind = count_pages_behind(run)
     except CommandError as error:
         error.returncode = NOT_CHECKED
         raise
@@ -150,7 +150,7 @@ def _print_problems(run: Run, options: dict[str, Any], out: OutputWrapper) -> Co
     slow, kinds = options["slow"], list(ProblemKind)
     rows = list(problem_rows(run, kinds, slow_seconds=slow))
     if options["junit"]:
-        lines = junit_lines(kinds, rows, missing_of(run, kinds))
+        lines = junit_lines(kinds, rows, incomplete_kinds(run, kinds))
         _write_report(options["junit"], "".join(lines))
     found = Counter(row["kind"] for row in rows)
     rows.sort(key=lambda row: (row["page"], row["kind"]))

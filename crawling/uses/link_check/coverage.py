@@ -1,5 +1,5 @@
-"""Links that the order, a rule or a limit of a run leaves unchecked. A list without problems says
-nothing about them.
+"""Links that the order, a rule or a limit of a run leaves unchecked. They are missing in lists of
+problems.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from serving.listing.columns import Column
 EXTERNAL, ASSETS = "Check external links", "Fetch page assets"
 FILTERS, TRAPS = "the filters", "a suspected trap"
 OF_HOST, OF_DOMAIN = "the limit of each host", "the limit of each domain"
-#: the rules that exclude addresses of links, in words. Not the blocklist and other protocols, which
-#: no user wants to be checked; nor types and sizes, since an address must answer to be refused
+#: the rules that exclude addresses of links, in words. The blocklist and other protocols are left
+#: out, since no user wants these addresses checked, and types and sizes, since an address that they
+#: exclude has answered
 CAUSES = {
     Rule.DEPTH: "the maximum depth",
     Rule.EXCLUDE: FILTERS,
@@ -44,7 +45,7 @@ STATUS_CAUSES = {
 
 @dataclass(frozen=True)
 class Unchecked:
-    """How many addresses a run has found and not checked."""
+    """The number of addresses that a run has found and not checked."""
 
     queued: Annotated[int, Column("that wait though the run has ended")] = 0
     outside: Annotated[
@@ -61,7 +62,7 @@ class Unchecked:
 class Coverage:
     """The parts of a site whose links a run does not check."""
 
-    #: names of fields of the order with which images and other sites would be checked
+    #: the fields of the order that would make the run check images and other sites
     remedies: tuple[str, ...]
     #: the number of URLs that wait although the run has ended
     queued: int
@@ -112,15 +113,15 @@ class Coverage:
         return f"{count:,} {are} excluded and not checked, {why} {self.cause}."
 
     @property
-    def count_words(self) -> str:
-        """The numbers alone, for messages."""
+    def numbers_in_words(self) -> str:
+        """The numbers alone, as words for messages."""
         told = (self.queued_words, self.outside_words, self.excluded_words)
         return " ".join(filter(None, told))
 
     @property
     def unchecked(self) -> Unchecked:
         excluded = sum(self.excluded.values())
-        return Unchecked(self.queued, self.outside, excluded, self.cause, self.count_words)
+        return Unchecked(self.queued, self.outside, excluded, self.cause, self.numbers_in_words)
 
     @property
     def is_complete(self) -> bool:
@@ -132,7 +133,7 @@ def coverage_of(run: Run) -> Coverage:
 
 
 def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
-    """By ids of runs. Three queries for all; their crawls are loaded."""
+    """The coverage of runs, by their ids, in three queries. The crawls of the runs are loaded."""
     counts = counts_of([run.pk for run in runs if run.state in ENDED_STATES])
     ruled = _ruled(runs)
     excluded = _excluded(runs, ruled)
@@ -161,7 +162,7 @@ def _ruled(runs: Collection[Run]) -> dict[tuple[int, str], int]:
 def _excluded(
     runs: Collection[Run], ruled: Mapping[tuple[int, str], int]
 ) -> defaultdict[int, Counter[str]]:
-    """The number of addresses that each cause has excluded, by ids of runs."""
+    """The number of excluded addresses for each cause, by the runs' ids."""
     found = defaultdict[int, Counter[str]](Counter)
     for (run_id, rule), n in ruled.items():
         if n > 0 and rule != Rule.SCOPE:

@@ -21,10 +21,10 @@ from crawling.web.statuses import explain
 
 #: the longest tag (RFC 5646, section 4.4.1)
 LONGEST = 35
-#: the parts after the language, in their order (section 2.1); there may be several variants
+#: the parts after the language, in their order (section 2.1); only variants may occur several times
 PARTS = ("extlang", "script", "region", "variant")
 #: The index is ordered by status, then by id, so that only the first rows of each status are read.
-#: By id alone PostgreSQL might search the primary key through all runs.
+#: With an order by id alone PostgreSQL might search along the primary key, through all runs.
 FAILED = f"""
 WITH RECURSIVE known (status) AS (
     (SELECT status FROM crawling_url WHERE run_id = %(run)s AND state = '{UrlState.FAILED}'
@@ -78,7 +78,7 @@ WRONG_PLAIN = {
 }
 
 
-def is_language(tag: str) -> bool:
+def is_valid_language_tag(tag: str) -> bool:
     """Whether a language tag is valid, ignoring case. A tag is valid if it begins with `x-` or is
     registered as a whole. The part after a single letter (an extension, or private use) is not
     checked.
@@ -105,8 +105,8 @@ def is_language(tag: str) -> bool:
 
 @cache
 def _registry() -> Mapping[str, frozenset[str]]:
-    """Subtags by their type. They are read once in a process, which takes a tenth of a second. The
-    import takes as long, so it is made here, and not for commands that need neither.
+    """Subtags by their type. A process reads them once, in a tenth of a second. The import takes as
+    long, so it stands here and costs nothing elsewhere.
     """
     from langcodes.registry_parser import parse_registry
 
@@ -148,8 +148,8 @@ def find_insecure(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
 
 
 def find_languages(run: Run, after: str, most: int) -> Found:
-    """Pages with wrong statements about their versions in other languages. A list may be shorter
-    than `most`.
+    """Pages with wrong statements about their versions in other languages. The list may be shorter
+    than `most` although more follow.
     """
     rows = query_links(run, PAGES_WITH_LANGUAGES, {"after": _read_cursor(after), "most": most + 1})
     ids = [page_id for (page_id,) in rows[:most]]
@@ -180,7 +180,7 @@ def _bad_codes(rel: str) -> list[str]:
     return [
         f"“{code}” is no code of a language."
         for code in codes
-        if code != DEFAULT and not is_language(code)
+        if code != DEFAULT and not is_valid_language_tag(code)
     ]
 
 

@@ -15,12 +15,12 @@ from crawling.uses.link_check.link_sources import LinkSource
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from serving.listing.columns import Column
 
-#: kinds of problems that are corrected on the linking pages, the worst first
+#: kinds of problems that are corrected on the linking pages, the worst kind first
 KINDS = (ProblemKind.BROKEN, ProblemKind.FRAGMENT, ProblemKind.REDIRECTED)
 #: the most links on a page; files have all links
 MOST_SHOWN = 1_000
-#: the most rows of a file that are sorted, and the most characters of them, since addresses may be
-#: long; a longer file has its rows in the order of finding
+#: the most rows of a file that are sorted, and the most characters in them, since addresses may be
+#: long; the rows of a longer file are in the order in which they were found
 MOST_SORTED, MOST_CHARACTERS = 100_000, 32 * 1024 * 1024
 FORBIDDEN, NOT_THERE = (401, 403, 407), (404, 410)
 
@@ -83,7 +83,7 @@ def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _sort_key(fix: LinkFix) -> tuple[bool, str, str]:
-    """The sort key. Addresses to which no page links come last."""
+    """The sort key. Addresses without a linking page come last."""
     return not fix.page, fix.page, fix.target
 
 

@@ -14,7 +14,8 @@ from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import Run
 
-#: the links of a machine that is gone never come; what cannot be compared then is not tried
+#: after this time it is no longer awaited that the links of another machine become known, and the
+#: runs are counted without them
 LONGEST_WAIT = timedelta(days=1)
 #: for DuckDB's limit, and the rows of pages that are read
 MEMORY_MIB = 96
@@ -32,7 +33,7 @@ PROBLEM_COUNTS = JobKind(
     label="count of problems",
     done="counted",
     work=_work,
-    effects=OF_ROWS,  # the code that changes the data updates the numbers
+    effects=OF_ROWS,  # code that changes the data updates the numbers
     queue=IDLE,
     memory=lambda job: MEMORY_MIB,
     kept=KEPT_DAY,
@@ -40,7 +41,9 @@ PROBLEM_COUNTS = JobKind(
 
 
 def _count_broken(job: RunningJob) -> JobResult:
-    """Raises JobWaits until the links of both runs that are compared are known."""
+    """Count the broken links of a run that has ended, compared with the run before it. Raises
+    JobWaits until the links of both runs are known.
+    """
     from crawling.datasets.lag import are_links_due
     from crawling.uses.link_check.trend import count_broken, run_before
 
@@ -72,9 +75,7 @@ def count_again(run: Run) -> None:
 
 
 def ask_for_broken(run: Run) -> None:
-    """Request the count of broken links when a run ends. To be called in the transaction that ends
-    it.
-    """
+    """Request the count of broken links of a run that ends, in the transaction that ends it."""
     from crawling.uses.link_check.trend import has_failures, note_no_broken
 
     if has_failures(run):

@@ -1,7 +1,7 @@
 """The difference between the link graphs of two runs, by page: links that were added or removed.
 
-A link is the same if page, target with fragment, element and attribute are the same. A new text
-makes no difference.
+A link is the same if page, target with fragment, element and attribute are the same. A changed text
+is no difference.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ CHANGE_COLUMNS = (
     "anchor",
     "place",
 )
-#: Pages with different links. First numbers for each page are compared, since all links of two runs
-#: would not fit in memory. They are made from the targets' fingerprints, since reading the targets
-#: would take three times as long.
+#: Pages with different links. For each page numbers are compared first, since all links of two runs
+#: would not fit in memory. The numbers are made from the targets' fingerprints, since reading the
+#: targets would take three times as long.
 CHANGED_PAGES = """
 WITH before AS (SELECT page, {facts} FROM old_links WHERE {{condition}} GROUP BY page),
 now AS (SELECT page, {facts} FROM links WHERE {{condition}} GROUP BY page)
@@ -49,8 +49,8 @@ ONLY_IN = f"""
 SELECT page, {{added}} AS is_added, position, target, fragment, element, attribute, anchor, place
 FROM {{one}} ANTI JOIN {{other}} USING ({LINK})
 """  # noqa: S608  # constants
-#: The links of these pages that only one of the two runs has. Pages are named by ids, each of which
-#: is in few row groups, while addresses would have to be read in all of them. Each link is read
+#: The links of these pages that only one of the two runs has. Pages are found by their ids: each id
+#: is in few row groups, while addresses would have to be read in all groups. Each link is read
 #: once.
 CHANGED_LINKS = f"""
 WITH now AS MATERIALIZED (SELECT {LINK}, position, anchor, place FROM links

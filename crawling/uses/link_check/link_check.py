@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.datasets.lag import Lag, lag_of
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.models import Run
 from crawling.uses.link_check.dataset_problems import find_broken, find_insecure, find_languages
 from crawling.uses.link_check.link_sources import (
@@ -43,12 +43,12 @@ from crawling.uses.link_check.reading_problems import (
     find_markup_errors,
     find_missing_fragments,
 )
-from crawling.uses.link_check.tried import not_tried
+from crawling.uses.link_check.tried import untried_urls
 
 #: the seconds from which an answer counts as slow
 SLOW_SECONDS = 3.0
 #: the number of problems whose links are looked up together; the first batch is small, so that a
-#: file begins soon
+#: file begins to load soon
 AT_ONCE, FIRST_AT_ONCE = 5_000, 200
 FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.BROKEN: find_broken,
@@ -71,7 +71,8 @@ NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def list_problems(
     run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS, after: str = "", most: int
 ) -> Found:
-    """Problems of a kind with the first links to each. A page of them may be shorter than `most`.
+    """Problems of a kind with the first links to each. The list may be shorter than `most` although
+    more follow.
 
     The second value is the key after which more follow. Raises BadOrder for an invalid key, and
     LinkSearchTookTooLong.
@@ -88,7 +89,7 @@ def with_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> l
         return list(found)
     of_those = first_sources_of_hosts if kind.is_of_hosts else first_sources
     sources = of_those(run, [problem.url for problem in found], kind.condition)
-    is_counted = len(sources) == len(found) or not pages_behind(run)
+    is_counted = len(sources) == len(found) or not count_pages_behind(run)
     none: tuple[int | None, list[LinkSource]] = (0 if is_counted else None, [])
     return [
         replace(problem, links=links, sources=tuple(first))
@@ -107,7 +108,7 @@ def _find(run: Run, kind: ProblemKind, after: str, most: int, slow_seconds: floa
     return FINDERS[kind](run, after, most)
 
 
-def each_found(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
+def each_problem_found(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
     """All problems of a kind without the links to them. Raises LinkSearchTookTooLong."""
     after: str | None = ""
     while after is not None:
@@ -184,8 +185,8 @@ def list_changed(
     has, lacks = (new, old) if change is ProblemChange.NEW else (old, new)
     known = {problem.url for problem in _comparable_problems(lacks, kind)}
     changed = [problem for problem in _comparable_problems(has, kind) if problem.url not in known]
-    if kind not in CONDITIONS:  # other kinds are identified by the linking pages
-        unknown = not_tried(has, lacks, {problem.url for problem in changed})
+    if kind not in CONDITIONS:  # other kinds are identified by their linking pages
+        unknown = untried_urls(has, lacks, {problem.url for problem in changed})
         changed = [problem for problem in changed if problem.url not in unknown]
     begin = _read_cursor(after)
     shown, end = changed[begin : begin + most], begin + most
@@ -193,7 +194,7 @@ def list_changed(
 
 
 def _comparable_problems(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
-    yield from islice(found := each_found(run, kind), MOST_COMPARED)
+    yield from islice(found := each_problem_found(run, kind), MOST_COMPARED)
     if next(found, None) is not None:
         raise TooManyProblems
 
@@ -204,7 +205,7 @@ def _read_cursor(after: str) -> int:
     return int(after or 0)
 
 
-def missing_of(run: Run, kinds: Iterable[ProblemKind]) -> dict[str, Lag]:
+def incomplete_kinds(run: Run, kinds: Iterable[ProblemKind]) -> dict[str, Lag]:
     """The lags of the kinds that are not complete."""
     lags = {name: lag_of(run, name) for name in {kind.derived for kind in kinds}}
     return {kind: lag for kind in kinds if not (lag := lags[kind.derived]).complete}
@@ -216,7 +217,7 @@ def junit_lines(
     missing: Mapping[str, Lag] = MappingProxyType({}),
 ) -> Iterator[str]:
     """The lines of a JUnit report. rows: from `problem_rows`, by kind. A kind without problems has
-    a passed case, or a skipped one if it is incomplete. missing: from `missing_of`.
+    a passed case, or a skipped one if it is incomplete. missing: from `incomplete_kinds`.
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="link check">\n'
     by_kind, clean = groupby(rows, lambda row: row["kind"]), list(kinds)
@@ -239,7 +240,7 @@ def _suite_without_problems(kind: str, lag: Lag | None) -> str:
 
 
 def _incompleteness_note(lag: Lag | None) -> str:
-    """The note about an incomplete kind; nothing for a complete one."""
+    """The note about an incomplete kind; empty for a complete one."""
     if lag is None:
         return ""
     facts = {"complete": "false", "behind": str(lag.behind), "pages": str(lag.pages)}

@@ -13,12 +13,12 @@ from crawling.models import Run
 from crawling.web.addresses import fingerprint
 from serving.listing.columns import Column
 
-#: the number of an address's sources that its row shows; `list_links` has all of them
+#: the number of links to an address that its row shows; `list_links` has all of them
 MOST_SOURCES = 20
 FIRST = """count(*), arg_min({{'page': page,
     'fragment': fragment, 'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor,
     'place': place}}, (page_id, position), $sources)"""
-#: only by fingerprint, since reading the targets as well would take as long as everything else
+#: joined by fingerprint alone, since reading the targets would take as long as all the rest
 SOURCES = f"""
 SELECT target_fingerprint, {{fragment}} AS named, {FIRST}
 FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {{condition}}
@@ -28,7 +28,7 @@ SOURCES_OF_HOSTS = f"""
 SELECT target_host, {FIRST}
 FROM links WHERE target_host IN (SELECT unnest($hosts)) AND {{condition}} GROUP BY target_host
 """  # noqa: S608  # constants
-#: only by fingerprint, as above
+#: joined by fingerprint alone, as above
 COUNTS = """
 SELECT target_fingerprint, {fragment} AS named, count(*)
 FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {condition}
@@ -106,8 +106,8 @@ def link_counts_of_hosts(run: Run, urls: Sequence[str], condition: str) -> dict[
 def each_source(
     run: Run, urls: Sequence[str], condition: str = ANY
 ) -> Iterator[tuple[int, LinkSource]]:
-    """All links to these addresses, in the order of the parts: the number of the address, and the
-    link. If an address has a fragment, only links that name it count.
+    """All links to these addresses, in the order of the parts: the position of the address in
+    `urls`, and the link. If an address has a fragment, only links with this fragment count.
     """
     split = [url.partition("#") for url in urls]
     wanted: dict[str, Any] = {
@@ -139,7 +139,9 @@ def first_sources_of_hosts(
 def each_source_of_hosts(
     run: Run, urls: Sequence[str], condition: str
 ) -> Iterator[tuple[int, LinkSource]]:
-    """All links to any address of the hosts of these URLs: the number of the URL, and the link."""
+    """All links to any address of the hosts of these URLs: the position of the URL in `urls`, and
+    the link.
+    """
     wanted: dict[str, Any] = {
         "number": np.arange(len(urls)),
         "host": np.array([host_of(url) for url in urls], dtype=object),

@@ -1,7 +1,6 @@
-"""The orders of the lists of links, media and hosts, and the number of their rows.
-
-A page of a list begins after the value and the key of the previous page's last row, so its cost
-does not depend on its position.
+"""The orders of the lists of links, media and hosts, and the number of their rows. A page of a list
+begins after the sort value and the key of the previous page's last row, so its cost does not depend
+on its position.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class ListOrder(NamedTuple):
 
     expression: str
     is_falling: bool
-    #: expressions, rising
+    #: the expressions of the unique keys, ascending
     keys: tuple[str, ...]
 
     @classmethod
@@ -72,7 +71,7 @@ class ListOrder(NamedTuple):
         return ", ".join([first, *(key for key in self.keys if key != self.expression)])
 
     def behind(self, value: str, *keys: str) -> str:
-        """The condition for rows after the row with this value and these keys (`$name`)."""
+        """The condition on rows after the row with this value and these keys (`$name`)."""
         beyond = f"{self.expression} {'<' if self.is_falling else '>'} {value}"
         if self.is_by_key:
             return beyond
@@ -80,7 +79,7 @@ class ListOrder(NamedTuple):
         return f"({beyond} OR {self.expression} = {value} AND {later})"
 
 
-def number_and_text(after: str) -> tuple[int, str]:
+def read_sort_key(after: str) -> tuple[int, str]:
     """The number and the text in `7-http://…`, after which a list continues. Raises BadOrder."""
     number, dash, text = after.partition("-")
     if not (dash and number.isascii() and number.isdigit() and len(number) < 19):

@@ -38,12 +38,12 @@ def find_news(
 
 
 def _runs_to_be_compared(crawl: CrawlJob | None) -> QuerySet[Run]:
-    """Runs whose broken links are not counted yet, or were not, since the job failed or was
-    cancelled. A latest run is named even when its job is forgotten.
+    """Runs whose broken links are not counted: not yet, or because the job failed or was cancelled.
+    A latest run is included even if its job is forgotten.
     """
     uncounted = Q(run__broken_links=None, run__state__in=ENDED_STATES)
     jobs = seen_jobs().filter(Q(ended_at=None) | uncounted, kind=BROKEN_LINKS.name)
-    # runs that ended before this was counted have none before them that was
+    # a run that ended before the first count of its crawl has no counted run before it
     counted = BrokenLinks.objects.filter(run__crawl=OuterRef("crawl"))
     since = timezone.now() - KEPT
     latest = Run.objects.filter(is_latest=True, finished_at__gte=since, state__in=ENDED_STATES)
@@ -66,7 +66,7 @@ def _broken_in_words(count: int) -> str:
 
 def _unchecked(runs: Collection[int]) -> dict[int, str]:
     found = coverages_of(Run.objects.filter(pk__in=runs).select_related("crawl"))
-    return {run: one.count_words for run, one in found.items() if one.count_words}
+    return {run: one.numbers_in_words for run, one in found.items() if one.numbers_in_words}
 
 
 NEWS = (NewsSource(find_news, _runs_to_be_compared, "broken links", _broken_by_run, _unchecked),)

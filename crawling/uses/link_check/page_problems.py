@@ -24,7 +24,7 @@ from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is
 SLICE = 5_000
 #: the time limit, since titles are counted over all pages of a run
 LONGEST_SECONDS = 10
-#: the most slices that are read for a list, which may be short then
+#: the most slices that are read for one list, which may then be shorter than asked for
 MOST_SLICES = 4
 PERMANENT = (301, 308)
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -39,7 +39,7 @@ SELECT links.page_id, count(*) FROM links JOIN wanted ON wanted.page_id = links.
 WHERE element = 'link' AND list_contains(string_split(rel, ' '), 'canonical')
 GROUP BY links.page_id HAVING count(*) > 1
 """
-#: pages that prefer another address count only for a missing title or description
+#: pages with another canonical address count only for a missing title or description
 REPEATED = """
 SELECT id, url, words, pages FROM (
     SELECT u.id, u.url, p.{column} AS words, p.canonical IN ('', u.url) AS is_own,
@@ -50,9 +50,10 @@ SELECT id, url, words, pages FROM (
 ) pages WHERE (words = '' OR pages > 1 AND is_own) AND id > %(after)s ORDER BY id LIMIT %(most)s
 """
 HTML = ("text/html", "application/xhtml+xml")
-#: a problem of one page, at the page's position in the list
+#: a page with a problem, by which the place in the list is known
 Judged = tuple[Page, LinkProblem]
-#: ACME clients renew a certificate of 90 days when a third of its time is left
+#: how long before its end a certificate is reported: ACME clients renew one of 90 days when a third
+#: of its time is left
 SOON = timedelta(days=30)
 
 
@@ -85,7 +86,7 @@ def _redirect_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
 
 
 def _permanent_target(page: Page, steps: Sequence[str], met: Mapping[str, Url]) -> str:
-    """The target of the permanent redirects at the beginning of a chain, unless no page is
+    """The target of the permanent redirects at the beginning of a chain; empty if no page is
     there.
     """
     target, status = "", page.status
@@ -135,7 +136,7 @@ def _end_in_words(end: Url | None) -> str:
 
 
 def find_unread(run: Run, after: str, most: int) -> Found:
-    """Pages that were not completely read. Copies that the order leaves unread are left out."""
+    """Pages that were not completely read, except copies that the order leaves unread."""
     pages = _pages_of(run).exclude(unread="").exclude(unread="copy")
     return _scan(pages, after, most, _unread_problems)
 
@@ -259,7 +260,7 @@ def _scan(
     most: int,
     judge: Callable[[Sequence[Page]], Iterable[Judged]],
 ) -> Found:
-    """The problems of pages, one a page, in the order of the fetches, which is that of the
+    """The problems of pages, one a page, in the order of the fetches, which is the order of the
     index.
     """
     at, found = _read_key(after), list[Judged]()
@@ -277,7 +278,7 @@ def _scan(
 def _pages_after(pages: QuerySet[Page], at: tuple[datetime, int] | None) -> QuerySet[Page]:
     if at is None:
         return pages
-    # the first condition is where the index begins
+    # the first condition lets PostgreSQL begin at the right place in the index
     return pages.filter(Q(fetched_at__gte=at[0]) & (Q(fetched_at__gt=at[0]) | Q(url_id__gt=at[1])))
 
 
@@ -298,9 +299,7 @@ def _no_key() -> BadOrder:
 
 
 def find_certificates(run: Run, after: str, most: int) -> Found:
-    """Certificates in the order of their ends, including certificates that have ended since the
-    run.
-    """
+    """Certificates by their ends, with those that have expired since the run."""
     now = timezone.now()
     queues = HostQueue.objects.filter(run=run, certificate_ends_at__lt=now + SOON)
     if after:

@@ -34,15 +34,15 @@ from crawling.uses.link_check.link_check import (
     SLOW_SECONDS,
     ProblemChange,
     TooManyProblems,
+    incomplete_kinds,
     junit_lines,
     list_changed,
     list_problems,
-    missing_of,
     problem_rows,
 )
 from crawling.uses.link_check.list_orders import HostSort, LinkSort, MediaSort, TooManyMedia
 from crawling.uses.link_check.page_problems import SOON
-from crawling.uses.link_check.problem_counts import counts_of, why_uncounted, worst_first
+from crawling.uses.link_check.problem_counts import counts_of, kinds_by_severity, why_uncounted
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import (
     LINK_TYPES,
@@ -74,8 +74,8 @@ NEVER_STARTED = "it has no links"
 ROWS = 50
 #: the number of runs to choose from
 RUNS = 50
-#: the number of added, and of removed, links of a page that the page of changes shows; files have
-#: all
+#: the number of added links, and of removed links, that the page of changes shows for each page;
+#: files have all of them
 LINKS_SHOWN = 20
 #: name and words of each list
 LISTS = {
@@ -226,15 +226,15 @@ def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN
 
 
 def _worst_kind(run: Run) -> ProblemKind:
-    """The first kind in the list that is known to have problems; without one, the first kind."""
-    found = worst_first(counts_of(run))
+    """The first kind in the list that is known to have problems. If none has, the first kind."""
+    found = kinds_by_severity(counts_of(run))
     return next((one.kind for one in found if one.share), ProblemKind.BROKEN)
 
 
 @of_run(NEVER_STARTED)
 def changes(request: AuthenticatedRequest, new: Run) -> HttpResponse:
     """Show the links that were added and removed in `?run=` (by default the latest) compared with
-    `?against=` (by default the one before it), by page, after an address.
+    `?against=` (by default the run before it), by page, after an address.
     """
     old, after = _run_before(request, new), request.GET.get("after", "")[:5000]
     here: dict[str, Any] = {"crawl": new.crawl, "new": new, "old": old, "after": after}
@@ -271,11 +271,11 @@ def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
 
 @of_run(NEVER_STARTED)
 def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """Send each link with each problem; with `?kind=` only links with that kind of problem."""
+    """Send a row for each problem and each link to it; with `?kind=` only problems of that kind."""
     kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
     rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
     if kind == "xml":
-        lines = junit_lines(kinds, rows, missing_of(run, kinds))
+        lines = junit_lines(kinds, rows, incomplete_kinds(run, kinds))
         file = Download(f"{stem}.xml", "application/xml", lines)
     else:
         file = row_file(stem, kind, rows)
@@ -315,7 +315,7 @@ def _trend(run: Run) -> Mapping[str, Any]:
 def _kinds(run: Run) -> Mapping[str, Any]:
     """The kinds of problems. Kinds that the run does not have are listed separately."""
     counts = counts_of(run)
-    found = worst_first(counts)
+    found = kinds_by_severity(counts)
     clean = [one.kind for one in found if one.count and not one.share]
     return {
         "problem_kinds": [one for one in found if one.kind not in clean],

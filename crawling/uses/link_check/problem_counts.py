@@ -22,18 +22,18 @@ from crawling.datasets.jobs import put_first
 from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
-from crawling.jobs.due_jobs import ask_unless_taken
+from crawling.jobs.due_jobs import request_unless_taken
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import DueJob, JobResult, job_kinds
 from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.link_check.link_check import each_found
+from crawling.uses.link_check.link_check import each_problem_found
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from serving.listing.columns import Column
 
-#: the number to which problems are counted
+#: the highest number up to which problems are counted
 MOST_COUNTED = 10_000
 KEPT_SECONDS = int(timedelta(days=90).total_seconds())
 
@@ -53,8 +53,8 @@ class ProblemCount:
 def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     """The counts so far, in the order of kinds. Takes three queries at most.
 
-    A kind that needs a second reading is missing until the reading. A kind that takes too long is
-    always missing. Broken links are known as soon as the trend has them.
+    A kind that needs a second reading is missing until that reading is done, and a kind whose count
+    takes too long is always missing. Broken links are counted as soon as the trend has them.
     """
     if run.state not in ENDED_STATES:
         return {}
@@ -62,7 +62,7 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     with suppress(RedisError):  # without Redis there are no numbers
         kept = cache.get(_key(run), kept)
         if any(kind not in kept for kind in countable_kinds(run)):
-            ask_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
+            request_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
             put_first(run)
     known = {kind: kept.get(kind) for kind in ProblemKind}
     if ProblemKind.BROKEN not in kept and (row := BrokenLinks.objects.filter(run=run).first()):
@@ -92,13 +92,13 @@ class KindShown:
     """A kind of problem, in the list of a run's kinds."""
 
     kind: ProblemKind
-    #: None if not counted yet
+    #: the count; None until it is known
     count: ProblemCount | None
-    #: in percent of the kind with the most problems
+    #: the share in percent of the number of the kind with the most problems
     share: int
 
 
-def worst_first(counts: Mapping[ProblemKind, ProblemCount]) -> list[KindShown]:
+def kinds_by_severity(counts: Mapping[ProblemKind, ProblemCount]) -> list[KindShown]:
     """All kinds, the worst first; kinds of the same severity by the number of problems."""
     most = max((one.problems for one in counts.values()), default=0)
     found = [_kind_shown(kind, counts.get(kind), most) for kind in ProblemKind]
@@ -127,7 +127,7 @@ def count_problems(job: RunningJob) -> JobResult:
 
 def _count_of(run: Run, kind: ProblemKind) -> int | None:
     try:
-        return sum(1 for _ in islice(each_found(run, kind), MOST_COUNTED))
+        return sum(1 for _ in islice(each_problem_found(run, kind), MOST_COUNTED))
     except LinkSearchTookTooLong:
         return None
 
@@ -138,8 +138,8 @@ def countable_kinds(run: Run) -> Sequence[ProblemKind]:
 
 
 def _key(run: Run) -> str:
-    """A key that changes whenever the problems do: at the end of the run, by readings and by
-    withdrawals.
+    """A key that changes whenever the problems may change: at the end of the run, by readings and
+    by withdrawals.
     """
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
     state = (

@@ -56,28 +56,28 @@ class ProblemKind(StrEnum):
 
     @property
     def condition(self) -> str:
-        """The condition on a link for having the problem if its target has it."""
+        """The condition on links that have the problem when their target has it."""
         return CONDITIONS.get(self, ANY)
 
     @property
     def needs_reading(self) -> bool:
-        """Whether a second reading of the pages finds it."""
+        """Whether only a second reading of the pages finds problems of this kind."""
         return self in (ProblemKind.FRAGMENT, ProblemKind.MALFORMED, ProblemKind.HTML)
 
     @property
     def derived(self) -> Derived:
-        """The data in which the problem is found, or that contain its links."""
+        """The data in which the problem is found, or which contain its links."""
         return Derived.TEXTS if self.needs_reading else Derived.LINKS
 
     @property
     def is_of_hosts(self) -> bool:
-        """Whether all links to the host of the address have it."""
+        """Whether all links to the host of the address share the problem."""
         return self is ProblemKind.CERTIFICATE
 
     @property
     def is_of_links(self) -> bool:
-        """Whether it is corrected on the pages that link to the address, and not on the page at the
-        address itself.
+        """Whether the problem is corrected on the pages that link to the address, and not on the
+        page at the address.
         """
         return self in OF_LINKS
 
@@ -99,7 +99,7 @@ LABELS = {
     ProblemKind.DESCRIPTION: "Descriptions",
     ProblemKind.HTML: "HTML errors",
 }
-#: because of these, a reader does not get the content of a page or of a link's target
+#: kinds that keep a reader from the content of a page or of a link's target
 ERRORS = {
     ProblemKind.BROKEN,
     ProblemKind.FRAGMENT,
@@ -107,7 +107,7 @@ ERRORS = {
     ProblemKind.MIXED_CONTENT,
     ProblemKind.CERTIFICATE,
 }
-#: readers do not notice these
+#: kinds that readers do not notice
 NOTICES = {
     ProblemKind.CANONICAL,
     ProblemKind.HREFLANG,
@@ -132,7 +132,7 @@ OF_LINKS = {
 }
 
 
-#: the number of links to an address that its row shows; "all" leads to the others
+#: the number of links to an address that its row shows; a link "all" leads to the others
 SOURCES_TOLD = 3
 
 
@@ -142,13 +142,13 @@ class LinkProblem:
     url: str
     #: a sentence
     detail: str
-    #: None if the address was not fetched, or if its status does not matter
+    #: the status; None if the address was not fetched, or if its status does not matter
     status: int | None = None
     #: the targets of redirects, one after the other
     chain: Sequence[str] = field(default_factory=tuple)
-    #: the right target for links, according to permanent redirects; empty if unknown
+    #: the target that links should have, according to permanent redirects; empty if unknown
     new_target: str = ""
-    #: the number of links to it so far, counted only if `is_of_links`; None if not counted yet
+    #: the number of known links to the address, if `is_of_links`; None if not counted yet
     links: int | None = 0
     sources: Sequence[LinkSource] = field(default_factory=tuple)
 

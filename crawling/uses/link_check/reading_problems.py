@@ -30,8 +30,8 @@ WHERE tells IN ($page, $error) AND page_id IN (
 )
 GROUP BY page_id ORDER BY page_id
 """
-#: the number of pages whose places are in memory together, and of redirects that are followed
-#: together
+#: the number of pages whose places are in memory together, and the number of redirects that are
+#: followed together
 SLICE = 2_000
 #: the prefix of keys after which links to redirects continue
 REDIRECTED = "redirected "
@@ -39,10 +39,10 @@ SLICE_OF_PAGES = """
 SELECT fingerprint FROM findings WHERE tells = 'read' AND fingerprint >= $first
 ORDER BY fingerprint LIMIT $most
 """
-#: every page has a top; other fragments name a place made by a script, or a text
+#: not the top, which every page has, nor a fragment that names a place made by a script, or a text
 NAMES_PLACE = """fragment <> '' AND lower(fragment) <> 'top' AND fragment[1] NOT IN ('!', '/')
     AND NOT contains(fragment, ':~:')"""
-#: only by fingerprint, since reading the targets as well would take three times as long
+#: joined by fingerprint alone, since reading the targets would take three times as long
 MISSING = f"""
 WITH named AS (
     SELECT target_fingerprint AS known, fragment FROM links
@@ -111,7 +111,9 @@ def find_malformed(run: Run, after: str, most: int) -> Found:
 def _pages_with_errors(
     run: Run, page: str, error: str, after: str, most: int
 ) -> tuple[list[tuple[str, list[OneError]]], str | None]:
-    """Pages with their errors. page, error: make the rows of pages, and of errors."""
+    """Pages with their errors. page, error: the kinds of findings for pages, and for their
+    errors.
+    """
     asked = {"page": page, "error": error, "after": _read_cursor(after or "0"), "most": most + 1}
     rows = query_links(run, ERRORS, asked)
     following = str(rows[most - 1][0]) if len(rows) > most else None
@@ -212,7 +214,7 @@ def _redirects_with_ends(run: Run, redirects: list[_Redirect]) -> list[_Redirect
 
 
 def _redirect_columns(redirects: list[_Redirect], first: int, behind: str) -> dict[str, Any]:
-    """The columns of a table. behind: the fragment up to which those of the first row are known."""
+    """The columns of a table. behind: the fragment after which those of the first row continue."""
     urls, ends = [one.url for one in redirects], [one.leads_to for one in redirects]
     passed = [behind if one.page_id == first else "" for one in redirects]
     return {

@@ -22,7 +22,7 @@ from crawling.uses.link_check.list_orders import (
     MediaSort,
     TooManyMedia,
     count_rows,
-    number_and_text,
+    read_sort_key,
 )
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
@@ -43,7 +43,7 @@ LINK_TYPES = {
 }
 #: the types that the list of media has
 MEDIA_TYPES = ("image", "media", "frame")
-#: the most distinct targets for which there is enough memory
+#: the most distinct targets that fit in memory
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
 SELECT page_id, position, page, fragment, element, attribute, rel, anchor, place, target FROM links
@@ -56,22 +56,23 @@ LINK_COLUMNS: Mapping[str, str] = {
     LinkSort.TEXT: "anchor",
 }
 PLACES = {"page": 2, "anchor": 7, "target": 9}
-#: the fingerprint is compared first: it is a number, and leaves few rows
+#: the fingerprint is compared first, since it is a number and leaves few rows
 CONDITIONS = {
     "page": "page = $page",
     "target": "target_fingerprint = $fingerprint AND target = $target",
     "host": "target_host = $host",
 }
-#: the last condition, and not written as a pair, which would take longer than all others together
+#: the last condition; it is not written as a pair, which would take longer than all others together
 BEHIND = "page_id >= $page_id AND (page_id > $page_id OR position > $position)"
 MEDIA_COLUMNS: Mapping[str, str] = {
     MediaSort.ADDRESS: "target",
     MediaSort.PAGES: "count(DISTINCT page_id)",
     MediaSort.WITHOUT_TEXT: "count(*) FILTER (element IN ('img', 'area', 'input') AND anchor = '')",
 }
-#: their places in MEDIA_OF_RUN
+#: the place of each sort value in MEDIA_OF_RUN
 MEDIA_PLACES = {MediaSort.PAGES: 3, MediaSort.WITHOUT_TEXT: 5}
-#: only for the targets on one page of the list, since sets of pages for all would not fit in memory
+#: only for the targets on one page of the list, since the sets of pages of all targets would not
+#: fit in memory
 MEDIA_OF_RUN = f"""
 WITH shown AS (SELECT target FROM links
     WHERE {{conditions}} GROUP BY target HAVING {{behind}} ORDER BY {{order}} LIMIT $most)
@@ -95,7 +96,7 @@ GROUP BY target_host
 
 @dataclass(frozen=True)
 class LinkFound(LinkSource):
-    """A link of a page."""
+    """A link of a page. Its fields have the order of the columns in LINKS."""
 
     # the fields have the order of the columns in LINKS
 
@@ -151,7 +152,8 @@ def list_links(
     """Links in the order of finding or sorted by a column, and the key after which more follow.
 
     page: only the links of this page. target: only its back links. host: only links to it. kind:
-    only links of this type in LINK_TYPES. Raises BadOrder for an invalid address or key.
+    only links of this type in LINK_TYPES. Raises BadOrder for an invalid address or key, and
+    LinkSearchTookTooLong.
     """
     conditions, values = _wanted_links(page, target, host, kind)
     order = ListOrder.of(sort, LINK_COLUMNS, "page_id", "position") if sort else None
@@ -174,8 +176,8 @@ def list_links(
 def count_links(
     run: Run, *, page: str = "", target: str = "", host: str = "", kind: str = ""
 ) -> int:
-    """The number of links that `list_links` lists, a BoundedCount if there are very many. Raises as
-    it does.
+    """The number of links that `list_links` lists, a BoundedCount if there are very many. Raises
+    the same errors.
     """
     conditions, values = _wanted_links(page, target, host, kind)
     return count_rows(run, "*", " AND ".join(conditions), values)
@@ -209,8 +211,8 @@ def _of_elements(elements: tuple[str, ...]) -> str:
 
 
 def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarget], int | None]:
-    """Failed addresses to which links lead, in the order of finding. A page of them may be shorter
-    than `most`.
+    """Failed addresses to which links lead, in the order of finding. The list may be shorter than
+    `most` although more follow.
 
     The second value is the id after which more follow.
     """
@@ -233,7 +235,7 @@ def list_media(
     most: int,
 ) -> tuple[list[MediaFile], str | None]:
     """Images, sound, film and other media on pages, sorted by address or another column. kind: only
-    one of MEDIA_TYPES. Raises TooManyMedia, and BadOrder for an invalid key.
+    one of MEDIA_TYPES. Raises TooManyMedia, LinkSearchTookTooLong, and BadOrder for an invalid key.
     """
     shown = _of_elements(_media_elements(kind))
     order = ListOrder.of(sort, MEDIA_COLUMNS, "target")
@@ -275,13 +277,13 @@ def _key_of(order: ListOrder, after: str) -> dict[str, Any]:
         return {}
     if order.is_by_key:
         return {"after": after}
-    number, key = number_and_text(after)
+    number, key = read_sort_key(after)
     return {"number": number, "after": key}
 
 
 def _next_key(rows: list[tuple[Any, ...]], place: int | None, most: int) -> str | None:
-    """The key after the last shown row, if there are more rows: the first column, preceded by the
-    number by which rows are sorted.
+    """The key of the last row shown, if there are more rows: the first column, behind the number by
+    which rows are sorted.
     """
     if len(rows) <= most:
         return None
@@ -302,8 +304,8 @@ def _media_file(row: tuple[str, str, int, int, str, int], url: Url | None) -> Me
 def list_hosts(
     run: Run, *, sort: HostSort = HostSort.HOST, after: str = "", most: int
 ) -> tuple[list[LinkedHost], str | None]:
-    """Hosts to which links lead, sorted by name or by number of links. Raises BadOrder for an
-    invalid key.
+    """Hosts to which links lead, sorted by name or by number of links. Raises
+    LinkSearchTookTooLong, and BadOrder for an invalid key.
     """
     order = ListOrder.of(sort, HOST_COLUMNS, "target_host")
     query = HOSTS.format(behind=_condition_of_rows_after(order, after), order=order.terms)

@@ -27,7 +27,7 @@ PROBLEMS = 200
 
 
 def fixes_of(run: Run) -> dict[str, Any]:
-    """Links to correct, by page, and what is not known yet."""
+    """Links to correct, by page, and a sentence on what is not known yet."""
     here: dict[str, Any] = {"lag": read_lag(run, Derived.TEXTS), "coverage": coverage_of(run)}
     try:
         pages, is_more = fixes_by_page(run)

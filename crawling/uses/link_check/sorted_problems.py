@@ -1,4 +1,4 @@
-"""Problems of a kind, sorted by a column. All of them are read for each page of the list, so a kind
+"""Problems of a kind, sorted by a column. For each page of the list all of them are read, so a kind
 with very many problems cannot be sorted.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.models import Run
-from crawling.uses.link_check.link_check import each_found, with_sources
+from crawling.uses.link_check.link_check import each_problem_found, with_sources
 from crawling.uses.link_check.link_sources import link_counts, link_counts_of_hosts
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 
@@ -37,14 +37,14 @@ class TooManyToSort(CrawlError):
 def list_sorted(
     run: Run, kind: ProblemKind, sort: ProblemSort, *, after: str = "", most: int
 ) -> Found:
-    """Problems of a kind in this order (equal ones by address), with the first links to each, and
-    the number after which more follow.
+    """Problems of a kind in this order (those with equal values by address), with the first links
+    to each, and the number after which more follow.
 
     Raises BadOrder for an invalid number, TooManyToSort and LinkSearchTookTooLong.
     """
     if after and not (after.isascii() and after.isdigit() and len(after) < 9):
         raise BadOrder({"cursor": "It is no `next` of a page before."})
-    found = list(islice(each_found(run, kind), MOST_SORTED + 1))
+    found = list(islice(each_problem_found(run, kind), MOST_SORTED + 1))
     if len(found) > MOST_SORTED:
         raise TooManyToSort
     found.sort(key=lambda problem: problem.url)

@@ -1,5 +1,5 @@
-"""The trend of broken links over the runs of a crawl, with their alerts: how many are new, fixed
-and still broken in each run. A background job counts them once a run has ended.
+"""The trend of broken links over the runs of a crawl: how many are new, fixed and still broken in
+each run. Also the alerts of new and fixed links. A background job counts them once a run has ended.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from crawling.models import CrawlJob, Run, RunTotal, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.models import BrokenLinks
-from crawling.uses.link_check.tried import JOINED, KNOWN, UnknownUrls, held_back
+from crawling.uses.link_check.tried import JOINED, KNOWN, UnknownUrls, unknown_urls
 from crawling.web.secret_headers import masked_url
 from serving.listing.columns import Column
 
-#: for each query by which the job finds what another run did not try
+#: the time limit in seconds of each query that finds what another run did not try
 SECONDS = 60
-#: on pages
+#: the number of runs that pages show
 MOST_RUNS = 12
 #: the height of the drawing, the width of a bar, and the distance between two bars
 HEIGHT, BAR, STEP = 60, 16, 24
@@ -67,8 +67,8 @@ def count_broken(run: Run) -> BrokenLinks | None:
     ones. Safe to repeat. Return None if the run was deleted or continues.
     """
     old = run_before(run)
-    held = held_back(run, old, seconds=SECONDS)
-    held_of_old = held_back(old, run, seconds=SECONDS) if old else UnknownUrls()
+    held = unknown_urls(run, old, seconds=SECONDS)
+    held_of_old = unknown_urls(old, run, seconds=SECONDS) if old else UnknownUrls()
     broken, new, not_tried_before = _counts(run, old, held)
     _, fixed, not_tried = _counts(old, run, held_of_old) if old else (0, 0, 0)
     facts = {"against": old, "broken": broken, "new": new if old else 0, "fixed": fixed}
@@ -103,7 +103,6 @@ def has_failures(run: Run) -> bool:
 
 
 def trend_of(crawl: CrawlJob) -> QuerySet[BrokenLinks]:
-    """The trend of a crawl, the latest run first."""
     return BrokenLinks.objects.filter(run__crawl=crawl, run__removal_asked_at=None).select_related(
         "run", "against"
     )
@@ -152,14 +151,14 @@ def links_page(row: BrokenLinks, change: str) -> str:
 
 
 def run_before(run: Run) -> Run | None:
-    """The latest earlier run that is complete; a stopped run says too little."""
+    """The latest earlier run that is complete; a stopped run shows too little."""
     earlier = Run.objects.filter(crawl=run.crawl_id, number__lt=run.number, state="finished")
     return earlier.filter(removal_asked_at=None).order_by("-number").first()
 
 
 def _counts(run: Run, other: Run | None, held: UnknownUrls) -> tuple[int, int, int]:
     """The number of failed URLs of a run; of those that did not fail in the other run; and of those
-    that it did not try. held: from `held_back`.
+    that the other run did not try. held: from `unknown_urls`.
     """
     with connection.cursor() as cursor:
         values = {"run": run.pk, "other": other.pk if other else None}
@@ -171,8 +170,8 @@ def _counts(run: Run, other: Run | None, held: UnknownUrls) -> tuple[int, int, i
 def _notify_of_changes(
     run: Run, row: BrokenLinks, held: UnknownUrls, held_of_old: UnknownUrls
 ) -> None:
-    """Send one message about new broken links, and one about fixed ones. held, held_of_old: of what
-    each run lacks of the other.
+    """Send one message about new broken links, and one about fixed links. held, held_of_old: the
+    failed addresses of each run that the other run did not try.
     """
     old = row.against
     if old is None or not (row.new or row.fixed):

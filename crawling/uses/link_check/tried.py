@@ -14,7 +14,7 @@ from crawling.models import Run, UrlState
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import FetchStatus
 
-#: the statuses of a page whose links are gone together with it
+#: the statuses of a page that is gone together with its links
 GONE = "(404, 410)"
 #: joins the row of the same address in the run `%(other)s`, and the row of the page on which it was
 #: found
@@ -26,15 +26,15 @@ LEFT JOIN crawling_url AS source
 CROSS JOIN (SELECT EXISTS (
     SELECT FROM crawling_hostqueue WHERE run_id = %(other)s AND queued > 0
 ) AS waits) AS rest"""
-#: the other run has read the links of a page, or the page is gone with them
+#: whether the other run has read the links of a page, or knows that the page is gone with its links
 IS_READ = f"({{0}}.state = '{UrlState.SUCCEEDED}' OR coalesce({{0}}.status IN {GONE}, false))"
-#: as far as the page says on which the address was found first
+#: the same, as far as the page shows it on which the address was found first
 KNOWN_BY_FIRST = f"""CASE
     WHEN met.id IS NOT NULL THEN met.state IN ('{UrlState.SUCCEEDED}', '{UrlState.FAILED}')
         OR coalesce(met.status = {FetchStatus.WRONG_TYPE:d}, false)
     WHEN source.id IS NOT NULL THEN {IS_READ.format("source")}
     ELSE NOT rest.waits END"""
-#: the other run tried the address, or had pages to fetch no more that might link to it
+#: whether the other run tried the address, or has no unread page left that might link to it
 KNOWN = f"""({KNOWN_BY_FIRST} AND NOT (%(all_held)s AND met.id IS NULL)
     AND url.fingerprint <> ALL(%(held)s::bigint[]))"""
 #: addresses that the other run does not have although their first page is read there
@@ -58,7 +58,8 @@ LINKED_FROM = """
 SELECT DISTINCT target_fingerprint FROM links
 WHERE target_fingerprint IN (SELECT unnest($targets)) AND page IN (SELECT unnest($pages))
 """
-#: addresses, and pages, that are compared; of more, no unmet address counts as known
+#: the most addresses, and the most pages, that are compared; beyond them every address that the
+#: other run did not meet counts as unknown
 MOST_TARGETS, MOST_PAGES = 20_000, 20_000
 UNKNOWN = f"""
 SELECT url.url FROM {JOINED}
@@ -68,46 +69,46 @@ WHERE url.run_id = %(run)s AND url.fingerprint = ANY(%(marks)s) AND NOT {KNOWN}
 
 @dataclass(frozen=True)
 class UnknownUrls:
-    """Failed addresses that another run has not met, while it has not read all pages that link to
-    them: it does not say whether they exist.
+    """Failed addresses of which another run does not show whether they exist: it has not met them,
+    and has not read all pages that link to them.
     """
 
-    #: all addresses that it has not met, since the pages with links to them are not all known
+    #: whether all addresses that the other run has not met are unknown, since not all pages with
+    #: links to them are known
     is_all: bool = False
     marks: Sequence[int] = ()
 
     @property
     def values(self) -> dict[str, Any]:
-        """The parameters of KNOWN."""
         return {"all_held": self.is_all, "held": list(self.marks)}
 
 
-def not_tried(run: Run, other: Run, urls: Collection[str]) -> set[str]:
-    """The addresses of a run about which another run does not say whether they exist. Raises
+def untried_urls(run: Run, other: Run, urls: Collection[str]) -> set[str]:
+    """Those addresses of a run of which another run does not show whether they exist. Raises
     LinkSearchTookTooLong.
     """
     from crawling.datasets.query import LinkSearchTookTooLong
 
     marks = [fingerprint(url) for url in urls]
-    held = held_back(run, other, marks)
+    held = unknown_urls(run, other, marks)
     with time_limit(exceeded=LinkSearchTookTooLong) as cursor:
         values: dict[str, Any] = {"run": run.pk, "other": other.pk, "marks": marks}
         cursor.execute(UNKNOWN, values | held.values)
         return {url for (url,) in cursor.fetchall()}
 
 
-def held_back(
+def unknown_urls(
     run: Run,
     other: Run | None,
     marks: Collection[int] | None = None,
     *,
     seconds: int = SEARCH_SECONDS,
 ) -> UnknownUrls:
-    """marks: only addresses with these fingerprints. seconds: for each query of the database; where
-    one takes longer, all addresses are held back. Not to be called in a transaction, which would
-    keep that limit.
+    """The failed addresses that another run did not try. marks: only addresses with these
+    fingerprints. seconds: the limit of each query; if one takes longer, all addresses count as
+    unknown. Not to be called in a transaction, which would keep that limit.
     """
-    # DuckDB is imported by those who need it, and the end of a run does not
+    # DuckDB is imported only where it is needed, which the end of a run is not
     from crawling.datasets.query import LinkSearchTookTooLong, has_all_links, query_links
 
     if other is None:

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.dashboard.management.run_options import add_tables_options, tables_of
+from crawling.dashboard.management.run_options import add_tables_options, run_tables
 from crawling.uses.link_graph.exports import ENDINGS, SHOWN, graph_file
 from crawling.uses.link_graph.lists import GRAPH, LISTS, PAGES, GraphComponent
 from serving.listing.command import add_list_options, show_list
@@ -30,7 +30,7 @@ def add_graph_arguments(parser: ArgumentParser) -> None:
 
 def show_graph(options: dict[str, Any], out: OutputWrapper) -> None:
     """Print or write a list. Raises CommandError or CrawlError."""
-    graph, shown = tables_of(options, GRAPH), options["show"]
+    graph, shown = run_tables(options, GRAPH), options["show"]
     if options["export"] and shown not in SHOWN:
         raise CommandError("--export: only pages and hosts are exported; give --show one of them")
     show_list(

@@ -16,7 +16,7 @@ import numpy as np
 from crawling.base.errors import CrawlError
 from crawling.base.storage import storage
 from crawling.datasets.job_tables import JobTables
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.models import Run
@@ -53,7 +53,7 @@ def continue_computation(job: RunningJob) -> JobResult:
     CrawlError with the reason why the graph cannot be computed.
     """
     if "behind" not in job.progress:
-        job.note(behind=pages_behind(job.run))
+        job.note(behind=count_pages_behind(job.run))
     graph = JobTables(GRAPH, job.row)
     counts = _compute_while_alone(job, graph)
     if counts is not None:

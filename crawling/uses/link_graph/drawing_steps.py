@@ -29,7 +29,7 @@ from crawling.uses.link_graph.drawings import (
     first_lines,
     lines_of,
 )
-from crawling.uses.link_graph.host_graph import SLICE, drawn_hosts, sums
+from crawling.uses.link_graph.host_graph import SLICE, drawn_hosts, sum_pairs
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
 
 #: a fixed seed, so that the same drawing results each time
@@ -136,7 +136,7 @@ def sum_steps(graph: JobTables, lines: Lines) -> Iterator[Step]:
     for number, at in enumerate(starts):
         some = lines.where(slice(at, at + SLICE))
         yield arrays_step(graph, f"drawn-{number:05}", partial(places.pairs, some))
-    yield arrays_step(graph, SUMS, partial(sums, graph, "drawn", len(starts)))
+    yield arrays_step(graph, SUMS, partial(sum_pairs, graph, "drawn", len(starts)))
 
 
 def drawing_steps(graph: JobTables) -> Iterator[Step]:

@@ -14,19 +14,19 @@ import numpy as np
 
 from crawling.base.errors import CrawlError
 from crawling.datasets.job_tables import JobTables
-from crawling.datasets.parts import links_written
+from crawling.datasets.parts import count_written_links
 from crawling.datasets.query import each_columns
 from crawling.models import Page, Run
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
 
 #: elements that lead from one page to another: links, frames, and those without a name, which are
-#: redirects and the links of documents other than HTML. Images and styles lead nowhere
+#: redirects and the links of documents other than HTML. images and styles do not
 LEADING = "element IN ('a', 'area', 'iframe', 'frame', '')"
 #: the number of pages, and of links, that are read at a time; the last page may exceed the latter
 SLICE, SLICE_LINKS = 20_000, 500_000
-#: the number of links that a page counts as at least, so that a slice has at most SLICE pages
+#: the least number of links that a page counts as, so that a slice has at most SLICE pages
 LEAST_LINKS = SLICE_LINKS // SLICE
-#: the most links of a run that are read; for more, the arrays would need several GB
+#: the most links of a run that are read; the arrays of more links would need several GB
 MOST_LINKS = 60_000_000
 #: the time limit for reading the links of a slice
 SECONDS = 600.0
@@ -52,12 +52,12 @@ class Edges:
 
 
 def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
-    """Read the stored pages of a run, which are the nodes. Yield a row for each, in the order of
+    """Read the stored pages of a run, which are the nodes. Return a row for each, in the order of
     ids: the id, the fingerprint of the address, and the number of links.
 
     Raises GraphTooLarge.
     """
-    if links_written(run) > MOST_LINKS:
+    if count_written_links(run) > MOST_LINKS:
         raise GraphTooLarge
     slices: list[np.ndarray] = []
     after = 0
@@ -70,7 +70,7 @@ def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
 
 
 def _next_nodes(run: Run, after: int) -> dict[str, np.ndarray]:
-    """The next pages. after: the id of the page before them."""
+    """The next pages. after: the id of the last page so far."""
     pages = Page.objects.filter(run=run, url__gt=after).order_by("url")
     rows = pages.values_list("url", "url__fingerprint", "links")[:SLICE]
     return {"nodes": np.fromiter(rows.iterator(), np.dtype((np.int64, 3)))}
@@ -120,7 +120,7 @@ def _read_edges(run: Run, index: _NodeIndex, ends: Mapping[str, int]) -> dict[st
 
 
 def page_slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
-    """The first and the last id of slices of pages. Each has at most SLICE pages, with about
+    """The first and the last page id of each slice. A slice has at most SLICE pages, with about
     SLICE_LINKS links together.
     """
     numbers = np.cumsum(np.maximum(nodes[:, 2], LEAST_LINKS)) // SLICE_LINKS

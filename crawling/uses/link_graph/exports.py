@@ -21,7 +21,7 @@ from serving.downloads import Download
 ENDINGS = OF_LISTS | {"graphml": "GraphML"}
 #: the tables with files, by the value of `show` on their page
 SHOWN = ("pages", "hosts")
-#: for each, the table of its edges, and the columns about an edge
+#: the table of edges for each of these, and the columns about an edge
 EDGES = {
     "pages": ("SELECT source, target FROM links", ()),
     "hosts": ("SELECT source, target, links FROM host_links", ("links",)),
@@ -39,12 +39,12 @@ def graph_file(
     """A file with the pages or the hosts of a graph (`shown`). kind: csv, jsonl, parquet or
     graphml.
 
-    The filter applies to csv and jsonl; parquet and graphml have everything. Raises ArchiveTrouble
-    or BadListRequest.
+    The filter `wanted` applies to csv and jsonl; parquet and graphml have everything. Raises
+    ArchiveTrouble, BadListRequest or LinkSearchTookTooLong.
     """
     stem = f"{stem}-{shown}"
     if kind != "graphml":
-        return graph.list_file(stem, shown, LISTS[shown], kind, wanted)
+        return graph.table_download(stem, shown, LISTS[shown], kind, wanted)
     graph.path(shown)
     return Download(f"{stem}.graphml", "application/xml", graphml_pieces(graph, shown))
 
@@ -94,7 +94,7 @@ def _write(
 
 
 def _take_written(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
-    """The written text, once it is long enough to be sent."""
+    """The written text, if it is long enough to be sent; otherwise nothing."""
     if out.tell() < at_least:
         return ()
     piece = out.getvalue()

@@ -1,7 +1,7 @@
 """The tables of pages, links and components of a link graph, which its job writes. Each is a
 Parquet file.
 
-Reading them (`crawling.datasets.job_tables`) does not require SciPy; this module does.
+They are read without SciPy (`crawling.datasets.job_tables`); this module needs it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The graph of hosts: the hosts of a run's pages, and hosts to which links lead.
 
-Links between hosts are counted slice by slice. From then on hosts are numbers, since there may be
+Links between hosts are counted slice by slice. After that each host is a number, since there may be
 millions of pairs. A pair takes 24 bytes of memory.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from crawling.base.storage import storage
 from crawling.datasets.job_tables import JobTables
-from crawling.datasets.parquet import engine, put_query, rows_in
+from crawling.datasets.parquet import open_engine, put_query, rows_in
 from crawling.datasets.query import each_columns
 from crawling.models import Run
 from crawling.uses.link_graph.drawings import Lines
@@ -38,7 +39,7 @@ SELECT host::VARCHAR AS host, target_host::VARCHAR AS target_host, links FROM gi
 """
 NAMES_IN = "SELECT host FROM '{pairs}' UNION SELECT target_host FROM '{pairs}' ORDER BY host"
 NAMES = "SELECT number, host::VARCHAR AS host FROM given ORDER BY number"
-#: a host without a number belongs to those that count as one
+#: a host without a number is one of those that count together as one
 NUMBERED = """
 WITH rest AS (SELECT max(number) AS number FROM '{names}' WHERE host = '')
 SELECT coalesce(one.number, rest.number) << 32 | coalesce(other.number, rest.number) AS pair,
@@ -140,7 +141,7 @@ def _edge_steps(
     for number, file in enumerate(files):
         columns = partial(_columns_of, NUMBERED, names=names_file, pairs=file)
         yield arrays_step(graph, f"numbered-{number:05}", columns)
-    yield arrays_step(graph, "host-edges", partial(sums, graph, "numbered", len(files)))
+    yield arrays_step(graph, "host-edges", partial(sum_pairs, graph, "numbered", len(files)))
     found = arrays_of(graph, "host-edges")
     sources, targets, links = found["pair"] >> 32, found["pair"] & 0xFFFFFFFF, found["links"]
     is_inner = sources == targets
@@ -153,11 +154,11 @@ def _edge_steps(
 def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
     """The columns of a query over files, by their placeholders in the query."""
     paths = {word: str(storage().path(file)) for word, file in files.items()}
-    with engine(reads=sorted(paths.values())) as connection:
+    with open_engine(reads=sorted(paths.values())) as connection:
         return connection.execute(query.format(**paths)).fetchnumpy()
 
 
-def sums(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
+def sum_pairs(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
     """The number of links for each pair, summed over all slices with this name."""
     found = [arrays_of(graph, f"{name}-{number:05}") for number in range(slices)]
     pairs, links = (
@@ -205,7 +206,7 @@ def _link_steps(graph: JobTables, names_file: str, hosts: HostEdges) -> Iterator
 
 
 def _lines_by_table(graph: JobTables, names: Sequence[str], hosts: HostEdges) -> Lines:
-    numbers = {row[0]: number for number, row in enumerate(drawn_hosts(graph))}
+    numbers = {host.name: number for number, host in enumerate(drawn_hosts(graph))}
     places = np.fromiter((numbers[name] for name in names), np.int32)
     edges = hosts.edges
     return Lines(places[edges.sources], places[edges.targets], hosts.links)
@@ -218,10 +219,17 @@ def page_hosts(graph: JobTables) -> list[str]:
     return [host for (host,) in rows]
 
 
-def drawn_hosts(graph: JobTables) -> list[tuple[str, str, int, int, int]]:
-    """The hosts of a graph without drawings, beginning with those that have the most links. Each
-    has its name, domain, pages, incoming and outgoing links.
-    """
+class DrawnHost(NamedTuple):
+    name: str
+    domain: str
+    #: the number of its pages, and of the links to it and from it
+    pages: int
+    in_links: int
+    out_links: int
+
+
+def drawn_hosts(graph: JobTables) -> list[DrawnHost]:
+    """The hosts of a graph without drawings, those with the most links first."""
     query = "SELECT host, domain, pages, in_links, out_links FROM hosts"
     with graph.connected(["hosts"]) as connection:
-        return connection.execute(query).fetchall()
+        return [DrawnHost(*row) for row in connection.execute(query).fetchall()]

@@ -1,12 +1,12 @@
-"""The background job that computes the link graph of a run. It gives its memory back within 5 s
-when another process needs it, whatever the size of the graph.
+"""The background job that computes the link graph of a run. It releases its memory within 5 s when
+another process needs it, whatever the size of the graph.
 
 A child process does the work. It ends between two steps, and is killed if a step takes longer.
 """
 
 from __future__ import annotations
 
-from crawling.datasets.parts import links_written
+from crawling.datasets.parts import count_written_links
 from crawling.installation.pools import memory_to_hold
 from crawling.jobs.kinds import OF_TABLES, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
@@ -18,17 +18,15 @@ LEAST_MIB, MIB_PER_MILLION = 128, 110
 
 
 def _work(job: RunningJob) -> JobResult:
-    # SciPy takes memory, which the job has by now
+    # SciPy takes memory, so it is imported once the job holds some
     from crawling.uses.link_graph.computation import continue_computation
 
     return continue_computation(job)
 
 
 def mebibytes_of(job: BackgroundJob) -> int:
-    """The memory to hold: the memory that the computation needs, or all memory of the pool if that
-    is less.
-    """
-    links = links_written(job.run) if job.run else 0
+    """The memory that the computation needs, or all memory of the pool if that is less, in MiB."""
+    links = count_written_links(job.run) if job.run else 0
     return memory_to_hold(LEAST_MIB + MIB_PER_MILLION * links // 1_000_000)
 
 

@@ -14,7 +14,7 @@ from crawling.uses.link_graph.edges import Edges
 
 #: the kinds of connected components
 KINDS = ("weak", "strong")
-#: the probability with which the surfer follows a link (Page, Brin, Motwani, Winograd 1999)
+#: the probability with which a random surfer follows a link (Page, Brin, Motwani, Winograd 1999)
 DAMPING = 0.85
 #: the largest error of any rank, relative to the largest rank
 TOLERANCE = 1e-8

@@ -1,7 +1,7 @@
 """The steps in which a link graph is computed. Each writes a file, and reads files of earlier
 steps.
 
-A file exists completely or not at all. So whatever ended a job, the next one continues after the
+A file exists completely or not at all. So after any end of a job the next one continues behind the
 last step whose file exists.
 """
 
@@ -40,7 +40,7 @@ class Step:
 def arrays_step(
     graph: JobTables, name: str, arrays: Callable[[], Mapping[str, np.ndarray]]
 ) -> Step:
-    """A step that writes arrays for later steps, which read them by `arrays_of`."""
+    """A step that writes arrays for later steps. They are read by `arrays_of`."""
     file = _arrays_file(graph, name)
     return Step(file, lambda: _put_arrays(file, arrays()))
 

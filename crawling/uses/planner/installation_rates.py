@@ -8,8 +8,9 @@ from django.db import connection
 
 from crawling.models import ArchiveFile, RunTotal
 
-#: the fastest minute in twenty of a working worker: in slower minutes it waits for hosts. Only the
-#: latest minutes of all workers are read, since thousands of workers have millions of minutes a day
+#: the fastest minute in twenty of a worker that works; in slower minutes it waits for hosts. Only
+#: the latest minutes of all workers are read, since thousands of workers have millions of minutes a
+#: day
 FAST_MINUTE = """
 SELECT percentile_disc(0.95) WITHIN GROUP (ORDER BY fetched) FROM (
     SELECT minute, fetched FROM crawling_runcount ORDER BY id DESC LIMIT 20000
@@ -29,9 +30,9 @@ class InstallationRates:
 
     #: the rate of the fastest minute in twenty
     worker_pages_per_second: float | None
-    #: the mean over the last day
+    #: the mean over the last day; None if no page was fetched
     page_kilobytes: float | None
-    #: the stored share, over all runs that have an archive
+    #: the share of the received bytes that is stored, over all runs with an archive
     stored_percent: float | None
 
     def as_input(self) -> dict[str, float]:

@@ -25,8 +25,8 @@ from serving.requests import asked_text
 
 @authenticated(needs="crawling.view_crawljob")
 def planner(request: AuthenticatedRequest) -> HttpResponse:
-    """Show the needs of a crawl of the size in the address; without one, of the size in the source
-    document.
+    """Show the needs of a crawl of the size in the address. Without a size there, that of the
+    source document is shown.
     """
     rates = measured_rates()
     form, plan = _read_plan(request)

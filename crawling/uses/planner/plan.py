@@ -18,7 +18,7 @@ from crawling.orders.sentences import sentence_for
 
 DAY_SECONDS = 86_400
 MONTH_DAYS = 30
-#: the bytes for the checksum of a URL or a document
+#: the bytes of the checksum of a URL or a document
 CHECKSUM_BYTES = 8
 #: the memory in the DNS cache for a name in use (measured by `python -m benchmarks.dnscache.costs`)
 DNS_NAME_BYTES = 440
@@ -29,7 +29,7 @@ ERRATUM = (
     "2.15 PB."
 )
 
-#: units that get a prefix, with their names behind it
+#: units that get a decimal prefix, with the words behind the number
 PREFIXED = {"bytes": "B", "bits/s": "bit/s"}
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
@@ -179,7 +179,7 @@ class PlannedNeed:
     value: float
     #: `pages/s`, `bytes`, `bits/s`, `lookups/s`, or empty for a count or a price
     unit: str
-    #: the way in which the amount follows from the input
+    #: the calculation of the amount, in words
     formula: str
 
     @property

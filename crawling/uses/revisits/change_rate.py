@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 #: the drop of the log-likelihood at the ends of the interval: half of the 95 % quantile of
 #: chi-squared
 DROP = 1.92
-#: the weight of the prior in the interval
+#: the share of the prior's weight that counts for the interval
 PRIOR_SHARE = 0.5
 #: the largest logarithm of the width of an interval, far below the overflow of its power
 WIDEST = 300.0
@@ -42,7 +42,7 @@ class Visits:
     length.
     """
 
-    #: the number of the page, from 0
+    #: the page of each visit, numbered from 0
     page: NDArray[np.int64]
     #: days since the previous visit, above 0
     days: Floats
@@ -59,7 +59,7 @@ class Visits:
 
 
 class Prior(NamedTuple):
-    """The knowledge before the first visit: a rate in changes a day, and its weight as a number of
+    """The assumed rate before the first visit, in changes a day, and its weight as a number of
     observed changes; both above 0.
     """
 
@@ -93,14 +93,15 @@ def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
     visits_of = _sum(visits.page, np.ones_like(visits.days), pages)
     mean = _sum(visits.page, seen_unchanged, pages) / np.maximum(visits_of, 1)
     certain = _sum(visits.page[~undated], seen_unchanged[~undated], pages)
-    #: days in which the page did not change, and changes at known moments
+    #: the days in which the page did not change; the moments are the changes at known moments
     still = certain + mean / 2 + prior.weight / prior.rate
     moments = _sum(visits.page[dated], np.ones(dated.sum()), pages) + prior.weight
 
     rate = _most_likely(page, days, still, moments)
     information = moments + _sum(page, _certainty(rate[page] * days), pages)
-    # the likelihood ratio is too narrow if few changes were seen. This is close to the limit of a
-    # Poisson count: for 0 it gives 4 (exactly 3.7), for 10 it gives 18.6 (exactly 18.4)
+    # the interval of the likelihood ratio is too narrow if few changes were seen. This value is
+    # close to the limit of a Poisson count: 4 for 0 changes (exactly 3.7), 18.6 for 10 (exactly
+    # 18.4)
     most = rate * (np.sqrt(information + 1) + 1) ** 2 / information
     still -= mean / 2 + (1 - PRIOR_SHARE) * prior.weight / prior.rate
     moments -= (1 - PRIOR_SHARE) * prior.weight
@@ -166,8 +167,8 @@ def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: 
 
 
 def _certainty(x: Floats) -> Floats:
-    """The information that a change within an interval gives about the rate, as a share of that of
-    a change at a known moment.
+    """The information about the rate in a change within an interval, as a share of that in a change
+    at a known moment.
     """
     half = np.minimum(x, 1400) / 2  # for larger values the share is 0 and the sine infinite
     return (half / np.sinh(half)) ** 2

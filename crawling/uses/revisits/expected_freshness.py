@@ -79,7 +79,7 @@ COLUMNS = [name for name in columns_of(RevisitRow) if name != "id"]
 
 @dataclass(frozen=True)
 class CrawlFreshness:
-    #: the visits a day that the order allows; 0 if it has no budget, and nothing is planned
+    #: the visits a day that the order allows; 0 without a budget, and then nothing is planned
     visits_a_day: int
     policy: str
     #: None if no run has ended since the order was changed, or the job is not done
@@ -116,7 +116,7 @@ def list_revisits(
     after: str = "",
     most: int,
 ) -> tuple[list[RevisitRow], str | None]:
-    """Pages of this host with this text in the address, and the key after which more follow. Raises
+    """The pages of a host with a text in their address, and the key after which more follow. Raises
     BadOrder or SearchTookTooLong.
     """
     found = PlannedRevisit.objects.filter(crawl=crawl)
@@ -153,9 +153,9 @@ def _each_page(
 def _in_order(
     found: QuerySet[PlannedRevisit], sort: RevisitSort, is_search: bool
 ) -> QuerySet[PlannedRevisit]:
-    """The pages sorted in the order of an index, but not for a search: PostgreSQL would expect to
-    meet enough matching rows soon, and if there are none, would read all rows in that order, four
-    times as slowly.
+    """The pages in the order of an index. Not so for a search: PostgreSQL would expect to find
+    enough matching rows soon, and if there are none, would read all rows in that order, four times
+    as slowly.
     """
     if not is_search:
         return found.order_by(
@@ -172,7 +172,9 @@ def _key(row: PlannedRevisit, sort: RevisitSort) -> str:
 
 
 def _pages_after(sort: RevisitSort, after: str) -> Q:
-    """The condition for pages after a place. Its first part is where the index begins."""
+    """The condition on pages after a place. By its first part PostgreSQL finds the place in the
+    index.
+    """
     value, _, key = after.partition("_")
     if not (key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS):
         raise _no_key()

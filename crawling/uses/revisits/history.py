@@ -24,14 +24,14 @@ from crawling.uses.revisits.change_rate import Visits
 MOST_RUNS = 1000
 #: the number of latest runs among which a complete one is sought
 LATEST = 10
-#: the number of a page's latest visits that are read; with more visits, a change of the rate would
-#: be noticed later
+#: the number of a page's latest visits that are read; with more of them, a change of the rate would
+#: show later
 MOST_VISITS = 50
 ROWS_AT_A_TIME = 5_000
 
-#: Moments are in days since 1970. A page that was taken over without a visit says only that the
-#: page exists, and counts only in the latest runs. Sitemaps and feeds are not planned, since they
-#: announce what is new.
+#: Moments are in days since 1970. A page that was taken over from an earlier run without a visit
+#: shows only that the page exists, and counts only in the latest runs. Sitemaps and feeds are not
+#: planned, since they announce what is new.
 ANSWERS = """
 SELECT u.fingerprint, u.url, h.name, r.number,
     p.reused_from IS NULL,
@@ -54,7 +54,7 @@ class RunAnswer(NamedTuple):
     url: str
     host: str
     run: int
-    #: whether the server was asked in this run
+    #: whether this run sent a request to the server
     is_visit: bool
     is_document: bool
     at: float
@@ -86,11 +86,11 @@ class VisitHistory:
     hosts: list[str] = field(default_factory=list)
     #: the time of the latest visit
     visited: array[float] = field(default_factory=_floats)
-    #: the time until which the latest answer counts as fresh; NaN if unknown
+    #: the time until which the latest answer is fresh, by its headers; NaN if unknown
     expires: array[float] = field(default_factory=_floats)
-    #: whether the page was changed since, as a sitemap states
+    #: whether the page was changed after its latest visit, as a sitemap states
     is_outdated: list[bool] = field(default_factory=list)
-    #: the time of the earliest visit that requested a page again
+    #: the time of the earliest visit that requested a known page again
     began: float = inf
     at: array[float] = field(default_factory=_floats)
     #: the columns of `Visits`
@@ -139,8 +139,8 @@ def ended_runs(crawl: CrawlJob | int) -> QuerySet[Run]:
 def read_history(crawl: CrawlJob) -> VisitHistory:
     """The crawl's pages whose latest answer is a document.
 
-    A page that a later complete run did not meet is left out. A page that a limit excluded from a
-    run stays.
+    A page is left out if a later complete run did not find it. It stays if a limit excluded it from
+    that run.
     """
     runs = list(ended_runs(crawl)[:MOST_RUNS])
     since = next((run.number for run in runs[:LATEST] if is_complete(run)), 0)

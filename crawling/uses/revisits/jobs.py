@@ -1,7 +1,6 @@
-"""The background job that plans the revisits of a crawl, with a grant of memory.
-
-It waits for its grant among crawls, and not behind them: it works for only a few seconds, and would
-lose its data if it gave the memory back before the plan is stored.
+"""The background job that plans the revisits of a crawl, with a grant of memory. Its request has
+the priority of a crawl, not that of work which can wait: it works for only a few seconds, and would
+lose its data if it released the memory before the plan is stored.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits, release_orphaned_grant, temporary_grant
 from crawling.models import BackgroundJob, Page, Run
 
-#: the memory for any plan, and the bytes for each page: for a million pages, 410 MiB were measured,
-#: and 50 more for the ends of intervals
+#: the memory for any plan, and the bytes for each page. Measured for a million pages: 410 MiB, and
+#: 50 MiB for the ends of intervals
 LEAST_MIB, BYTES_OF_A_PAGE = 64, 450
 #: the priority of a new crawl
 PRIORITY = 0

@@ -1,4 +1,6 @@
-"""The plan of the times at which a crawl's pages are visited again. It is made after each run."""
+"""The plan of the times at which a crawl's pages are visited again. A new plan is made after each
+run.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,16 @@ from crawling.uses.revisits.history import VisitHistory, ended_runs, read_histor
 from crawling.uses.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals_of
 from crawling.uses.revisits.visit_rates import (
     POLICIES,
-    age_after,
+    age_days_after,
     freshness,
     freshness_after,
-    mean_ages,
+    mean_age_days,
     rates_by,
 )
 from crawling.uses.revisits.visit_times import (
+    budget_spent_until,
     shares_of_wait,
-    spent_until,
-    spread,
+    spread_visits,
     visits_near,
 )
 
@@ -37,10 +39,10 @@ Floats = NDArray[np.float64]
 
 #: the assumed rate, in changes a day, of an unknown page in an unknown crawl
 USUAL_RATE = 1 / 30
-#: the weight of the history of the crawl's other pages: half a change of each page
+#: the weight of the rates of the crawl's other pages: half a change of each page
 WEIGHT = 0.5
-#: the days for which visits count in the budget, and the most days after a visit that it may take
-#: from the budget
+#: the days over which the visits of a budget are counted, and the most days after a visit that it
+#: may use of the budget
 DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0
 #: the most hosts for which a plan has sums
 MOST_HOSTS = 500
@@ -59,7 +61,7 @@ class PageFreshness(NamedTuple):
 
 
 def plan_crawl(crawl_id: int) -> None:
-    """Plan the visits of a crawl by its stored runs. Harmless when run twice."""
+    """Plan the visits of a crawl by its stored runs. A second call has no effect."""
     crawl = CrawlJob.objects.filter(pk=crawl_id).first()
     if crawl is None or not crawl.order.reuse.visits_a_day:
         return
@@ -76,8 +78,8 @@ def plan_crawl(crawl_id: int) -> None:
 def prior_of(visits: Visits) -> Prior:
     """The prior for an unknown page, from all pages of a crawl together.
 
-    Its weight never exceeds that of one unchanged visit after a mean time, or after a day, so that
-    pages that change far more often than others are soon recognised.
+    Its weight is at most that of one unchanged visit after a mean time, or after a day, so that
+    pages which change far more often than others are soon recognised.
     """
     days = float(visits.days.sum())
     rate = (int(visits.changed.sum()) + WEIGHT) / (days + WEIGHT / USUAL_RATE)
@@ -114,17 +116,17 @@ class _CrawlPlan:
 
     def _next_visits(self) -> Floats:
         """The next visit of each page, in days since 1970."""
-        # Pages that were visited together, as by a run without a plan, are visited again at
-        # different times. Otherwise no page would be due until all are, and the budget would not be
-        # used up.
+        # Pages that were visited together, as by a run without a plan, get different times for
+        # their next visits. Otherwise all would become due at the same time, and until then the
+        # budget would not be used.
         are_together = visits_near(self._visited) > self._budget
         share = shares_of_wait(self._history.fingerprints, self._counts()[0])
         waits = self._waits * np.where(are_together, share, 1.0)
         expires = np.minimum(self._history.expires, self._visited + self._longest)
-        # if one value is NaN, this gives the other
+        # if one of the two is NaN, the result is the other
         wanted = np.fmax(self._visited + waits, expires)
         wanted = np.where(self._history.is_outdated, self._visited, wanted)
-        return spread(wanted, self._budget, self._budget_start())
+        return spread_visits(wanted, self._budget, self._budget_start())
 
     def _budget_start(self) -> float:
         """The time until which the visits of the last days have used up the budget. Unused visits
@@ -132,10 +134,10 @@ class _CrawlPlan:
         """
         began = max(self._history.began, self._today - DAYS_COUNTED)
         visits = np.array(self._history.at, np.float64)
-        return spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
+        return budget_spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of `PlannedRevisit`, made from some pages at a time. All at once would take
+        """The rows of `PlannedRevisit`, made from some pages at a time. All rows at once would take
         three times the memory of the history.
         """
         history, counts, next_visits = self._history, self._counts(), self._next_visits()
@@ -159,9 +161,9 @@ class _CrawlPlan:
 
     def summary(self) -> RevisitPlan:
         rate, since = self._rates.rate, np.maximum(0.0, self._today - self._visited)
-        at_end = PageFreshness(freshness_after(rate, since), age_after(rate, since))
+        at_end = PageFreshness(freshness_after(rate, since), age_days_after(rate, since))
         policies = {
-            name: PageFreshness(freshness(rate, visits), mean_ages(rate, visits))
+            name: PageFreshness(freshness(rate, visits), mean_age_days(rate, visits))
             for name in POLICIES
             for visits in [self._visits_by(name)]
         }
@@ -210,7 +212,7 @@ class _CrawlPlan:
 
 
 def _sums(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
-    """The sum of the values of each of `count` groups; `of` has each value's group."""
+    """The sum of the values in each of `count` groups. of: the group of each value."""
     return np.bincount(of, values, count).astype(np.float64, copy=False)
 
 

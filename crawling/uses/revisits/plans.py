@@ -1,4 +1,4 @@
-"""The rows of plans: which crawls need one, which rows are stored, and which are deleted."""
+"""The rows of plans: which crawls need a plan, which rows are stored, and which are deleted."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ ROWS_AT_A_TIME = 10_000
 
 
 def crawls_to_plan() -> list[int]:
-    """The ids of crawls whose order has a budget of visits, and a run of which has ended since the
-    latest plan.
-    """
+    """The ids of crawls with a budget of visits and a run that has ended since the latest plan."""
     ended = Run.objects.filter(
         crawl=OuterRef("pk"),
         state__in=ENDED_STATES,
@@ -34,7 +32,9 @@ def crawls_to_plan() -> list[int]:
 
 
 def withdrawals_of(crawl_id: int) -> list[tuple[int, datetime | None]]:
-    """A list that changes whenever pages are withdrawn or restored."""
+    """The crawl's withdrawals with a time each. The list changes whenever pages are withdrawn or
+    restored.
+    """
     rows = Withdrawal.objects.filter(crawl=crawl_id).order_by("pk")
     return list(rows.values_list("pk", "undone_at"))
 
@@ -48,8 +48,8 @@ def store_plan(
     """Replace the stored plan. Return False without storing if the crawl was deleted, or if the
     order's `reuse` or `withdrawals` have changed since the pages were read.
 
-    The locks of the runs keep pages from being withdrawn before this is committed; a later
-    withdrawal removes the rows.
+    While the runs are locked, no page can be withdrawn before this is committed. A later withdrawal
+    removes the rows.
     """
     with transaction.atomic():
         crawl = CrawlJob.objects.select_for_update(no_key=True).filter(pk=plan.crawl_id).first()
@@ -73,8 +73,8 @@ def store_plan(
 
 
 def plan_anew(crawl: CrawlJob) -> None:
-    """Plan the revisits of a crawl again by its current order, which may have none. To be called in
-    the transaction that edits the order.
+    """Let the revisits of a crawl be planned again by its edited order, in the transaction of the
+    edit. The order may have no budget any more.
     """
     plan = RevisitPlan.objects.filter(crawl=crawl)
     if crawl.order.reuse.visits_a_day:
@@ -85,8 +85,8 @@ def plan_anew(crawl: CrawlJob) -> None:
 
 
 def forget_revisits(crawl: CrawlJob, rule: UrlRule) -> None:
-    """Delete the plans for pages that a rule covers, and let the remaining ones be planned again.
-    To be called in the transaction that withdraws the pages.
+    """Delete the plans for pages that a rule covers, in the transaction that withdraws the pages,
+    and let the remaining pages be planned again.
     """
     rows = PlannedRevisit.objects.filter(crawl=crawl).values_list("pk", "url")
     gone = [pk for pk, url in rows.iterator() if rule.covers(url)]

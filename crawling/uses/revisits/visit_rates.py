@@ -22,8 +22,8 @@ def optimal_rates(changes: Floats, weights: Floats, budget: float) -> Floats:
     """The visits of each page that maximize the sum of weights * freshness, given the sum of all
     visits.
 
-    A page that never changes or has no weight gets no visits; neither does a page that changes too
-    often for the budget. The sum is the budget if any page has both changes and weight.
+    A page that never changes, that has no weight, or that changes too often for the budget gets no
+    visits. The sum is the budget if any page has both changes and weight.
 
     The pages that are visited are the first by the gain of their first visit, weights / changes.
     With q = sqrt(weights / changes) in falling order, page i of k gets
@@ -60,7 +60,7 @@ def uniform_rates(changes: Floats, budget: float) -> Floats:
 
 def proportional_rates(changes: Floats, budget: float) -> Floats:
     """Visits in proportion to changes: a page that changes twice as often is visited twice as
-    often. None if no page changes.
+    often. Without any change, the pages get no visits.
     """
     _check_arguments(changes, changes, budget)
     total = changes.sum()
@@ -101,8 +101,8 @@ def freshness(changes: Floats, visits: Floats) -> Floats:
     return np.divide(visits, total, out=np.ones_like(total), where=changes > 0)
 
 
-def mean_ages(changes: Floats, visits: Floats) -> Floats:
-    """The mean number of days since the first change that no visit has seen; infinite without
+def mean_age_days(changes: Floats, visits: Floats) -> Floats:
+    """The mean number of days since the first change after the last visit; infinite without
     visits.
     """
     stale = np.divide(changes, changes + visits, out=np.zeros_like(changes), where=changes > 0)
@@ -115,7 +115,7 @@ def freshness_after(changes: Floats, days: Floats) -> Floats:
     return np.exp(-changes * days)
 
 
-def age_after(changes: Floats, days: Floats) -> Floats:
+def age_days_after(changes: Floats, days: Floats) -> Floats:
     """The mean number of days since the first change, after `days` days without a visit; 0 for a
     page that never changes.
     """

@@ -1,6 +1,5 @@
-"""The time of each page's next visit with a budget of visits a day.
-
-Moments are in days, from any zero. Visits follow one another, and each takes its share of a day.
+"""The time of each page's next visit with a budget of visits a day. Moments are in days, from any
+zero. Visits follow one another, and each takes its share of a day.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Floats = NDArray[np.float64]
 GOLDEN = 0.6180339887
 
 
-def spread(wanted: Floats, budget: float, start: float) -> Floats:
+def spread_visits(wanted: Floats, budget: float, start: float) -> Floats:
     """The moment of each visit: the wanted moment, or the first one after it that the budget
     allows.
 
@@ -36,9 +35,9 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
 
 
 def shares_of_wait(fingerprints: Sequence[int], visits: Floats) -> Floats:
-    """For each page, the part of its wait that passes before its next visit, from 0 to below 1. The
-    parts are evenly spread among pages, and for each page among its visits, so that no page always
-    has a short wait.
+    """For each page, the share of its interval that passes before its next visit, from 0 to below
+    1. The shares are evenly spread among pages, and for each page among its visits, so that no page
+    always has a short wait.
 
     fingerprints: signed, of 64 bits. visits: the number of visits of each page so far.
     """
@@ -54,11 +53,11 @@ def visits_near(visits: Floats) -> Floats:
     return (behind - before).astype(np.float64)
 
 
-def spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
-    """The moment until which visits have used up the budget, whose first day begins at `began`.
+def budget_spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
+    """The moment until which visits have used up a budget that begins at `began`.
 
     visits: the moments of visits, in any order, none before `began`. most: the most days after a
-    visit that visits beyond the budget may take.
+    visit up to which visits may use the budget in advance.
 
     Each visit moves the moment forward by its share of a day, unless the moment would be too far
     ahead of the visit. O(n log n).

@@ -39,13 +39,13 @@ def add_search_arguments(parser: ArgumentParser) -> None:
 
 
 def show_found(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Print the found pages. Raises BadQuery, UnknownCrawl or UnknownRun."""
+    """Print the found pages. Raises BadQuery, UnknownCrawl, UnknownRun or IndexBroken."""
     for line in search(options):
         out.write(line)
 
 
 def search(options: dict[str, Any]) -> Iterator[str]:
-    """The lines to be printed. Raises BadQuery, UnknownCrawl or UnknownRun."""
+    """The lines to be printed. Raises BadQuery, UnknownCrawl, UnknownRun or IndexBroken."""
     crawl = find_crawl(options["crawl"]).pk if options["crawl"] else None
     names = ("run", "all_runs", "host", "type", "month", "language")
     wanted = SearchFilter(crawl, **{name: options[name] for name in names})

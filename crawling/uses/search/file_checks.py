@@ -1,8 +1,8 @@
 """Checks whether the files of the search index are intact.
 
-tantivy can check its files, but not through its Python module. It writes a checksum to the end of
-each file of a segment, but none into the list of segments, so that list is compared with all facts
-known from elsewhere.
+tantivy can check its files, but not by its Python module. It writes a checksum to the end of each
+file of a segment. The list of segments has no checksum, so the list is compared with the files and
+with the open index.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ PIECE_BYTES = 1024 * 1024
 KEYS = {"index_settings", "segments", "schema", "opstamp"}
 SEGMENT_KEYS = {"segment_id", "max_doc", "deletes"}
 DELETES_KEYS = {"num_deleted_docs", "opstamp"}
-#: the name of the error that a fault in tantivy's own code raises; it is no Exception, and belongs
-#: to no module
+#: the name of the error that a fault in tantivy's own code raises; its class is no Exception, and
+#: belongs to no module
 PANIC = "PanicException"
-#: tantivy's own errors are ValueErrors; the others are caused by missing numbers and names
+#: the errors that damaged files cause: tantivy's own are ValueErrors; missing numbers and names
+#: cause the others
 FAULTS = (OSError, ValueError, ArithmeticError, LookupError)
-#: a limit on the documents of a segment that tantivy never reaches
+#: a number of documents that no segment of tantivy reaches
 MOST_DOCUMENTS = 2**31
 #: inode, time of change, and size
 FileStamp = tuple[int, int, int]
@@ -85,7 +86,7 @@ def _check_keys(found: Any, keys: set[str]) -> None:
 
 
 def files_of(folder: Path, segments: dict[str, int]) -> list[Path]:
-    """All files that a searcher of these segments reads."""
+    """All files that are read when these segments are searched."""
     return [file for name in segments for file in sorted(folder.glob(f"{name}.*"))]
 
 

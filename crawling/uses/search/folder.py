@@ -1,5 +1,5 @@
-"""The folder of this machine's index, which is opened, written by one process at a time, and
-emptied if its files cannot be read.
+"""The folder of this machine's index. It is opened, written by one process at a time, and emptied
+if its files cannot be read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tantivy
 
 from crawling.base.errors import CrawlError, IndexBroken
 from crawling.base.storage import LOCK, storage
-from crawling.datasets.progress import own_parts, parts_unindexed
+from crawling.datasets.progress import note_parts_unindexed, own_parts
 from crawling.uses.search.file_checks import (
     META,
     FileStamp,
@@ -31,15 +31,15 @@ from crawling.uses.search.schema import new_schema, with_analyzers, with_writing
 
 logger = logging.getLogger(__name__)
 
-#: the folder's name; an index with other fields, or with words in another form, gets another name
-#: and is made anew
+#: the folder's name; an index with other fields, or with another form of words, is made anew in a
+#: folder with another name
 FOLDER = "search-2"
 #: the folders of earlier versions, which are removed
 FORMER_FOLDERS = ("search-1",)
 #: the lock file in the folder; it outlasts the index's own files
 LOCK_NAME = f"writer{LOCK}"
-#: the most tries to open the index; a further try is needed if another process has committed
-#: meanwhile
+#: the most attempts to open the index; after a commit of another process a further attempt is
+#: needed
 MOST_OPENINGS = 5
 
 
@@ -53,7 +53,7 @@ def index_folder() -> Path:
 
 @dataclass
 class FileChecks:
-    """The files of an open index, with their stamps at the time when their checksums were read."""
+    """The files of an open index, with their stamps when their checksums were verified."""
 
     stamps: dict[Path, FileStamp | None] = field(default_factory=dict)
 
@@ -64,8 +64,8 @@ class FileChecks:
 def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
     """The index as last committed. None if this machine has none yet.
 
-    Each of its files is read and checked, except files in `checked`, which are not read again.
-    Afterwards `checked` has the files of this index. Raises IndexBroken.
+    Each of its files is read and checked, except unchanged files in `checked`. Afterwards `checked`
+    has the files of this index. Raises IndexBroken.
     """
     for _ in range(MOST_OPENINGS):
         before = stamp_of(index_folder() / META)
@@ -81,7 +81,7 @@ def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
 
 
 def _open_checked_index(folder: Path, checked: FileChecks) -> tantivy.Index | None:
-    """Open the index. Raises the errors that `faults_as_damage` treats as damage."""
+    """Open the index. Raises the errors that `faults_as_damage` turns into IndexBroken."""
     if not tantivy.Index.exists(str(folder)):
         if own_parts().filter(indexed_at__isnull=False).exists():
             raise FileNotFoundError(f"{folder} has no index, but parts were added to it")
@@ -103,8 +103,8 @@ def _open_checked_index(folder: Path, checked: FileChecks) -> tantivy.Index | No
 
 @contextmanager
 def index_to_write() -> Iterator[tantivy.Index]:
-    """The index, for this process alone. If it does not exist, or is damaged, a new one is made,
-    and all parts count as not added. Raises IndexBusy or OSError.
+    """Yield the index, which no other process writes meanwhile. If it does not exist or is damaged,
+    a new one is made, and all parts count as not added. Raises IndexBusy or OSError.
     """
     with (index_folder() / LOCK_NAME).open("w") as lock:
         try:
@@ -122,9 +122,9 @@ def _usable_index() -> tantivy.Index:
         logger.warning("the search index is made anew", extra={"why": str(damage.__cause__)})
     for name in FORMER_FOLDERS:
         rmtree(index_folder().parent / name, ignore_errors=True)
-    # before the index exists, since parts must not count as added to an index that a killed process
-    # has just made
-    parts_unindexed(own_parts())
+    # before the index exists: otherwise parts would count as added to an index that a killed
+    # process has just made
+    note_parts_unindexed(own_parts())
     for file in index_folder().iterdir():
         if file.name != LOCK_NAME:
             file.unlink()

@@ -1,7 +1,7 @@
 """The index of this machine: adding, removing and rebuilding.
 
-One process at a time writes. After a crash, committed changes are complete, and others are lost
-completely. A part is added completely or not at all, and adding it again is harmless.
+One process at a time writes. After a crash, committed changes are complete; all others are lost. A
+part is added completely or not at all, and adding it again is harmless.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from crawling.base.errors import IndexBroken
 from crawling.datasets.parquet import TEXTS, rows_in
 from crawling.datasets.progress import (
     abandoned_parts,
+    note_part_indexed,
+    note_part_unread,
+    note_parts_unindexed,
     own_parts,
-    part_indexed,
-    part_unread,
-    parts_unindexed,
     unindexed_parts,
 )
 from crawling.models import LinksPart, Run
@@ -34,7 +34,7 @@ from crawling.web.words import separated_words
 
 logger = logging.getLogger(__name__)
 
-#: the memory that the writer fills before it writes a segment
+#: the memory that the writer fills before it writes a segment to the disk
 HEAP_BYTES = 64 * 1024 * 1024
 
 
@@ -49,7 +49,7 @@ class IndexWriter:
         self._writer, self._schema = writer, schema
 
     def add_part(self, part: LinksPart) -> int:
-        """Add the texts of a part's pages. Earlier texts of the part or of its pages are removed.
+        """Add the texts of a part's pages, and remove earlier texts of the part or of its pages.
         Return the number of pages.
 
         Raises TextsLost, and OSError of the index.
@@ -71,7 +71,7 @@ class IndexWriter:
             self._remove("part", part)
 
     def _remove(self, name: str, number: int) -> None:
-        # deleting by a term, as the writer itself does, finds no unsigned number
+        # a deletion by a term, which the writer itself offers, finds no unsigned number
         wanted = tantivy.Query.term_query(self._schema, name, number)
         self._writer.delete_documents_by_query(wanted)
 
@@ -102,8 +102,8 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
 
 @contextmanager
 def writing() -> Iterator[IndexWriter]:
-    """Yield a writer of the index, which is made anew if it does not exist or its files cannot be
-    read.
+    """Yield a writer of the index. The index is made anew if it does not exist or its files cannot
+    be read.
 
     Raises IndexBusy, OSError.
     """
@@ -124,14 +124,14 @@ def repair() -> None:
 
 
 def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> int:
-    """Add parts that were read, and record each once it can be found. Return the number of their
-    pages.
+    """Add parts that were read, and note in the row of each that it can be found. Return the number
+    of their pages.
     """
     pages = 0
     for part in parts:
         pages += index.add_part(part)
         index.commit()
-        if not part_indexed(part):
+        if not note_part_indexed(part):
             index.remove_parts([part.pk])
             index.commit()
     return pages
@@ -141,9 +141,8 @@ def add_unindexed(
     goes_on: Callable[[], bool] = lambda: True,
     added: Callable[[int, int], object] = lambda part, pages: None,
 ) -> bool:
-    """Add the parts that were read and are not in the index. Return whether all are added, which is
-    false if `goes_on` returned false. A part whose texts cannot be read is to be read again. Safe
-    to repeat.
+    """Add the parts that were read and are not in the index. Return False if `goes_on` returned
+    false before all were added. A part whose texts cannot be read is read again. Safe to repeat.
 
     added: called with the id of each finished part, and the number of its pages. Raises IndexBusy,
     and OSError of the index.
@@ -157,7 +156,7 @@ def add_unindexed(
                 pages = add_parts(index, [part])
             except TextsLost as error:
                 logger.warning("texts cannot be read", extra={"part": part.pk, "why": str(error)})
-                part_unread(part)
+                note_part_unread(part)
             added(part.pk, pages)
     return True
 
@@ -168,7 +167,7 @@ def forget_abandoned() -> None:
         parts = list(abandoned_parts().values_list("pk", flat=True))
         index.remove_parts(parts)
         index.commit()
-        parts_unindexed(abandoned_parts().filter(pk__in=parts))
+        note_parts_unindexed(abandoned_parts().filter(pk__in=parts))
 
 
 def remove_texts(removed: Callable[[], Iterator[int]]) -> None:
@@ -192,8 +191,8 @@ def has_pages(pages: Iterable[int]) -> bool:
 
 
 def rebuild() -> int:
-    """Make the index anew from the texts, so that its files contain no removed texts. Until then
-    the old index is searched. Return the number of parts.
+    """Make the index anew from the stored texts, so that its files contain no removed texts. Until
+    that is done the old index is searched. Return the number of parts.
 
     Raises IndexBusy, OSError.
     """
@@ -204,6 +203,6 @@ def rebuild() -> int:
             index.add_part(part)
         index.commit()
         for part in parts:
-            part_indexed(part)
-        parts_unindexed(abandoned_parts())
+            note_part_indexed(part)
+        note_parts_unindexed(abandoned_parts())
     return len(parts)

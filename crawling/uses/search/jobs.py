@@ -18,7 +18,7 @@ from crawling.jobs.kinds import KEPT_DAY, KEPT_HOUR, OF_ROWS, DueJob, JobKind, J
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import JobWaits, RunningJob
 
-#: for the memory that is filled before a segment is written, and a part's texts
+#: enough for the memory that is filled before a segment is written, and for a part's texts
 MEMORY_MIB = 96
 #: the cache key of a mark that a user is searching
 SEARCHED = "searched"
@@ -31,8 +31,8 @@ def request_indexing() -> None:
 
 
 def lag_of_search(runs: Collection[int]) -> Lag:
-    """The lag of the index behind the pages of these runs, for a user who searches them. The job
-    that updates the index is therefore put first.
+    """The lag of the index behind the pages of these runs, for a user who searches them. If there
+    is a lag, the job that updates the index is put first.
     """
     lag = lag_of_runs(sorted(runs), Derived.SEARCH)
     with suppress(RedisError):  # without Redis the job comes in its usual order
@@ -55,7 +55,7 @@ def request_repair() -> None:
     request_job(INDEX_REPAIR, None, by=None, subject=_indexing_job().subject)
 
 
-# modules that read documents, or the index, are imported by the functions that need them
+# the functions below import the modules that read documents or the index, since only they need them
 
 
 def _index_parts(job: RunningJob) -> JobResult:
@@ -114,7 +114,7 @@ INDEXING = JobKind(
     label="texts added to the search index",
     done="added",
     work=_index_parts,
-    # separate jobs remove deleted or withdrawn texts from the index
+    # separate jobs remove deleted and withdrawn texts from the index
     effects=OF_ROWS,
     queue=IDLE,
     scope=JobScope.INSTALLATION,

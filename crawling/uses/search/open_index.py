@@ -21,7 +21,7 @@ from crawling.web.words import STEMMERS
 
 logger = logging.getLogger(__name__)
 
-#: the most values that one field is counted by
+#: the most values of a field that are counted
 MOST_VALUES = 60_000
 
 
@@ -37,7 +37,8 @@ class IndexView:
 
 class OpenIndex:
     """The open index, shared by the threads of a process. A look at a changed index takes
-    milliseconds, and 0.4 s for each unchecked gigabyte. Any other look takes almost no time.
+    milliseconds, and 0.4 s for each unchecked gigabyte; a look at an unchanged index takes almost
+    no time.
     """
 
     def __init__(self) -> None:
@@ -60,8 +61,8 @@ class OpenIndex:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Let the block read the index that `look` returned. Any error about its files becomes
-        IndexBroken, after which the index is opened again.
+        """Let the block read the index that `look` returned. An error about the index's files
+        becomes IndexBroken, and the next `look` opens the index again.
         """
         with self._reopen_if_broken(), faults_as_damage():
             yield
@@ -93,8 +94,8 @@ def _view(files: FileChecks) -> IndexView | None:
 def counts_of(
     searcher: tantivy.Searcher, query: tantivy.Query, most: Mapping[str, int]
 ) -> dict[str, list[tuple[Any, int]]]:
-    """For some fields, the number of found documents with each value, the most common values first,
-    up to a limit for each field.
+    """For each field, its values with the number of found documents that have them, the most common
+    values first. most: the most values by field.
     """
     asked = {name: {"terms": {"field": name, "size": size}} for name, size in most.items()}
     told = searcher.aggregate(query, asked)

@@ -29,7 +29,7 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import asked_text
 
 LARGEST = 2**31 - 1
-#: the most crawls that the form offers; the filters beside the results lead to others
+#: the most crawls that the form offers; the filters beside the results have further ones
 MOST_CRAWLS = 100
 #: the types of documents with texts that the form offers
 TYPES = ("text/html", "application/pdf", "text/plain", "application/json", "application/rss+xml")
@@ -91,9 +91,9 @@ def _crawls(wanted: SearchFilter) -> list[tuple[int, str]]:
 
 
 def page_numbers(count: int, before: int) -> list[tuple[int | None, int]]:
-    """The numbers of pages of results, each with the number of results before it: the first, those
-    around the current one, and the last that can be requested. None stands for numbers that are
-    left out.
+    """The numbers of pages of results, each with the number of results before that page: the first,
+    those around the current one, and the last that can be requested. None represents numbers that
+    are left out.
     """
     last = min((count - 1) // ROWS, MOST_BEFORE // ROWS)
     here = before // ROWS

@@ -1,4 +1,4 @@
-"""A user's text as a query for the index. Uses neither Django nor files.
+"""A user's text as a query for the index. This module uses neither Django nor files.
 
 All words must occur, in any order and form. "Words in quotes" are a phrase, -word excludes a word,
 and OR between two words accepts either.
@@ -70,7 +70,7 @@ def read_query(text: str) -> list[Clause]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool, bool]]:
-    """Each word or phrase, with whether it is a phrase, and whether pages with it are excluded."""
+    """Each word or phrase of a text, whether it is a phrase, and whether it excludes pages."""
     if text.count(QUOTE) % 2:
         raise BadQuery('A phrase has no end: add a " behind it, or remove the one before it.')
     is_excluded = False
@@ -79,7 +79,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool, bool]]:
             yield part, True, is_excluded
             is_excluded = False
             continue
-        # a - directly before a quote belongs to the phrase
+        # a minus sign directly before a quotation mark belongs to the phrase
         is_excluded = part.endswith(NOT) and (len(part) == 1 or part[-2].isspace())
         for word in (part[:-1] if is_excluded else part).split():
             bare = word.lstrip(NOT)
@@ -115,5 +115,5 @@ def _term(term: Term, schema: tantivy.Schema, languages: Sequence[str]) -> Query
                 else Query.phrase_query(schema, field, list(words))
             )
             found.append(Query.boost_query(query, boost))
-    # a page counts as much as its best part, and a little more with a second part
+    # a page has the weight of its best part, and a little more if a second part matches
     return Query.disjunction_max_query(found, 0.1) if found else None

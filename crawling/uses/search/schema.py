@@ -1,7 +1,7 @@
 """The index's fields, and the words in them.
 
 A page's text is in the fields of its language, with stemmed words. A query searches the fields of
-all languages in the index, each with its own stems.
+all languages in the index, with the stems of each language.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def new_schema() -> tantivy.Schema:
     builder.add_text_field(
         "language", stored=True, fast=True, tokenizer_name="raw", index_option="basic"
     )
-    # snippets are made from this text; searched texts are in a different form
+    # the text for snippets; the searched texts have another form
     builder.add_bytes_field(SHOWN, stored=True, indexed=False)
     for language in FIELD_LANGUAGES:
         for part in PARTS:

@@ -29,14 +29,14 @@ from serving.ids import ids_as_parameter
 from serving.listing.columns import Column
 
 ROWS = 20
-#: the most results that may be skipped, since they take as long as those that are shown
+#: the most results that may be skipped; skipped results take as long as shown ones
 MOST_BEFORE = 1_000
 LONGEST_QUERY = 500
 LIMITS = (
     f"Of an HTML page the first {OF_HTML:,} characters of its text are searched, of other "
     f"documents the first {OF_OTHERS:,}."
 )
-#: the fields of a page that are shown, since reading a crawl's whole order would take longer than a
+#: the fields that are shown of a page; reading a crawl's whole order would take longer than a
 #: search
 SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
 #: the fields by which results are counted, with the most values of each
@@ -65,7 +65,7 @@ class SearchFilter:
     type: str = ""
     #: the month in which the pages were fetched, like 2026-11
     month: str = ""
-    #: its code
+    #: the code of the language
     language: str = ""
 
 
@@ -152,7 +152,7 @@ def _filters(
 ) -> Iterator[tuple[Occur, Query]]:
     schema = view.schema
     if others := view.runs - runs:
-        # whichever list is shorter
+        # whichever of the two lists is shorter
         is_short = len(runs) <= len(others)
         chosen = Query.term_set_query(schema, "run", sorted(runs if is_short else others))
         yield Occur.Must if is_short else Occur.MustNot, Query.const_score_query(chosen, 0.0)
@@ -175,7 +175,7 @@ def _hits(
     known = pages.only(*SHOWN).in_bulk([document.get_first("page") for _, document in documents])
     for score, document in documents:
         page = known.get(document.get_first("page"))
-        if page is not None:  # otherwise it was withdrawn or deleted during the search
+        if page is not None:  # a page without a row was withdrawn or deleted during the search
             language = document.get_first("language") or ""
             yield Hit(page, score, snippets.snippet(document), language)
 
@@ -205,7 +205,7 @@ class HitRow:
 
 
 def labelled_counts(result: SearchResult) -> dict[str, list[ValueCount]]:
-    """The counts that are worth showing, with a label for each value. Takes one query."""
+    """The counts that help a user, with a label for each value. Takes one query."""
     crawls = [int(value) for value, _ in result.counts.get("crawl", ())]
     names = dict(CrawlJob.objects.filter(pk__in=crawls).values_list("pk", "name"))
     labels: Mapping[str, Mapping[str, str]] = {

@@ -1,7 +1,7 @@
 """The part of a page's text that contains the searched words, which are marked.
 
-For this tantivy reads each word of a text, which takes 0.3 µs a character. So of a long text it
-gets only the block with the most of the words.
+tantivy reads each word of a text for this, which takes 0.3 µs a character. So it gets only a block
+of a long text: the block with the most of the searched words.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from serving.listing.columns import Column
 SNIPPET_CHARACTERS = 240
 #: the most characters of a text from which a snippet is made
 BLOCK = 4_000
-#: the letters at the end of a word that are ignored when a block is sought, since endings differ,
-#: and the least number of letters that remain
+#: the number of letters at the end of a word that are ignored in the search for a block, since
+#: endings differ, and the least number of letters that remain
 ENDING, LEAST_LETTERS = 3, 3
 
 
@@ -46,8 +46,8 @@ class SnippetWriter:
         self._generators: dict[str, tantivy.SnippetGenerator] = {}
 
     def snippet(self, document: tantivy.Document) -> Sequence[SnippetPart]:
-        """The snippet of a text. The beginning of the text if it has none of the words; empty
-        without a text.
+        """The snippet of a text: the beginning of the text if it has none of the words, and nothing
+        if there is no text.
         """
         text = shown_text(document)
         if not text:
@@ -81,8 +81,8 @@ def _beginnings_of_words(clauses: Iterable[Clause]) -> Iterator[str]:
 
 
 def best_block(text: str, beginnings: Sequence[str]) -> str:
-    """The first of those blocks of a text that have the most words with these beginnings. A word
-    counts more after a blank, where it certainly begins.
+    """The block of a text with the most words that begin like this; of several, the first. A match
+    after a blank counts more, since a word certainly begins there.
     """
     blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
     return max(blocks, key=lambda block: _weight(searched_form(block), beginnings))

@@ -1,3 +1,3 @@
-"""Folders and feeds that give crawls seeds. They are stored, read at intervals, and their addresses
-added.
+"""Folders and feeds that give crawls seeds. They are read at intervals, and the addresses in them
+are added.
 """

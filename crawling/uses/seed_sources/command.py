@@ -38,12 +38,12 @@ def add_seed_source_arguments(parser: ArgumentParser) -> None:
 def show_sources(options: Options, out: OutputWrapper) -> None:
     """List or change sources. Raises CommandError or CrawlError."""
     try:
-        out.write(seed_sources(find_crawl(options["crawl"]), options))
+        out.write(change_seed_sources(find_crawl(options["crawl"]), options))
     except BadOrder as error:
         raise refusal_error("no source was made:", error) from error
 
 
-def seed_sources(crawl: CrawlJob, options: Options) -> str:
+def change_seed_sources(crawl: CrawlJob, options: Options) -> str:
     """Apply the options and return the text to print; without options, the list. Raises
     CrawlError.
     """

@@ -1,5 +1,5 @@
 """A feed that gives seeds. It is fetched like any document, with a grant, and only if it has
-changed.
+changed since.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WAIT_SECONDS = 20.0
 class FeedAnswer(NamedTuple):
     """A feed as received, with its validators (RFC 9110, section 8.8)."""
 
-    #: addresses
+    #: the addresses in the feed
     entries: list[str]
     etag: str
     last_modified: datetime | None
@@ -43,7 +43,7 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
     found: list[FeedAnswer | BadFeed] = []
     wanted = {"fetch_slots": 1, "dns_slots": 1, "memory": MIB_EACH, "bandwidth": KIB_PER_SECOND}
     reference = f"seeds-{source.pk}"
-    release_orphaned_grant(reference)  # the grant of a job that was killed
+    release_orphaned_grant(reference)  # a killed job may have left its grant
     label = f"seed feed {source.pk}"
     moment = temporary_grant(wanted, label=label, reference=reference, wait_seconds=WAIT_SECONDS)
     asking, take = (
@@ -72,7 +72,7 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
 
 
 def _order_of(source: SeedSource) -> CrawlOrder:
-    """The crawl's order without its secrets, since the feed may belong to someone else. Raises
+    """The crawl's order without its secrets, since the feed may be on another site. Raises
     SeedsUnreadable.
     """
     crawl = source.crawl

@@ -30,8 +30,8 @@ MOST_DIGITS = 10
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def create_seed_source(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Add a folder or feed that is read from now on. If there are mistakes, the form keeps what was
-    typed.
+    """Add a folder or feed, which is read from now on. If there are mistakes, the form keeps the
+    typed values.
     """
     crawl = get_object_or_404(CrawlJob, pk=pk)
     minutes = request.POST.get("minutes", "")

@@ -18,26 +18,26 @@ from django.utils import timezone
 from allocation.errors import AllocationError
 from crawling.base.errors import BadSeeds, CrawlError
 from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
-from crawling.orders.seeds import in_short
+from crawling.orders.seeds import mistakes_in_short
 from crawling.runs.crawls.added_seeds import add_to_seeds
 from crawling.uses.seed_sources.feed_fetch import fetch_feed
 from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_read, waiting_files
 from crawling.uses.seed_sources.sources import folder_of
 from crawling.web.documents.json_feed import BadFeed
 
-#: the most refused addresses of one document; then its remaining addresses are not tried
+#: the most refused addresses of one document; after these, its remaining addresses are not tried
 MOST_REFUSED = 100
-#: the time until the next reading if this one is killed, which doubles with each killed one in a
-#: row, and the longest such time
+#: the time until the next reading if this one is killed, and the longest such time; the time
+#: doubles with each killed reading in a row
 PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(days=1)
-#: the most doublings; further ones would not lengthen the pause
+#: the most doublings; further ones would not make the pause longer
 MOST_DOUBLINGS = 11
 
 
 @dataclass
 class SourceSeeds:
     added: int = 0
-    #: a sentence for each invalid address, or one outside the scope
+    #: a sentence for each address that is invalid or outside the scope
     refused: list[str] = field(default_factory=list)
     #: the number of addresses that were not tried, because too many were refused
     untried: int = 0
@@ -75,7 +75,7 @@ def read_source(source_id: int) -> None:
     try:
         found = read(source)
         if found.refused:
-            trouble = f"{len(found.refused):,} refused: {in_short(found.refused)}"
+            trouble = f"{len(found.refused):,} refused: {mistakes_in_short(found.refused)}"
     except (CrawlError, AllocationError) as error:
         trouble = str(error)
     now = timezone.now()
@@ -91,9 +91,7 @@ def read_source(source_id: int) -> None:
 
 
 def _begin(source: SeedSource) -> None:
-    """Set a later time for the next reading, in case this reading is killed before it sets the
-    time.
-    """
+    """Set a later time for the next reading, which counts if this reading is killed."""
     before = source.unended
     values: dict[str, Any] = {
         "unended": min(before + 1, MOST_DOUBLINGS),
@@ -108,7 +106,9 @@ def _begin(source: SeedSource) -> None:
 
 
 def _read_folder(source: SeedSource) -> SourceReading:
-    """The number of seeds that the waiting files have added, and the refusals."""
+    """Read the waiting files of a folder, and add their addresses as seeds. Return the number of
+    new seeds, and the refusals.
+    """
     added, refused = 0, list[str]()
     for file in waiting_files(folder_of(source.crawl)):
         additions = SourceSeeds()
@@ -133,14 +133,14 @@ def _read_feed(source: SeedSource) -> SourceReading:
     additions = SourceSeeds()
     _add_seeds(source, answer.entries, additions)
     if additions.sentences:
-        # the source is requested as a whole again, since refused entries may be valid at the next
-        # reading
+        # the whole source is requested next time, since refused entries may be valid then
         return SourceReading(additions.added, additions.sentences)
     return SourceReading(additions.added, [], answer.etag, answer.last_modified)
 
 
 def _add_seeds(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> None:
-    """Add the valid seeds, and note the reasons why others are refused.
+    """Add the valid seeds to the crawl, and note in `additions` how many are new and why others are
+    refused.
 
     All are added at once. If there are mistakes, each half is tried separately, so that one mistake
     costs no other address.
@@ -152,7 +152,7 @@ def _add_seeds(source: SeedSource, texts: Sequence[str], additions: SourceSeeds)
         return
     crawl = CrawlJob.objects.get(pk=source.crawl_id)
     latest = crawl.runs.first()
-    # the run is not resumed if an operator stopped it, or a fault ended it
+    # the run does not continue if an operator stopped it, or a fault ended it
     resume = source.resume and latest is not None and latest.state == RunState.FINISHED
     try:
         result = add_to_seeds(crawl, texts, by=source.created_by, resume=resume)

@@ -1,4 +1,4 @@
-"""The files of a watched folder, which are read once they are complete, and then moved to another
+"""The files of a watched folder. They are read once they are complete, and then moved to another
 folder.
 """
 
@@ -22,17 +22,17 @@ class SeedsUnreadable(CrawlError):
     """The source cannot be read now; it is read again at its next turn."""
 
 
-#: the name of the folder for files that were read; if some addresses of a file were refused, the
-#: sentences about them are beside it
+#: the name of the folder for files that were read; sentences about refused addresses of a file are
+#: beside it
 READ = "read"
 REFUSED_SUFFIX = ".refused.txt"
-#: the number of bytes at the end of a file's name that are kept
+#: the number of bytes at the end of a file's name that are kept in its new name
 LONGEST_KEPT = 200
 SUFFIXES = (".txt", ".json")
 MOST_BYTES = 4 * 1024 * 1024
 #: the time after a change during which a file may still be written
 QUIET_SECONDS = 2.0
-#: a base with which relative addresses in a file lead to no URL that is crawled
+#: a base with which relative addresses in a file become URLs that no crawl fetches
 NO_BASE = "file:///"
 #: the most files that are read at once
 MOST_FILES = 1_000
@@ -85,13 +85,13 @@ def waiting_files(folder: Path) -> list[SeedFile]:
 
 
 def move_to_read(file: SeedFile, refused: Sequence[str]) -> None:
-    """Move a file that was read into the folder `read`, under a name with the time, and store the
-    refusals.
+    """Move a file that was read into the folder `read`, with the time in its new name, and store
+    the refusals.
 
     Raises SeedsUnreadable.
     """
     folder = file.path.parent / READ
-    # a name may have 255 bytes, and the new name is longer
+    # a name may have at most 255 bytes, and the new name is longer
     end = file.name.encode()[-LONGEST_KEPT:].decode(errors="ignore")
     kept = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{end}"
     try:

@@ -17,7 +17,8 @@ from crawling.web.addresses import WEB, BadUrl
 
 #: the most sources of a crawl
 MOST_SOURCES = 20
-#: the least minutes between two readings of a feed and of a folder; a feed belongs to a stranger
+#: the least minutes between two readings of a feed, and of a folder; feeds are on strangers'
+#: servers
 SHORTEST = {SeedSourceKind.FEED: 5, SeedSourceKind.FOLDER: 1}
 LONGEST = 60 * 24 * 31
 
@@ -36,7 +37,7 @@ def create_source(crawl: CrawlJob, fields: SeedSourceFields, *, by: User | None)
         _make_folder(folder_of(crawl))
     try:
         with transaction.atomic():
-            # locks the crawl, so that two requests at once do not exceed the limit
+            # the lock on the crawl keeps two simultaneous requests within the limit
             locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
             if locked is None:
                 raise WrongState(f"{crawl.name} is being deleted.")
@@ -73,9 +74,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _checked_fields(fields: SeedSourceFields) -> SeedSourceFields:
-    """The fields in the form in which they are stored. Raises BadOrder with a sentence for each
-    field.
-    """
+    """The fields in their stored form. Raises BadOrder with a sentence for each field."""
     if fields.kind not in SeedSourceKind.values:
         raise BadOrder({"kind": "must be one of " + ", ".join(SeedSourceKind.values)})
     kind = SeedSourceKind(fields.kind)

@@ -38,7 +38,7 @@ class StructuredRow:
         ),
     ]
     value: Annotated[str, Column("of items and entries JSON, of images and feeds their URL")]
-    #: None if the page does not declare it
+    #: the width; None if the page does not declare it
     width: Annotated[int | None, Column("of an image as declared; of a table its columns")]
     height: Annotated[int | None, Column("of an image as declared; of a table its rows")]
     is_cut: Annotated[bool, Column("a text of the row is longer than what is kept")]
@@ -92,7 +92,9 @@ class DataCount:
 def list_structured(
     run: Run, wanted: DataFilter, *, after: str = "", most: int
 ) -> tuple[list[StructuredRow], str | None]:
-    """Rows in the order of finding, and the key after which more follow. Raises BadOrder."""
+    """Rows in the order in which they were found, and the key after which more follow. Raises
+    BadOrder or LinkSearchTookTooLong.
+    """
     page_id, position = key_of(after)
     conditions, values = wanted.conditions()
     values |= {"page_id": page_id, "position": position, "most": most + 1}
@@ -102,14 +104,16 @@ def list_structured(
 
 
 def count_kinds(run: Run, *, page: str = "") -> list[DataCount]:
-    """The counts of a run, or of the page with a URL, in the order of DataKind. Raises BadOrder."""
+    """The counts of a run, or of the page with this URL, by kind in the order of DataKind. Raises
+    BadOrder or LinkSearchTookTooLong.
+    """
     conditions, values = DataFilter(page=page).conditions()
     return _in_order(query_reading(run, KINDS.format(conditions=conditions), values))
 
 
 def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
-    """The counts of a stored page, for which only its part is read. None if the page has not been
-    read yet.
+    """The counts of a stored page. Only the part that has the page is read. None if the page had no
+    second reading yet.
     """
     if not LinksPart.objects.filter(pk=page.links_part or 0, read_at__isnull=False).exists():
         return None

@@ -20,7 +20,7 @@ class WatchesConfig(Use):
 
 
 def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
-    # this imports a parser, which most processes do not need
+    # the import loads a parser, which most processes do not need
     from crawling.uses.watches.watching import forget_withdrawn as forget
 
     forget(crawl, rule)

@@ -57,12 +57,12 @@ def add_watch_arguments(parser: ArgumentParser) -> None:
 def show_watches(options: Options, out: OutputWrapper) -> None:
     """Print watches, or change them. Raises CommandError or CrawlError."""
     try:
-        out.write(watch(find_crawl(options["crawl"]), options))
+        out.write(change_watches(find_crawl(options["crawl"]), options))
     except BadOrder as error:
         raise refusal_error("no watch was made:", error) from error
 
 
-def watch(crawl: CrawlJob, options: Options) -> str:
+def change_watches(crawl: CrawlJob, options: Options) -> str:
     """Apply the options and return the text to print; without options, the list. Raises
     CrawlError.
     """

@@ -1,8 +1,6 @@
-"""The work of a background job, which finds changes of the watched pages in ended runs, stores them
-and reports them.
-
-The job continues after a kill and may run twice. Foreign documents are read here, within the limits
-for comparing two texts.
+"""The work of a background job that finds changes of the watched pages in ended runs, stores them
+and sends alerts. The job continues after a kill and may run twice. Foreign documents are read here,
+within the limits for comparing two texts.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 #: the most changed pages of one watch whose texts are compared after a run
 MOST_COMPARED = 2_000
-#: the most findings of one watch that a run adds
+#: the most events of one watch that a run adds
 MOST_FOUND = 200
 #: the number of events of one watch that are kept
 KEPT = 1_000
@@ -90,7 +88,7 @@ def _compare(watch: Watch, run: Run) -> None:
 
 
 def _unanswered_in_words(run: Run, urls: Sequence[tuple[str, int]]) -> str:
-    """A sentence about pages of which nothing is known, whether they are gone or changed."""
+    """A sentence about pages whose requests do not show whether they are gone or changed."""
     said = [
         f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
         for url, status in urls
@@ -125,8 +123,8 @@ def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> Watc
 
 
 def _set_diff(event: WatchEvent, change: StateChange) -> bool:
-    """Set the diff, or a sentence in its place. Return whether there is a change that is not
-    noise.
+    """Set the event's diff, or a sentence in its place. Return whether there is a change that the
+    watch does not ignore.
     """
     assert change.old is not None
     assert change.new is not None
@@ -156,7 +154,7 @@ def _set_diff(event: WatchEvent, change: StateChange) -> bool:
 
 def without_noise(watch: Watch, seen: SeenText) -> SeenText:
     """The text without the parts that this watch ignores: matches of expressions, numbers, and
-    dates in figures.
+    dates in digits.
     """
     expressions = [read_expression(text) for text in watch.ignore]
     if not (expressions or watch.ignore_numbers):
@@ -175,11 +173,11 @@ def without_noise(watch: Watch, seen: SeenText) -> SeenText:
 
 @transaction.atomic
 def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> None:
-    """Store and report the events that no other job has stored. Locks are taken in the order run,
-    page, watch.
+    """Store the events that no other job has stored, and alert listeners of them. Locks are taken
+    in the order run, page, watch.
 
-    The lock of a page prevents its withdrawal until this is committed; a later withdrawal removes
-    the events.
+    A locked page cannot be withdrawn until this is committed. A later withdrawal removes the
+    events.
     """
     if not Run.objects.select_for_update(no_key=True).filter(pk=run.pk).exists():
         return
@@ -228,7 +226,9 @@ def _send_messages(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None
 
 
 def _whole_lines(diffs: str) -> str:
-    """The beginning of diffs that are too long for a message, with a note that they continue."""
+    """The beginning of diffs that are too long for a message, in whole lines, with a note that they
+    continue.
+    """
     if len(diffs) <= MOST_TOLD:
         return diffs
     return diffs[: MOST_TOLD + 1].rpartition("\n")[0] + f"\n{REST_TOLD}"

@@ -38,7 +38,7 @@ def find_news(
 
 
 def pending_runs(crawl: CrawlJob | None) -> QuerySet[Run]:
-    """Runs that some watch has not been compared with."""
+    """Runs with which at least one watch has not been compared."""
     watches = Watch.objects.filter(crawl=OuterRef("crawl"))
     due = Exists(watches.filter(compared_until__lt=OuterRef("finished_at")))
     # the database begins with the watched crawls, which are few

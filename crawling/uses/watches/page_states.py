@@ -1,8 +1,8 @@
 """Finds pages of a run that are new, gone or changed, by their stored rows.
 
 A page exists if the answer was a success or a redirect. It is gone if the server said so (404,
-410), or if a complete run does not know its address. Any other result, such as a time-out, says
-nothing.
+410), or if a complete run does not know its address. Any other result, such as a time-out, does not
+show whether the page exists.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Answer(NamedTuple):
 
 
 class StateChange(NamedTuple):
-    """A URL with its answer in the run and in the latest earlier run. None if there is none."""
+    """A URL with its answers in the run and in the latest earlier run. An answer is None if there
+    is none.
+    """
 
     url: str
     old: Answer | None
@@ -55,13 +57,14 @@ class StateChanges(NamedTuple):
     changed: Sequence[StateChange] = ()
     gone: Sequence[StateChange] = ()
     new: Sequence[StateChange] = ()
-    #: URLs that had an answer and now have one that says nothing, or none at all, with the status
+    #: the URLs with an earlier answer whose present result does not show whether they exist, each
+    #: with its status; 0 without a result
     unanswered: Sequence[tuple[str, int]] = ()
 
 
 def state_changes(rule: UrlRule, run: Run) -> StateChanges:
-    """Compare the run with earlier ones: back to the latest complete run, and further for URLs
-    without an answer there. Empty for a crawl's first run.
+    """Compare the run with earlier runs, back to the latest complete one, and further back for URLs
+    without an answer there. The result is empty for a crawl's first run.
     """
     earlier = _earlier_runs(run)
     if not earlier:
@@ -91,7 +94,7 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
 
 
 def candidate_pages(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
-    """The pages that a rule may cover, found by the database."""
+    """The pages that a rule may cover, as far as the database can select them."""
     if rule.kind is UrlRuleKind.PAGE:
         return pages.filter(url__fingerprint=as_signed(fingerprint(rule.text)), url__url=rule.text)
     if rule.kind is UrlRuleKind.HOST:
@@ -120,7 +123,8 @@ def _earlier_answers(rule: UrlRule, runs: Iterable[Run]) -> tuple[dict[str, Answ
 def _answers(
     rule: UrlRule, runs: Sequence[Run], urls: Collection[str] | None = None
 ) -> dict[str, Answer]:
-    """The latest answer of several runs, by URL. Answers that say nothing are left out.
+    """The latest answer of several runs, by URL. Results that do not show whether a page exists are
+    left out.
 
     urls: only answers of these.
     """
@@ -156,7 +160,7 @@ def _unanswered_urls(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
 
 
 def _known_urls(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
-    """The URLs among `urls` that are in one of the runs, answered or not."""
+    """The URLs among `urls` that are in one of the runs, with or without an answer."""
     rows = Url.objects.filter(run__in=runs, fingerprint__in=_fingerprints_of(urls))
     return set(rows.values_list("url", flat=True)).intersection(urls)
 

@@ -1,5 +1,5 @@
-"""The page with the watches of a crawl and their events, and the feed of a watch for feed readers,
-which have no account.
+"""The page with the watches of a crawl and their events. Also the feed of a watch, for feed
+readers, which have no account.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ KINDS = (
 @require_safe
 @sensitive_variables("token")
 def feed(request: HttpRequest, token: str) -> HttpResponse:
-    """Send the events of the watch that the token opens. Unknown and renewed tokens get the same
-    answer.
+    """Send the events of the token's watch. The answer is the same for an unknown and a renewed
+    token.
     """
     if exceeds_shared_reports(request):
         again = {"Retry-After": str(seconds_left())}
@@ -99,7 +99,7 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _typed_fields(request: AuthenticatedRequest) -> WatchFields:
-    """The fields in the form, or in the address, since other pages link here with their own
+    """The fields in the form. Fields may also be in the address, since other pages link here with
     values.
     """
     data = request.POST if request.method == "POST" else request.GET
@@ -156,7 +156,7 @@ def watch_page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse
 
 
 def _watch_panel(page: Page) -> Mapping[str, Any]:
-    """The watch of exactly this page, if there is one."""
+    """The watch of exactly this page; None if there is none."""
     made = Watch.objects.filter(crawl=page.run.crawl_id, kind=UrlRuleKind.PAGE)
     return {"watch": made.filter(text=page.url.url).first()}
 

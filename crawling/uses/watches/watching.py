@@ -25,7 +25,7 @@ LONGEST_TEXT = 5_000
 LONGEST_SELECTOR = 500
 #: the most watches of a crawl
 MOST_WATCHES = 50
-#: the most expressions of one watch, and the most characters of each
+#: the most expressions of one watch, and the most characters of an expression
 MOST_IGNORED, LONGEST_IGNORED = 20, 500
 
 
@@ -51,7 +51,9 @@ def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Wa
 
 
 def _locked_with_room(crawl: CrawlJob) -> CrawlJob:
-    """The crawl, locked so that two requests at once do not exceed the limit. Raises WrongState."""
+    """The crawl, locked so that two simultaneous requests do not exceed the limit. Raises
+    WrongState if the limit is reached.
+    """
     locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
     if locked is None:
         raise WrongState(f"{crawl.name} is being deleted.")
@@ -112,9 +114,9 @@ def forget_removed() -> None:
 
 
 def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
-    """Give a watch's feed a new secret address. The old address stops working. The watch then
-    belongs to the user who renews the address, since the feed works for as long as that user may
-    act on the crawl. Raises NotFound.
+    """Give a watch's feed a new secret address. The old address stops working. The watch belongs to
+    the renewing user after that, since the feed works as long as its user may act on the crawl.
+    Raises NotFound.
     """
     with transaction.atomic():
         watch = find_watch(crawl, number)
@@ -131,7 +133,7 @@ def watches_by(user: User) -> Sequence[Watch]:
 
 
 def hand_watch_over(watch: Watch, receiver: User, *, by: User | None) -> None:
-    """Give a watch to another user, so that its feed keeps working. To be called in a
+    """Give a watch to another user, so that its feed keeps working. The caller is in a
     transaction.
     """
     record_action(by, watch.crawl, f"handed {watch} over", {"owner": (watch.created_by, receiver)})
@@ -154,8 +156,8 @@ def events_of(crawl: CrawlJob) -> QuerySet[WatchEvent]:
 
 
 def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
-    """Delete the events of pages that a rule covers, and deliveries about pages of the crawl. To be
-    called in the transaction that withdraws the pages, after they are taken out.
+    """Delete the events of pages that a rule covers, and deliveries about pages of the crawl, in
+    the transaction that withdraws the pages. The pages' rows are taken out before.
     """
     rows = WatchEvent.objects.filter(watch__crawl=crawl).values_list("pk", "url")
     gone = [pk for pk, url in rows.iterator() if rule.covers(url)]
@@ -165,9 +167,7 @@ def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
 
 
 def _checked_fields(fields: WatchFields) -> WatchFields:
-    """The fields in the form in which they are stored. Raises BadOrder with a sentence for each
-    field.
-    """
+    """The fields in their stored form. Raises BadOrder with a sentence for each field."""
     errors: dict[str, str] = {}
     text, selector = fields.text, fields.selector.strip()
     if fields.kind not in set(UrlRuleKind):

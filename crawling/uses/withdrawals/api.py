@@ -17,10 +17,10 @@ from crawling.models import Withdrawal
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.uses.withdrawals.withdrawing import (
     WithdrawalPreview,
-    preview,
-    remove_now,
-    undo,
-    withdraw,
+    remove_records_now,
+    undo_withdrawal,
+    withdraw_pages,
+    withdrawal_preview,
 )
 from serving.access import AuthenticatedRequest, needs
 from serving.listing.columns import Column, row_of
@@ -94,7 +94,7 @@ def preview_withdrawal(
 ) -> WithdrawalPreview:
     crawl = get_crawl(crawl_id)
     run = get_run(crawl_id, asked.run) if asked.run else None
-    return preview(crawl, run, kind=asked.kind, text=asked.text)
+    return withdrawal_preview(crawl, run, kind=asked.kind, text=asked.text)
 
 
 @withdrawals.post(
@@ -110,7 +110,7 @@ def create_withdrawal(
     crawl = get_crawl(crawl_id)
     run = get_run(crawl_id, asked.run) if asked.run else None
     facts = asked.model_dump(exclude={"run"})
-    return Status(201, row_of(WithdrawalRow, withdraw(crawl, run, **facts, by=request.user)))
+    return Status(201, row_of(WithdrawalRow, withdraw_pages(crawl, run, **facts, by=request.user)))
 
 
 @withdrawals.post(
@@ -122,7 +122,9 @@ def create_withdrawal(
 def rewrite_withdrawal(
     request: AuthenticatedRequest, crawl_id: CrawlId, withdrawal_id: Number
 ) -> WithdrawalRow:
-    return row_of(WithdrawalRow, remove_now(get_crawl(crawl_id), withdrawal_id, by=request.user))
+    return row_of(
+        WithdrawalRow, remove_records_now(get_crawl(crawl_id), withdrawal_id, by=request.user)
+    )
 
 
 @withdrawals.delete(
@@ -134,7 +136,9 @@ def rewrite_withdrawal(
 def delete_withdrawal(
     request: AuthenticatedRequest, crawl_id: CrawlId, withdrawal_id: Number
 ) -> WithdrawalRow:
-    return row_of(WithdrawalRow, undo(get_crawl(crawl_id), withdrawal_id, by=request.user))
+    return row_of(
+        WithdrawalRow, undo_withdrawal(get_crawl(crawl_id), withdrawal_id, by=request.user)
+    )
 
 
 ROUTERS = (("/crawls", withdrawals, "results"),)

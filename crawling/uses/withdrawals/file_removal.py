@@ -1,9 +1,7 @@
-"""Remove the records of withdrawn pages from the files. This is the work of a background job, which
-continues after a kill and may run twice.
-
-First, other pages with the same payload get it, file by file. Then the records are removed, file by
-file, and finally the rows. A job does this for all due withdrawals, so that the search index is
-rebuilt only once.
+"""Removes the records of withdrawn pages from the files. This is the work of a background job,
+which continues after a kill and may run twice. First, other pages with the same payload get it,
+file by file. Then the records are removed, file by file, and at last the rows. One job does this
+for all due withdrawals, so that the search index is rebuilt only once.
 """
 
 from __future__ import annotations
@@ -41,18 +39,18 @@ from crawling.models import (
     WithdrawnPage,
 )
 from crawling.models.withdrawals import stored_place
-from crawling.uses.withdrawals.withdrawal_runs import take_over
+from crawling.uses.withdrawals.withdrawal_runs import take_over_pages
 
 logger = logging.getLogger(__name__)
 
-#: the number of an advisory lock, so that one file at a time is rewritten
+#: the number of an advisory lock; its holder is the only process that rewrites a file
 REWRITING_LOCK = 0x6372_6177_6C03
-#: a shift that began before a withdrawal may still refer to payloads that it found then; the minute
-#: allows for a withdrawal that was not committed yet
+#: a shift that began before a withdrawal may still refer to payloads of withdrawn pages; the minute
+#: allows for a withdrawal that was not committed when that shift began
 MARGIN = timedelta(minutes=1)
-#: Pages with a revisit record that refers to a record to be removed. In the same run, pages behind
-#: the length that their file had at the withdrawal refer to another record, since they were moved
-#: there.
+#: Pages with a revisit record that refers to a record to be removed. In the same run, pages beyond
+#: the length that their file had at the withdrawal are left out: they were moved there, and refer
+#: to another record.
 SHARING = """
 SELECT DISTINCT ON (p.url_id) p.url_id, w.id FROM crawling_withdrawnpage w
 JOIN crawling_page p ON p.is_revisit AND p.archive_file_id IS NOT NULL
@@ -66,8 +64,8 @@ WHERE w.withdrawal_id = %s AND w.content -> 'page' ->> 'is_revisit' = 'false'
     AND w.content -> 'page' ->> 'archive_file_id' IS NOT NULL
 ORDER BY p.url_id, w.id
 """
-#: In imports, pages and further records that refer to a record to be removed, whatever row that
-#: record has; each with its place and the place of the payload.
+#: In imports: the pages and further records that refer to a record to be removed, each with its
+#: place and the place of the payload.
 SHARING_FURTHER = """
 WITH holder AS (
     SELECT w.id, w.run_id, w.withdrawal_id, one FROM crawling_withdrawnpage w
@@ -101,8 +99,8 @@ ORDER BY r.archive_file_id, r.archive_offset, holder.id
 
 def remove_records(withdrawal_id: int) -> None:
     """Remove the records of all due withdrawals, beginning with this one. If this one is not due,
-    or another process works on it, remove none. A withdrawal that has to wait has the reason in its
-    `trouble`.
+    or another process works on it, nothing is removed. The reason why a withdrawal has to wait is
+    stored in its `trouble`.
     """
     with _rewriting_lock() as is_alone:
         due = due_withdrawals() if is_alone else []
@@ -130,7 +128,7 @@ def _remove_records(withdrawal: Withdrawal) -> bool:
     try:
         _await_shifts(withdrawal)
         Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
-        take_over(withdrawal)
+        take_over_pages(withdrawal)
         _remove_exports(withdrawal)
         _seal(withdrawal)
         _keep_payloads(withdrawal)
@@ -180,15 +178,15 @@ def _await_shifts(withdrawal: Withdrawal) -> None:
 
 
 def _remove_exports(withdrawal: Withdrawal) -> None:
-    """Remove the exports with files on this machine, including those that could not be removed at
-    the withdrawal.
+    """Remove the exports with files on this machine, also those that could not be removed at the
+    withdrawal.
     """
     if left := check_jobs(JobEvent.WITHDRAWN, withdrawal.crawl_id):
         raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
 
 
 def _tell_jobs(withdrawal: Withdrawal) -> None:
-    """Notify background jobs that have read the old files."""
+    """Notify the kinds of background jobs that read the old files."""
     runs = set(withdrawal.files.values_list("file__run", flat=True)) - {None}
     forget_jobs(JobEvent.REWRITTEN, runs)
     if left := check_jobs(JobEvent.REWRITTEN, withdrawal.crawl_id):
@@ -196,7 +194,7 @@ def _tell_jobs(withdrawal: Withdrawal) -> None:
 
 
 def _seal(withdrawal: Withdrawal) -> None:
-    """Close files of inactive runs that were left open."""
+    """Close files of inactive runs that are still open for writing."""
     rows = ArchiveFile.objects.filter(withdrawals__withdrawal=withdrawal, sealed_at=None)
     for run_id in set(rows.values_list("run", flat=True)):
         if run_id:
@@ -204,9 +202,7 @@ def _seal(withdrawal: Withdrawal) -> None:
 
 
 def _keep_payloads(withdrawal: Withdrawal) -> None:
-    """Write the payload of a withdrawn page again for other pages that have it, in their own
-    files.
-    """
+    """Store the payload of a withdrawn page once more, in the files of other pages that have it."""
     for file, moved in _pages_to_move(withdrawal).items():
         _check_sealed(file)
         exchanges = MovedExchanges(file, moved)
@@ -214,8 +210,8 @@ def _keep_payloads(withdrawal: Withdrawal) -> None:
 
 
 def _switch(exchanges: MovedExchanges) -> None:
-    """Exchange the files. Raise ArchiveTrouble, so that the file stays unchanged, if a page was
-    withdrawn meanwhile.
+    """Replace the references to the removed records in the transaction that replaces the file.
+    Raises ArchiveTrouble, which leaves the file unchanged, if a page was withdrawn meanwhile.
     """
     if set_new_places(exchanges.row.pk, exchanges.places) < len(exchanges.places):
         raise ArchiveTrouble(f"A page in {exchanges.row.name} was withdrawn at this moment.")
@@ -261,7 +257,7 @@ def _remove_from_files(withdrawal: Withdrawal) -> None:
     elsewhere: list[str] = []
     for one in withdrawal.files.filter(done_at=None).select_related("file").order_by("file"):
         if one.file.run_id is None:
-            _note_done(one)  # its run was deleted, so the whole file is removed
+            _note_done(one)  # the run of the file was deleted, so the whole file is removed
         elif one.file.is_here:
             _remove_from_file(withdrawal, one)
         else:
@@ -304,7 +300,7 @@ def _remove_links(withdrawal: Withdrawal) -> None:
 
 
 def _removed_urls(withdrawals: Iterable[Withdrawal]) -> Iterator[int]:
-    """The ids of the URLs of their pages."""
+    """The ids of the URLs of the withdrawn pages."""
     return chain.from_iterable(
         _pages_with_content(one).values_list("url", flat=True) for one in withdrawals
     )
@@ -317,6 +313,6 @@ def _pages_with_content(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
 
 @transaction.atomic
 def _finish(withdrawal: Withdrawal) -> None:
-    """Remove the rows of the pages. The rows of their URLs stay."""
+    """Delete the rows of the withdrawn pages. The rows of their URLs stay."""
     withdrawal.withdrawn_pages.update(content=None)
     Withdrawal.objects.filter(pk=withdrawal.pk).update(finished_at=Now(), trouble="")

@@ -9,14 +9,14 @@ from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, J
 from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import Withdrawal
 
-#: the most attempts: enough that the records are removed however often a job is killed, since the
-#: next job continues with the remaining files
+#: the most attempts, so many that the records are removed however often a job is killed; each job
+#: continues with the remaining files
 ALWAYS = 10_000
 OTHER = "another job removes records"
 
 
 def _work(job: RunningJob) -> JobResult:
-    # this imports the search index, and withdrawing imports this module
+    # removal imports the search index, and `withdrawing` imports this module
     from crawling.uses.withdrawals.file_removal import due_withdrawals, remove_records
 
     number = job.row.spec["withdrawal"]

@@ -19,7 +19,12 @@ from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.models import CrawlJob, Run, Withdrawal
 from crawling.orders.scope.url_rules import UrlRuleKind
-from crawling.uses.withdrawals.withdrawing import preview, remove_now, undo, withdraw
+from crawling.uses.withdrawals.withdrawing import (
+    remove_records_now,
+    undo_withdrawal,
+    withdraw_pages,
+    withdrawal_preview,
+)
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 SHOWN = 100
@@ -54,16 +59,16 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.delete_crawljob")
 def _form_facts(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
-    """The facts for the form: its mistakes by field, or the preview. Empty if the pages are
-    withdrawn.
+    """Withdraw the pages if the form asks for it, and return {}. Otherwise return the mistakes by
+    field, or the preview.
     """
     kind, text = (request.POST.get(name, "") for name in ("kind", "text"))
     errors: dict[str, str] = {}
     with mistakes_kept(errors, CrawlError):
         run = _run(request, crawl)
         if "withdraw" not in request.POST:
-            return {"preview": preview(crawl, run, kind=kind, text=text)}
-        withdrawal = withdraw(
+            return {"preview": withdrawal_preview(crawl, run, kind=kind, text=text)}
+        withdrawal = withdraw_pages(
             crawl,
             run,
             kind=kind,
@@ -96,10 +101,10 @@ def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):
         if "rewrite" in request.POST:
-            remove_now(crawl, number, by=request.user)
+            remove_records_now(crawl, number, by=request.user)
             messages.success(request, "The files are being rewritten.")
         else:
-            withdrawal = undo(crawl, number, by=request.user)
+            withdrawal = undo_withdrawal(crawl, number, by=request.user)
             messages.success(request, f"{withdrawal.pages:,} pages are back.")
     return redirect("crawling:withdrawals", pk)
 

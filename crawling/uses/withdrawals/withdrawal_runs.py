@@ -1,4 +1,4 @@
-"""The runs of a withdrawal, and the pages that it takes over from an earlier one."""
+"""The runs of a withdrawal, and the pages that it takes over from an earlier withdrawal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def runs_of(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
     return runs.filter(pk=run.pk) if run else runs
 
 
-def take_over(withdrawal: Withdrawal) -> None:
-    """Move pages of an earlier withdrawal that this one covers, too, to this one. Their records are
-    removed with its own, and they stay withdrawn if the earlier one is undone.
+def take_over_pages(withdrawal: Withdrawal) -> None:
+    """Move the pages of earlier withdrawals that this withdrawal also covers to it. Their records
+    are then removed with its own, and they stay withdrawn if an earlier withdrawal is undone.
     """
     rows = WithdrawnPage.objects.filter(
         run__in=runs_of(withdrawal.crawl, withdrawal.run),

@@ -1,6 +1,5 @@
-"""Withdraw stored pages: preview them, take them out, and put them back.
-
-Their records are removed from the files later (`crawling.uses.withdrawals.file_removal`).
+"""Withdraw stored pages: preview the pages, take them out, and restore them. Their records are
+removed from the files later (`crawling.uses.withdrawals.file_removal`).
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from django.utils import timezone
 
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
-from crawling.datasets.progress import read_later
-from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.datasets.progress import read_parts_later
+from crawling.frontier.change.withdrawn_pages import put_pages_back, take_pages_out
 from crawling.installation.events import pages_withdrawn
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget_jobs, forget_these_jobs
@@ -40,7 +39,7 @@ from crawling.models.deleted import RESTORABLE
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.withdrawals.jobs import request_removal_of
-from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over
+from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over_pages
 from crawling.web.addresses import as_signed, fingerprint
 from crawling.web.expressions import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -58,7 +57,7 @@ LOOKED_AT = 50_000
 
 @dataclass(frozen=True)
 class CrawlCopies:
-    """A crawl with copies of the pages, which a withdrawal leaves unchanged."""
+    """A crawl with copies of the pages; the withdrawal does not change them."""
 
     id: int
     name: str
@@ -85,7 +84,9 @@ class WithdrawalPreview:
     ]
 
 
-def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
+def withdrawal_preview(
+    crawl: CrawlJob, run: Run | None, *, kind: str, text: str
+) -> WithdrawalPreview:
     """The pages that a rule would withdraw. Raises BadOrder with a sentence for each field."""
     rule, errors = _read_rule(kind, text)
     if rule is None:
@@ -106,7 +107,7 @@ def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> Withdr
     )
 
 
-def withdraw(
+def withdraw_pages(
     crawl: CrawlJob,
     run: Run | None,
     *,
@@ -118,9 +119,9 @@ def withdraw(
 ) -> Withdrawal:
     """Withdraw the pages of a run, or of all runs of the crawl, that the rule covers.
 
-    at_once: remove their records from the files now, so that the withdrawal cannot be undone;
-    otherwise after RESTORABLE. Raises BadOrder with a sentence for each field, NotFound if there is
-    no such page, and WrongState.
+    at_once: whether their records are removed from the files now, so that the withdrawal cannot be
+    undone; otherwise they are removed after RESTORABLE. Raises BadOrder with a sentence for each
+    field, NotFound if there is no such page, and WrongState.
     """
     rule = _checked_rule(kind, text, reason)
     with transaction.atomic():
@@ -141,7 +142,7 @@ def withdraw(
             pages=len(found),
             rewrite_at=now if at_once else now + RESTORABLE,
         )
-        take_out(withdrawal.pk, found)
+        take_pages_out(withdrawal.pk, found)
         WithdrawalFile.objects.bulk_create(
             WithdrawalFile(withdrawal=withdrawal, file=file, length=file.committed_length)
             for file in _files(runs)
@@ -166,7 +167,7 @@ def _checked_rule(kind: str, text: str, reason: str) -> UrlRule:
 
 
 def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
-    """Remove data made from pages if they would still show the content of withdrawn ones."""
+    """Remove data that was made from pages and would still show the content of withdrawn pages."""
     _forget_test_fetches(rule)
     pages_withdrawn(crawl, rule)
     ids = [one.pk for one in runs]
@@ -174,7 +175,7 @@ def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
 
 
 @transaction.atomic
-def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
+def undo_withdrawal(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     """Restore the withdrawn pages. Raises NotFound, and WrongState once files are being
     rewritten.
     """
@@ -185,11 +186,11 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
             + ("it is undone." if withdrawal.undone_at else "its records are removed from files.")
         )
     for later in crawl.withdrawals.filter(pk__gt=number, undone_at=None).order_by("pk"):
-        take_over(later)
+        take_over_pages(later)
     rows = withdrawal.withdrawn_pages.filter(content__page__links_part__isnull=False)
     parts = set(rows.values_list("content__page__links_part", flat=True))
-    put_back(withdrawal.pk)
-    read_later(parts)
+    put_pages_back(withdrawal.pk)
+    read_parts_later(parts)
     ids = list(runs_of(crawl, withdrawal.run).values_list("pk", flat=True))
     forget_jobs(JobEvent.WITHDRAWN, ids)
     withdrawal.files.all().delete()
@@ -201,7 +202,7 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     return withdrawal
 
 
-def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
+def remove_records_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     """Remove the records from the files now. Raises NotFound, and WrongState if their removal has
     begun or the withdrawal is undone.
     """
@@ -217,8 +218,8 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
 
 
 def _forget_test_fetches(rule: UrlRule) -> None:
-    """Remove the results of test fetches of these pages, whose titles and links would be shown for
-    another hour.
+    """Remove the results of test fetches of these pages; otherwise they would show titles and links
+    for another hour.
     """
     answered = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH).exclude(result=None)
     gone = [
@@ -256,8 +257,9 @@ def _covered_pages(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
 
 
 def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
-    """A superset of the pages that a rule covers, in parts for each of which there is an index,
-    each with the field of their address. All pages for an expression without a required text.
+    """A superset of the pages that a rule covers. It consists of querysets, each of which uses an
+    index, with the name of the field that has the address. For an expression without a required
+    text the superset is all pages.
     """
     if rule.kind is UrlRuleKind.PAGE:
         mark = as_signed(fingerprint(rule.text))
@@ -265,7 +267,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
     if rule.kind is UrlRuleKind.HOST:
         return [(pages.filter(url__queue__host__name=rule.text), "url__url")]
     text = required_text(rule.text)
-    # the address of a page that is no redirect is its last address
+    # if the page is no redirect, its address is the last address of the fetch
     is_redirect = Q(status__range=(300, 399))
     direct, redirected = pages.filter(~is_redirect), pages.filter(is_redirect)
     if text:
@@ -275,7 +277,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
 
 
 def _check_at_rest(runs: Sequence[Run]) -> None:
-    """Raise WrongState during a live shift, whose pages would be stored after the withdrawal."""
+    """Raise WrongState during a live shift, which could store such pages after the withdrawal."""
     ids = [run.pk for run in runs]
     alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")
     if shift := alive.first():
@@ -284,8 +286,8 @@ def _check_at_rest(runs: Sequence[Run]) -> None:
 
 
 def _check_unchanged(pages: Sequence[int]) -> None:
-    """Raise WrongState if another page needs one of these pages: a page that its server called
-    unchanged has no content of its own.
+    """Raise WrongState if another page needs one of these pages, because its server called it
+    unchanged and it has no content of its own.
     """
     unchanged = Page.objects.filter(payload_from__in=pages, status=NOT_MODIFIED_STATUS)
     other = unchanged.exclude(pk__in=pages).select_related("run").first()
@@ -310,9 +312,7 @@ def _pages_sharing_payload(pages: Sequence[int]) -> QuerySet[Page]:
 
 
 def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[CrawlCopies]:
-    """The other crawls with such pages. If there are very many pages, only the first LOOKED_AT are
-    read.
-    """
+    """The other crawls with such pages. Of very many pages, only the first LOOKED_AT are read."""
     found = {
         pk: whose for pk, whose, url in _pages_of_other_crawls(crawl, rule) if rule.covers(url)
     }
@@ -327,8 +327,8 @@ def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[
 
 
 def _pages_of_other_crawls(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int, str]]:
-    """Ids, crawls and URLs of those pages of other crawls that a rule may cover, found by an index.
-    Redirects, which have no text, are left out.
+    """Ids, crawls and URLs of the pages of other crawls that a rule may cover, selected by an
+    index. Redirects are left out, since they have no text.
     """
     pages = Page.objects.exclude(run__crawl=crawl).exclude(status__range=(300, 399)).order_by()
     if rule.kind is UrlRuleKind.HOST:

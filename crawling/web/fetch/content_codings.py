@@ -315,7 +315,9 @@ def _decoder_for(name: str, head: bytes) -> _Decoder:
 
 
 def _goes_on(name: str, rest: bytes) -> bool:
-    """Whether another member follows the end. Any other bytes there are no part of the document."""
+    """Whether another member follows the end. Bytes other than a member do not belong to the
+    document.
+    """
     if name == "zstd":
         return ZSTD_MAGIC.match(rest) is not None
     return name in ("gzip", "x-gzip") and GZIP_MAGIC.startswith(rest[:2])

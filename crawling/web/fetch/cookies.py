@@ -95,7 +95,7 @@ class Cookie:
         )
 
     def is_like(self, other: Cookie | None) -> bool:
-        """Whether replacing the other cookie by this one changes nothing."""
+        """Whether replacing the other cookie by this one would change nothing."""
         if other is None or self.pair != other.pair or self.is_secure != other.is_secure:
             return False
         if self.expires_at is None or other.expires_at is None:

@@ -44,7 +44,7 @@ def fetch(task: FetchTask) -> Fetched:
 
 
 def _document(task: FetchTask, path: bytes) -> Fetched:
-    place = below(path, task.directories)
+    place = path_within(path, task.directories)
     if place is None:
         return Fetched(FetchStatus.FILE_REFUSED, error=FetchStatus.FILE_REFUSED.sentence)
     descriptor = _open_without_links(*place)
@@ -61,7 +61,7 @@ def _document(task: FetchTask, path: bytes) -> Fetched:
         os.close(descriptor)
 
 
-def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] | None:
+def path_within(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] | None:
     """The allowed directory, and the names below it; None if the path is outside all of them.
 
     An escaped slash does not split a name.

@@ -26,7 +26,7 @@ from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
 from crawling.web.fetch.cookies import Cookies
 from crawling.web.fetch.progress import FetchStep, report_step
-from crawling.web.fetch.transfer_errors import StaleConnection, why_not
+from crawling.web.fetch.transfer_errors import StaleConnection, fetch_status_of_fault
 from crawling.web.politeness import read_retry_after
 from crawling.web.proxies import ProxyRoute
 from crawling.web.secret_headers import masked_request
@@ -49,7 +49,7 @@ class AnswerPart(Enum):
 
 
 class DocumentRefusal(NamedTuple):
-    """The decision not to read a document. The answer has this status instead of the server's."""
+    """The decision not to read a document. The answer gets this status in place of the server's."""
 
     status: FetchStatus
     sentence: str
@@ -87,7 +87,7 @@ class Fetched:
     seconds: float = 0.0
     #: the reason for a negative status
     error: str = ""
-    #: the HTTP status, whatever happened to the body; 0 without an answer
+    #: the HTTP status, even if the body failed; 0 without an answer
     http_status: int = 0
     #: the bytes of a complete answer, if they are to be kept
     exchange: Exchange | None = None
@@ -246,7 +246,7 @@ def failed_fetch(fault: RequestException, seconds: float) -> Fetched:
     """The result of a fault, with its message. A text from the server is cut to a bounded
     length.
     """
-    status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
+    status, is_stale = fetch_status_of_fault(fault), isinstance(fault, StaleConnection)
     error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
     return Fetched(status, seconds=seconds, error=error, is_stale=is_stale)
 

@@ -24,7 +24,7 @@ class FetchTask:
     max_bytes: int
     #: called with the size of each piece; may wait
     received: Callable[[int], None]
-    #: tells whether a connection to another port of that address is allowed
+    #: returns whether a connection to another port of that address is allowed
     may_dial: Callable[[int], bool]
     connect_seconds: float
     read_seconds: float
@@ -33,7 +33,7 @@ class FetchTask:
     secret: str = ""
     #: the directories that administrators allow
     directories: Sequence[str] = ()
-    #: tells whether everything must end
+    #: returns whether everything must end
     is_cut: Callable[[], bool] = lambda: False
 
 

@@ -109,8 +109,8 @@ class TransferWatch:
         self._quiet_until += seconds
 
     def tick(self) -> int:
-        """Return a nonzero result if the transfer must end. To be called after every event, and at
-        least once a second, in each phase of a transfer.
+        """Return a nonzero result if the transfer must end. Called after every event, and at least
+        once a second, in each phase of a transfer.
         """
         now, limits = time.monotonic(), self.limits
         if self.is_cut():

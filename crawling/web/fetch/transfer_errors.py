@@ -85,7 +85,7 @@ def fault_of(curl: pycurl.Curl, code: int, said: str) -> requests.RequestExcepti
     return _FAULTS.get(code, requests.ChunkedEncodingError)(said)
 
 
-def why_not(fault: requests.RequestException) -> FetchStatus:
+def fetch_status_of_fault(fault: requests.RequestException) -> FetchStatus:
     """The status of a fault: the server refused the connection, fell silent, or broke off."""
     for kind, status in _STATUSES:
         if isinstance(fault, kind):

@@ -149,8 +149,8 @@ def _answer_of(method: str, path: str, who: User, sent: Any) -> HttpResponseBase
     if answer.status_code >= HTTPStatus.BAD_REQUEST:
         raise CommandError(f"{answer.status_code}: {_detail_of_answer(answer)}")
     if method == "GET" and answer.status_code == HTTPStatus.ACCEPTED:
-        # a background job is working, and has answered or failed after a few minutes
-        time.sleep(int(answer["Retry-After"]))  # the server says when the request may be repeated
+        # a background job is working; it answers or fails within a few minutes
+        time.sleep(int(answer["Retry-After"]))  # the server states when the request may be repeated
         return _answer_of(method, path, who, sent)
     return answer
 

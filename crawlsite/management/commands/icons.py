@@ -1,4 +1,4 @@
-"""The style sheet with the drawings of all icons: one request, where each file would be one."""
+"""The style sheet with the drawings of all icons: one request for all, not one for each."""
 
 from __future__ import annotations
 

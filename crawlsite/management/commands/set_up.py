@@ -21,8 +21,8 @@ from crawlsite.administration.accounts import make_roles
 from crawlsite.administration.passwords import give_password
 
 DEMO_NOTE = "the demo web, and nothing else"
-#: the share of the bandwidth that each demo crawl claims, so that two cannot work at once: one
-#: waits, and the page about resources says why
+#: the share of the bandwidth that each demo crawl claims. Two cannot work at once, so that one
+#: waits, and the page about resources shows why
 DEMO_SHARE = 0.6
 
 
@@ -41,8 +41,8 @@ class Command(BaseCommand):
                 self._create_demo_crawl()
             else:
                 self._close_the_demo()
-        # reported, but not fatal: the repair of a pool requires the dashboard, and a broken pool
-        # still decides by its rows
+        # reported, but not fatal: a pool is repaired by the dashboard, and a broken pool still
+        # decides by its rows
         self.check(tags=[checks.Tags.database], databases=["default"], fail_level=checks.CRITICAL)
 
     def _first_administrator(self) -> None:

@@ -1,5 +1,5 @@
-"""List teams, create, rename and delete them, set their members, and the crawls on which they
-act.
+"""Lists, creates, renames and deletes teams, sets their members, and sets the crawls on which
+operators may act.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from allocation.history import checkpoints
 from allocation.history.as_of import bank_as_of
 from allocation.history.audit import audit_pool
 from allocation.history.chart import SAMPLES, SPANS, chart_of
-from allocation.history.listing import EventFilter, list_events, next_of_kinds, ways_from
+from allocation.history.listing import EventFilter, list_events, neighbours_of_event, next_of_kinds
 from allocation.models import Event, LedgerCheckpoint, Pool, Process, UseMinute, WaitCount
 from allocation.services import (
     forget_use,
@@ -148,7 +148,7 @@ def test_audit_proves_the_checkpoints_too(bank, monkeypatch):
 def test_ways_lead_through_what_the_filters_let_pass(bank):
     c = Process.objects.get(label="c")
 
-    ways = ways_from(bank.pk, 8, EventFilter(process=c.pk, kind="granted"))
+    ways = neighbours_of_event(bank.pk, 8, EventFilter(process=c.pk, kind="granted"))
 
     assert (ways.first, ways.back, ways.forward, ways.last) == (7, 7, 11, 11)
 

@@ -242,7 +242,7 @@ class PaperBank:
                 wait.amounts,
                 any(row.held),
                 claim=row.maximum,
-                room=use.room(row.share),
+                room=use.claim_left(row.share),
                 set_aside=use.set_aside(row.share),
             ),
             TurnRules(self.bypass_limit, self.capacity, (0,) * len(self.capacity)),
@@ -282,7 +282,7 @@ class PaperBank:
                 and (
                     self.rows[wait.name].share == share
                     or any(self.rows[wait.name].held)
-                    or not use.full_for(self.rows[wait.name].share, self.rows[wait.name].maximum)
+                    or not use.is_full_for(self.rows[wait.name].share, self.rows[wait.name].maximum)
                 )
             ),
             None,

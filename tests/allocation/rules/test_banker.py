@@ -11,7 +11,7 @@ from allocation.rules.banker import (
     decide,
     examine,
     find_safe_sequence,
-    granted,
+    state_after_grant,
     work_vectors,
 )
 from tests.allocation.textbook import CASES, P3, REQUESTS, S1, Case, rows, state
@@ -60,14 +60,14 @@ def test_answers_the_textbook_request(given, process, text, answer, left):
     assert decide(given, process, request) is BankVerdict(answer)
     assert decide(given, process, request, state_is_safe=False) is BankVerdict(answer)
     if left:
-        after = granted(given, process, request)
+        after = state_after_grant(given, process, request)
         assert after.available == rows(left)[0]
         assert find_safe_sequence(after) is not None
 
 
 def test_order_of_requests_matters():
     """S1b: P0's 020 is safe at first, and unsafe once P1 has been granted 102."""
-    after = granted(S1, 1, (1, 0, 2))
+    after = state_after_grant(S1, 1, (1, 0, 2))
 
     assert decide(S1, 0, (0, 2, 0)) is BankVerdict.GRANT
     assert decide(after, 0, (0, 2, 0)) is BankVerdict.WAIT_UNSAFE
@@ -81,7 +81,7 @@ def test_papers_screen_is_reproduced():
     assert find_safe_sequence(before) == [0]
     assert decide(before, 0, (1,) * 10) is BankVerdict.GRANT
 
-    after = granted(before, 0, (1,) * 10)
+    after = state_after_grant(before, 0, (1,) * 10)
 
     assert after.allocation == ((1,) * 10,)
     assert after.need == ((0, 0, 1, 0, 0, 0, 0, 0, 0, 0),)

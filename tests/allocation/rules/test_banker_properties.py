@@ -8,7 +8,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from allocation.rules.banker import BankVerdict, State, decide, find_safe_sequence, granted, minus
+from allocation.rules.banker import (
+    BankVerdict,
+    State,
+    decide,
+    find_safe_sequence,
+    minus,
+    state_after_grant,
+)
 from tests.allocation.rules.states import small, some_order_finishes
 from tests.allocation.rules.test_banker import is_order
 
@@ -54,7 +61,9 @@ def test_decision_is_the_definitions(case):
     may_finish = all(
         need <= free for need, free in zip(state.need[process], state.available, strict=True)
     )
-    fine = some_order_finishes(granted(state, process, request)) or (not safe and may_finish)
+    fine = some_order_finishes(state_after_grant(state, process, request)) or (
+        not safe and may_finish
+    )
     assert verdict is (BankVerdict.GRANT if fine else BankVerdict.WAIT_UNSAFE)
 
 

@@ -12,7 +12,7 @@ from allocation.rules.banker import (
     State,
     examine,
     find_safe_sequence,
-    finishable,
+    finishable_processes,
     work_vectors,
 )
 from allocation.rules.searches import recursive_global, recursive_uncovered
@@ -27,10 +27,10 @@ def test_recursion_finds_the_same_processes(variant):
         state = small(random)
         order = variant(state)
         work_vectors(state, order)
-        assert sorted(order) == sorted(finishable(state))
+        assert sorted(order) == sorted(finishable_processes(state))
 
 
-@pytest.mark.parametrize("search", [finishable, recursive_global, recursive_uncovered])
+@pytest.mark.parametrize("search", [finishable_processes, recursive_global, recursive_uncovered])
 def test_a_search_of_all_decides_as_the_one_that_stops_at_the_requester(search):
     random, waits = Random(5), 0
     for _ in range(1_000):

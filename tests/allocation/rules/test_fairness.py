@@ -80,18 +80,22 @@ def test_nobody_overtakes_a_start_that_has_waited_for_twenty_minutes(starts):
     whatever its priority.
     """
     for arrived, priority in starts:
-        turn = NOON + timedelta(seconds=arrived) - QueuedRequest((0, 0), False, priority).lift
+        turn = (
+            NOON + timedelta(seconds=arrived) - QueuedRequest((0, 0), False, priority).turn_advance
+        )
         for later, other in starts:
             if timedelta(seconds=later - arrived) > (max(PRIORITIES) - priority) * LIFT:
                 assert (
-                    NOON + timedelta(seconds=later) - QueuedRequest((0, 0), False, other).lift
+                    NOON
+                    + timedelta(seconds=later)
+                    - QueuedRequest((0, 0), False, other).turn_advance
                     > turn
                 )
 
 
 def test_holders_are_lifted_by_nothing():
-    assert QueuedRequest((1,), True, 10).lift == timedelta(0)
-    assert QueuedRequest((1,), False, 10).lift == timedelta(minutes=10)
+    assert QueuedRequest((1,), True, 10).turn_advance == timedelta(0)
+    assert QueuedRequest((1,), False, 10).turn_advance == timedelta(minutes=10)
 
 
 def test_reason_says_whose_turn_it_is_since_when_and_how_often_it_was_passed():

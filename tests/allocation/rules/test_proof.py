@@ -32,7 +32,7 @@ class Ledger:
         request = (
             UUID(int=process) if kind in ("granted", "waiting", "rejected", "cancelled") else None
         )
-        self.proof.take(
+        self.proof.check_event(
             LedgerEntry(
                 bank.version + 1,
                 kind,
@@ -100,7 +100,9 @@ def test_capacity_that_comes_back_makes_the_state_safe_again():
 
 def test_class_that_is_added_widens_everything_and_nobody_claims_it():
     ledger = Ledger().tapes()
-    ledger.proof.take(LedgerEntry(8, "class_added", 0, None, (12, 4), (3, 0), (3, 4), "", ()))
+    ledger.proof.check_event(
+        LedgerEntry(8, "class_added", 0, None, (12, 4), (3, 0), (3, 4), "", ())
+    )
     ledger.add("claim_changed", B, 4, 1)
     ledger.add("granted", B, 0, 1, after=(3, 3), sequence=[B])
 

@@ -17,8 +17,8 @@ from allocation.rules.banker import (
     decide,
     examine,
     find_safe_sequence,
-    finishable,
-    granted,
+    finishable_processes,
+    state_after_grant,
     work_vectors,
 )
 from tests.allocation.rules.states import chain, small, some_order_finishes
@@ -34,11 +34,11 @@ def by_rounds(state: State, rounds: int = safety.ROUNDS) -> list[int]:
     arrays = safety.Columns(
         np.array(state.need).reshape(shape), np.array(state.allocation).reshape(shape)
     )
-    return safety.by_rounds(state.available, arrays, rounds=rounds)
+    return safety.search_by_rounds(state.available, arrays, rounds=rounds)
 
 
 WAYS = {
-    "passes": finishable,
+    "passes": finishable_processes,
     "rounds": by_rounds,
     "pointers": partial(by_rounds, rounds=0),
     "a round, then pointers": partial(by_rounds, rounds=1),
@@ -74,9 +74,11 @@ def test_all_ways_agree_on_who_finishes_in_states_of_any_size():
     random, unsafe = Random(1), 0
     for _ in range(300):
         state = large(random)
-        order = finishable(state)
+        order = finishable_processes(state)
         work_vectors(state, order)
-        assert set(order) == set(safety.by_passes(state.available, state.need, state.allocation))
+        assert set(order) == set(
+            safety.search_by_passes(state.available, state.need, state.allocation)
+        )
         assert set(order) == set(by_rounds(state, rounds=0)) == set(by_rounds(state, rounds=1))
         unsafe += len(order) < len(state.maximum)
     assert 30 < unsafe < 270
@@ -87,16 +89,16 @@ def test_search_until_somebody_ends_with_them_on_a_way_that_exists():
     for _ in range(200):
         state = large(random)
         process = random.randrange(len(state.maximum))
-        order = finishable(state, until=process)
+        order = finishable_processes(state, until=process)
         work_vectors(state, order)
-        assert (process in order) == (process in finishable(state))
+        assert (process in order) == (process in finishable_processes(state))
         assert process not in order[:-1]
 
 
 @pytest.mark.parametrize("m", [1, 10])
 def test_chain_of_a_thousand_finishes_backwards_and_without_its_first_unit_not_at_all(m):
     assert find_safe_sequence(chain(1000, m)) == list(range(999, -1, -1))
-    assert finishable(chain(1000, m, free=0)) == []
+    assert finishable_processes(chain(1000, m, free=0)) == []
 
 
 @ways
@@ -135,8 +137,8 @@ def test_numbers_too_large_for_arrays_are_still_counted_exactly():
     huge = 2**62
     state = State((1,), tuple((huge + 1,) for _ in range(40)), tuple((huge,) for _ in range(40)))
 
-    assert finishable(state) == list(range(40))
-    assert work_vectors(state, finishable(state))[-1] == (1 + 40 * huge,)
+    assert finishable_processes(state) == list(range(40))
+    assert work_vectors(state, finishable_processes(state))[-1] == (1 + 40 * huge,)
 
 
 @pytest.mark.parametrize("many", SIZES)
@@ -159,7 +161,7 @@ def test_early_exit_is_the_full_check_from_safe_states_and_wrong_from_many_unsaf
         safe = find_safe_sequence(state) is not None
         if not banker.fits(request, state.available):
             continue
-        after = find_safe_sequence(granted(state, process, request)) is not None
+        after = find_safe_sequence(state_after_grant(state, process, request)) is not None
         early = decide(state, process, request) is BankVerdict.GRANT
         asked[safe] += 1
         wrong[safe] += early is not after
@@ -184,11 +186,11 @@ def test_granted_state_is_the_one_built_from_its_numbers(n):
     before = State((5, 5), tuple((4, 4) for _ in range(n)), tuple((1, 0) for _ in range(n)))
     assert before.columns is None or before.columns.need.shape == (n, 2)
 
-    after = granted(before, 3, (1, 2))
+    after = state_after_grant(before, 3, (1, 2))
 
     assert after == State(after.available, after.maximum, after.allocation)
     assert (after.available, after.allocation[3], after.need[3]) == ((4, 3), (2, 2), (2, 2))
     assert after.columns is None or after.columns.need.tolist() == [list(row) for row in after.need]
     assert before.need[3] == (3, 4)
     with pytest.raises(ValueError, match="more than process 0 needs"):
-        granted(before, 0, (4, 0))
+        state_after_grant(before, 0, (4, 0))

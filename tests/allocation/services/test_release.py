@@ -8,7 +8,12 @@ from django.db import IntegrityError, connection, transaction
 from allocation.errors import BadAmount, ReleaseExceedsAllocation, ReleaseIdReused, StaleEpoch
 from allocation.models import Event, EventKind, Grant, Outbox, OutboxKind, Request, RequestState
 from allocation.selectors import outcome_of
-from allocation.services import ReleaseStatus, finish_process, pump_pool, release_resources
+from allocation.services import (
+    ReleaseStatus,
+    finish_process,
+    pump_pool,
+    release_resources,
+)
 from allocation.services import grants_on_release as pumping
 from tests.allocation.conftest import ask, available, held
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allocation.models import Pool, Process
-from allocation.rules.banker import BankVerdict, State, granted
+from allocation.rules.banker import BankVerdict, State, state_after_grant
 from allocation.services.bank import Bank
 from tests.allocation.rules.test_banker_properties import requests, some_order_finishes
 
@@ -43,7 +43,7 @@ def decides_as_brute_force_does(case, data):
     if any(asked > free for asked, free in zip(request, state.available, strict=True)):
         assert verdict is BankVerdict.WAIT_UNAVAILABLE
         return
-    after = granted(part(state, rows), rows.index(requester), request)
+    after = state_after_grant(part(state, rows), rows.index(requester), request)
     may_finish = all(
         need <= free for need, free in zip(state.need[requester], state.available, strict=True)
     )

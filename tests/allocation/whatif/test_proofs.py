@@ -21,7 +21,7 @@ small = sandboxes(most=4).map(lambda sandbox: sandbox.state)
 def test_the_search_shown_is_the_bank_s(state):
     shown = search(state)
 
-    assert list(shown.order) == banker.finishable(state)
+    assert list(shown.order) == banker.finishable_processes(state)
     assert shown.comparisons == len(shown.looks)
     assert shown.work == banker.work_vectors(state, shown.order)[-1]
     assert all(look.fits == banker.fits(look.need, look.work) for look in shown.looks)

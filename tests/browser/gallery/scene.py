@@ -32,7 +32,7 @@ from crawling.uses.copies.jobs import COPIES, PASSAGES, TEXT_COPIES, request_tex
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.revisits.planner import plan_crawl
 from crawling.uses.withdrawals.file_removal import remove_records
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.browser.house import MOST, make_crawl
 from tests.crawling.reading import read_when_idle
 from tests.every_page import furnish_others, use_pages
@@ -291,7 +291,7 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
         ("pattern", "/news/security/", "Names a person who asked for it to be taken down.", False),
         ("page", f"{crawl.seeds[0]}tutorial/backup/22", "Published by mistake.", True),
     ):
-        withdrawal = withdraw(
+        withdrawal = withdraw_pages(
             crawl, None, kind=kind, text=text, reason=reason, by=by, at_once=at_once
         )
         if at_once:

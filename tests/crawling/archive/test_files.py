@@ -10,8 +10,8 @@ import pytest
 from crawling.archive.files import (
     OpenFile,
     Slot,
-    open_last,
-    open_next,
+    open_last_file,
+    open_next_file,
     remove_abandoned,
     seal_all,
     this_machine,
@@ -38,7 +38,7 @@ def commit(file: OpenFile) -> None:
 
 def test_two_shifts_of_a_run_never_write_one_file(run):
     first, second = (Slot(run.pk, this_machine()) for _ in range(2))
-    files = [open_last(slot) for slot in (first, second)]
+    files = [open_last_file(slot) for slot in (first, second)]
 
     assert (first.number, second.number) == (0, 1)
     assert files[0].row.path != files[1].row.path
@@ -57,14 +57,14 @@ def test_a_slot_is_free_again_once_its_holder_has_gone(run):
 
 def test_what_was_not_committed_is_cut_off_and_written_over(run):
     slot = Slot(run.pk, this_machine())
-    file = open_last(slot)
+    file = open_last_file(slot)
     file.append([b"committed"])
     commit(file)
     file.append([b" and a record that was cut off in the mid"])
     file.sync()
     file.close()
 
-    again = open_last(slot)
+    again = open_last_file(slot)
 
     assert again.row == file.row
     assert again.row.path.read_bytes() == b"committed"
@@ -77,20 +77,20 @@ def test_what_was_not_committed_is_cut_off_and_written_over(run):
 
 def test_a_file_that_lost_what_was_committed_is_not_written_to(run):
     slot = Slot(run.pk, this_machine())
-    file = open_last(slot)
+    file = open_last_file(slot)
     file.append([b"committed"])
     commit(file)
     file.close()
     os.truncate(file.row.path, 3)
 
     with pytest.raises(Exception, match="is shorter than when it was written"):
-        open_last(slot)
+        open_last_file(slot)
     slot.close()
 
 
 def test_a_run_that_has_ended_leaves_no_torn_file(run):
     slot = Slot(run.pk, this_machine())
-    kept, empty = open_next(slot), open_next(slot)
+    kept, empty = open_next_file(slot), open_next_file(slot)
     kept.append([b"committed"])
     commit(kept)
     for file in (kept, empty):
@@ -111,7 +111,7 @@ def test_a_run_that_has_ended_leaves_no_torn_file(run):
 
 def test_the_scheduler_closes_files_whose_shift_outlived_the_run(run):
     slot = Slot(run.pk, this_machine())
-    file = open_next(slot)
+    file = open_next_file(slot)
     commit(file)
     file.close()
     steering.stop(run.crawl, by=None)

@@ -24,7 +24,7 @@ from crawling.runs.housekeeping.retention import set_retention
 from crawling.runs.housekeeping.retention_view import fates_of
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run, request_removal
 from crawling.runs.start import start_run
-from crawling.uses.withdrawals.withdrawing import CrawlCopies, preview
+from crawling.uses.withdrawals.withdrawing import CrawlCopies, withdrawal_preview
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.frontier.test_hostile_text import answer
@@ -222,11 +222,11 @@ def test_the_preview_of_a_withdrawal_names_other_crawls_with_the_payload(sharing
     first, second = sharing
     url = Page.objects.get(run=first).url.url
 
-    assert preview(first.crawl, None, kind="page", text=url).other_crawls == [
+    assert withdrawal_preview(first.crawl, None, kind="page", text=url).other_crawls == [
         CrawlCopies(second.crawl_id, second.crawl.name, 1)
     ]
     its = Page.objects.get(run=second).url.url
-    assert preview(second.crawl, None, kind="page", text=its).other_crawls == []
+    assert withdrawal_preview(second.crawl, None, kind="page", text=its).other_crawls == []
 
 
 def test_rows_stay_while_a_shift_may_refer_to_them(sharing):

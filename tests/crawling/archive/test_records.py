@@ -33,7 +33,7 @@ FILE = UUID(int=7)
 
 
 def packed(*made) -> bytes:
-    return b"".join(piece for record in made for piece in records.packed(record))
+    return b"".join(piece for record in made for piece in records.gzip_member(record))
 
 
 @given(st.binary(max_size=300), st.binary(max_size=3000))
@@ -56,7 +56,7 @@ def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
     payload = records.measure_payload(head, DocumentStream.of(body), b"")
     original = Original(record_id(FILE, 5), "http://a.test/", CAPTURE.began_at)
     content = packed(
-        records.warcinfo(
+        records.warcinfo_record(
             identity,
             at=CAPTURE.began_at,
             file_name="f.warc.gz",
@@ -188,7 +188,7 @@ def headers_of(record) -> dict[str, str]:
             },
         ),
         (
-            lambda _: records.resource("<urn:a>", CAPTURE, "text/x; a=b", measured(b"")),
+            lambda _: records.resource_record("<urn:a>", CAPTURE, "text/x; a=b", measured(b"")),
             {
                 **SERVED,
                 "WARC-Type": "resource",
@@ -245,7 +245,7 @@ def headers_of(record) -> dict[str, str]:
             },
         ),
         (
-            lambda payload: records.warcinfo(
+            lambda payload: records.warcinfo_record(
                 "<urn:a>", at=CAPTURE.began_at, file_name="f.warc.gz", facts={}
             ),
             {

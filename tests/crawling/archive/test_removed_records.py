@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from crawling.archive.removed_records import MOST_IN_BLOCK, filler
+from crawling.archive.removed_records import MOST_IN_BLOCK, filler_member
 from crawling.archive.rewriting import joined_ranges
 
 IDENTITY = "<urn:uuid:9aaf4a34-9df2-49d8-98b5-ee0ecd7f3f09>"
@@ -27,7 +27,7 @@ RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)))
 @example(2 * MOST_IN_BLOCK + 28)
 @example(2 * MOST_IN_BLOCK + 29)
 def test_removed_records_leave_one_record_of_their_length(length):
-    found = b"".join(filler(length, IDENTITY, datetime.now(UTC)))
+    found = b"".join(filler_member(length, IDENTITY, datetime.now(UTC)))
 
     assert len(found) == length
     machine = zlib.decompressobj(31)

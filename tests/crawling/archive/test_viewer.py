@@ -29,7 +29,7 @@ from crawling.dashboard.pages.stored_view import ViewToken
 from crawling.machine.sandbox import ProgramSandbox
 from crawling.models import Page, Run
 from crawling.runs.start import start_run
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.archive.judging import files_of
 from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.machine.test_sandbox import PROGRAM
@@ -291,7 +291,7 @@ def test_a_withdrawn_page_is_shown_in_no_frame(run):
     answer = Client().get(reverse("stored-page", args=[token_of(run), page.pk]))
     assert answer.status_code == 200
 
-    withdraw(run.crawl, None, kind="page", text=page.url.url, reason="asked for", by=None)
+    withdraw_pages(run.crawl, None, kind="page", text=page.url.url, reason="asked for", by=None)
 
     answer = Client().get(reverse("stored-page", args=[token_of(run), page.pk]))
     assert (answer.status_code, "was taken down on" in answer.content.decode()) == (404, True)

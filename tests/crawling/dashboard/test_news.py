@@ -23,7 +23,7 @@ from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.watches.watching import WatchFields, create_watch
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from crawlsite import news
 from tests.crawling.conftest import allowed_loopback, do_shifts, order_of, the_pool
 from tests.crawling.pages import browser, soup
@@ -155,7 +155,7 @@ def test_a_feed_reader_gets_the_news_until_the_address_is_renewed(operator, craw
 
 
 def test_what_is_withdrawn_or_deleted_is_no_news(operator, crawl, site):
-    withdraw(crawl, None, kind="page", text=f"{site.url}/prices", reason="asked", by=None)
+    withdraw_pages(crawl, None, kind="page", text=f"{site.url}/prices", reason="asked", by=None)
     names = [one["kind"] for one in operator.get("/api/v1/news").json()["items"]]
     assert names == ["links broken"]
 

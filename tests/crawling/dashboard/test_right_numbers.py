@@ -17,7 +17,7 @@ from allocation.selectors import pool_cards
 from allocation.services import create_pool
 from allocation.values import NewClass
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.dashboard.crawls.overview import crawls_now
+from crawling.dashboard.crawls.overview import read_overview
 from crawling.dashboard.orders.forms.fields import as_sentence
 from crawling.dashboard.run.charts import chart_of_all, chart_of_run
 from crawling.dashboard.run.overview import shares_of_whole
@@ -85,7 +85,7 @@ def test_rates_add_up_and_only_a_run_with_a_live_shift_has_one(order, db):
         RunCount.objects.create(run=run, process_number=3, minute=minute, fetched=pages)
     Shift.objects.filter(process__run=runs[2]).update(ended_at=timezone.now())
 
-    now = crawls_now()
+    now = read_overview()
 
     assert now.pages_per_second == pytest.approx(sum(one.rate for one in now.at_work))
     assert [one.crawl.name for one in now.at_work] == ["Busy", "Atlas"]
@@ -220,7 +220,7 @@ def test_a_run_without_a_single_success_is_failed_and_found_among_the_failed(
 
     assert run.state == "failed"
     assert "In vain" in text_of(browser("viewer"), "crawling:crawls", state="failed")
-    assert [one.name for one in crawls_now().worries] == ["In vain"]
+    assert [one.name for one in read_overview().worries] == ["In vain"]
 
 
 def test_a_grant_without_a_worker_is_queued_in_the_words_of_a_grant(order, db):

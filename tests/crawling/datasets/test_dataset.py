@@ -14,9 +14,9 @@ from crawling.datasets import parts
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.jobs import LINKS, SECOND_READING
 from crawling.datasets.part_writer import PartWriter
-from crawling.datasets.parts import collected_parts, drop_dataset, lost_parts, pages_behind
+from crawling.datasets.parts import collected_parts, count_pages_behind, drop_dataset, lost_parts
 from crawling.datasets.query import LinkSearchTookTooLong, query_links
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, Page, Run
 from crawling.runs.housekeeping.deletion import delete_crawl, restore_run
@@ -73,15 +73,15 @@ def links_of(site, run):
 
 def test_a_crawl_collects_all_links_with_text_relation_and_place(site, run, monkeypatch):
     assert links_of(site, run) == []
-    assert pages_behind(run) == Page.objects.count() == 5
+    assert count_pages_behind(run) == Page.objects.count() == 5
     monkeypatch.setattr(parts, "MOST_BEHIND", 3)
-    assert pages_behind(run) == 3  # or more
+    assert count_pages_behind(run) == 3  # or more
     assert [part.run for part in collected_parts()] == [run]
 
     catch_up(run.pk)
 
     assert links_of(site, run) == EXPECTED
-    assert pages_behind(run) == 0
+    assert count_pages_behind(run) == 0
     catch_up(run.pk)
     assert links_of(site, run) == EXPECTED
     assert not collected_parts()
@@ -122,7 +122,7 @@ def test_a_rebuilding_that_was_killed_continues_and_doubles_nothing(site, run, m
 
     with pytest.raises(KeyboardInterrupt):
         catch_up(run.pk, note=killed)
-    assert pages_behind(run) == 3
+    assert count_pages_behind(run) == 3
     call_command("links", "catch-up", str(run.crawl_id))
 
     assert links_of(site, run) == EXPECTED
@@ -228,8 +228,8 @@ def test_a_background_job_writes_what_shifts_have_collected(site, run):
     queue = django_rq.get_queue(IDLE)
     queue.empty()
 
-    ask_for_due_jobs()
-    ask_for_due_jobs()
+    request_due_jobs()
+    request_due_jobs()
 
     job = BackgroundJob.objects.get(kind=LINKS.name)
     assert queue.job_ids == [f"job-{job.pk}"]

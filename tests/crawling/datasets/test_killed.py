@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import count_pages_behind
 from crawling.datasets.query import query_links
 from crawling.models import LinksPart, Page, Run
 from crawling.models.jobs import ENDED_STATES
@@ -48,7 +48,7 @@ def test_no_link_is_lost_or_doubled_by_killed_shifts(transactional_db, make_site
                 os.kill(work_process.pid, signal.SIGKILL)
                 killed += 1
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=60)
-        wait_until(lambda: not pages_behind(run), seconds=120)
+        wait_until(lambda: not count_pages_behind(run), seconds=120)
 
     assert killed
     assert LinksPart.objects.filter(shift=None).exists()  # some were read from the archive

@@ -9,7 +9,7 @@ from django.db import connection, connections
 
 from crawling.frontier.due_queues import contested_hosts, seconds_until_due, seeds_of
 from crawling.frontier.leases import claim_urls, renew_hosts
-from crawling.frontier.released_hosts import ReturnedHost, let_go
+from crawling.frontier.released_hosts import ReturnedHost, release_hosts
 from crawling.models import Host
 from crawling.runs.shift_lifecycle import lose_shift
 from tests.crawling.frontiers import Frontier, other_connection
@@ -62,7 +62,7 @@ def test_a_host_that_is_let_go_rests_for_as_long_as_it_was_told_to(frontier):
     for one in (frontier, other):
         one.sow("a.test/1")
     (host,) = frontier.lease(delay=30)
-    let_go(frontier.shift, [ReturnedHost(host.host_id, 30.0, 30.0)])
+    release_hosts(frontier.shift, [ReturnedHost(host.host_id, 30.0, 30.0)])
 
     assert other.lease() == []
     (leased,) = other.lease(soon=40)
@@ -113,7 +113,7 @@ def test_a_delay_once_kept_is_kept_by_the_next_lease_too(frontier):
     """
     frontier.sow("a.test/1")
     (host,) = frontier.lease(delay=1)
-    let_go(frontier.shift, [ReturnedHost(host.host_id, 0.0, 7.0)])
+    release_hosts(frontier.shift, [ReturnedHost(host.host_id, 0.0, 7.0)])
     frontier.lease(delay=1)
 
     assert Host.objects.get().delay_seconds == 7
@@ -140,7 +140,7 @@ def test_hosts_come_in_turns_whoever_was_served_last_comes_last(frontier):
     for _ in range(6):
         (host,) = frontier.lease(limit=1)
         claim_urls(frontier.shift, {host.queue_id: 1})
-        let_go(frontier.shift, [ReturnedHost(host.host_id, 0.0, 0.0)])
+        release_hosts(frontier.shift, [ReturnedHost(host.host_id, 0.0, 0.0)])
         turns.append(host.name)
 
     assert turns == ["a.test", "b.test", "c.test"] * 2
@@ -152,7 +152,7 @@ def test_hosts_to_be_avoided_and_those_of_other_processes_are_left_alone(db):
     second = frontier.begin_shift(1)
 
     first = frontier.lease(limit=3)
-    let_go(frontier.shift, [ReturnedHost(host.host_id, 0.0, 0.0) for host in first])
+    release_hosts(frontier.shift, [ReturnedHost(host.host_id, 0.0, 0.0) for host in first])
     others = frontier.lease(avoid=[host.host_id for host in first])
     theirs = frontier.lease(second)
 
@@ -167,7 +167,7 @@ def test_only_the_shift_that_has_a_host_can_renew_it_or_let_it_go(frontier):
     stranger = Frontier().shift
 
     renew_hosts(stranger.pk, 1000)
-    let_go(stranger, [ReturnedHost(host.host_id, 0.0, 0.0)])
+    release_hosts(stranger, [ReturnedHost(host.host_id, 0.0, 0.0)])
     assert Host.objects.values().get() == before
 
     renew_hosts(frontier.shift.pk, 1000)

@@ -19,7 +19,7 @@ from crawling.frontier.sql_rows import add_hosts
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
 from crawling.orders.scope.trap_patterns import suspicious_pattern
-from crawling.runs.shift_lifecycle import lost_a_server
+from crawling.runs.shift_lifecycle import is_server_loss
 from crawling.runs.waiting_urls import retry_failed
 from crawling.web.addresses import canonical_address
 from tests.crawling.frontier.test_run_lock import waits
@@ -76,7 +76,7 @@ def test_a_lock_that_was_waited_for_too_long_is_nobodys_fault():
         timed_out = failing("SET lock_timeout = 10", lock)
 
     assert timed_out.__cause__.sqlstate == "55P03"
-    assert lost_a_server(timed_out)
+    assert is_server_loss(timed_out)
 
 
 @pytest.mark.django_db(transaction=True)

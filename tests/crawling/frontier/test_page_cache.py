@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from crawling.dashboard.pages.page_cache import page_cache
-from crawling.frontier.change.reusable_pages import count_wanted, forget_cold
+from crawling.frontier.change.reusable_pages import count_requested_pages, delete_cold_pages
 from crawling.frontier.rules.hotspots import HALF_LIFE_SECONDS, LEAST_COUNT, count_at, heat_after
 from crawling.frontier.run_counts import counts_of
 from crawling.models import HotPage, Page, Run
@@ -135,9 +135,11 @@ def test_a_count_halves_and_the_order_of_heats_is_that_of_counts():
 
 def test_pages_that_nobody_wants_any_more_are_forgotten(db):
     now = timezone.now()
-    count_wanted({"http://a.test/": True, "http://b.test/": False}, now - timedelta(hours=5))
-    count_wanted({"http://a.test/": True}, now)
-    forget_cold(now)
+    count_requested_pages(
+        {"http://a.test/": True, "http://b.test/": False}, now - timedelta(hours=5)
+    )
+    count_requested_pages({"http://a.test/": True}, now)
+    delete_cold_pages(now)
 
     row = HotPage.objects.get()
     assert (row.url, row.wanted, row.reused) == ("http://a.test/", 2, 2)

@@ -6,9 +6,9 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.frontier.rules.hotspots import RevisitCheck, due_again
+from crawling.frontier.rules.hotspots import RevisitCheck, next_check_at
 from crawling.models import HotPage, Page, Schedule
-from crawling.orders.schedules import ScheduleTiming, next_pace
+from crawling.orders.schedules import ScheduleTiming, next_pace_minutes
 from crawling.runs.crawls.schedules import follow_changes, set_schedule, start_scheduled
 from crawling.runs.start import start_run
 from tests.crawling.fetching.pipeline.test_crawl_path import links
@@ -36,7 +36,7 @@ def checks(*days_ago_and_digest):
     ],
 )
 def test_a_page_is_left_alone_for_as_long_as_it_has_stayed_the_same(seen, due_in_days):
-    assert due_again(checks(*seen), timedelta(days=30)) == NOW + timedelta(days=due_in_days)
+    assert next_check_at(checks(*seen), timedelta(days=30)) == NOW + timedelta(days=due_in_days)
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_interval_of_a_schedule_is_halved_while_pages_change_and_doubled_while_n
 ):
     timing = ScheduleTiming(every_minutes=1440, fastest_minutes=60)
 
-    assert next_pace(timing, pace, compared=compared, changed=changed) == following
+    assert next_pace_minutes(timing, pace, compared=compared, changed=changed) == following
 
 
 def test_schedule_is_due_sooner_after_a_run_whose_pages_changed(crawl_to_the_end, work_off, news):

@@ -16,10 +16,10 @@ from crawling.runs import waiting_urls
 from crawling.runs.waiting_urls import (
     TAKEN_OUT,
     FrontierFilter,
-    as_text,
+    change_found_urls,
+    change_urls,
     frontier_of,
-    handle_all,
-    handle_urls,
+    url_lines,
     waiting_count,
 )
 from tests.crawling.frontiers import Frontier
@@ -50,7 +50,7 @@ def claimed(frontier):
 
 
 def test_what_waits_is_listed_host_by_host_in_the_order_of_visits(frontier):
-    handle_urls(frontier.run, UrlAction.LAST, ids(frontier, "a.test/1"))
+    change_urls(frontier.run, UrlAction.LAST, ids(frontier, "a.test/1"))
 
     assert listed(frontier.run) == ["a.test/2", "a.test/3", "a.test/1", "b.test/1", "b.test/News"]
     assert listed(frontier.run, FrontierFilter(host="b.test")) == ["b.test/1", "b.test/News"]
@@ -68,7 +68,7 @@ def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
     monkeypatch.setattr(waiting_urls, "handle_", waiting_urls.apply_action, raising=False)
     monkeypatch.setattr(waiting_urls, "apply_action", handle_and_end)
     with pytest.raises(WrongState):
-        handle_urls(
+        change_urls(
             frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1", "a.test/2", "b.test/1")
         )
 
@@ -78,7 +78,7 @@ def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
 
 
 def test_pages_of_the_list_go_on_where_the_last_ended(frontier):
-    handle_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3", "b.test/News"))
+    change_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3", "b.test/News"))
     found, after = [], None
     while True:
         urls, after = frontier_of(frontier.run, FrontierFilter(after=after), most=2)
@@ -89,31 +89,31 @@ def test_pages_of_the_list_go_on_where_the_last_ended(frontier):
     assert found == [
         f"http://{url}" for url in ("a.test/3", "a.test/1", "a.test/2", "b.test/News", "b.test/1")
     ]
-    assert "".join(as_text(frontier.run, FrontierFilter(), batch=2)).split() == found
+    assert "".join(url_lines(frontier.run, FrontierFilter(), batch=2)).split() == found
 
 
 def test_what_is_sent_ahead_is_claimed_first_of_its_host_and_what_is_sent_to_the_end_last(frontier):
-    handle_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3"))
-    handle_urls(frontier.run, UrlAction.LAST, ids(frontier, "a.test/1"))
+    change_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3"))
+    change_urls(frontier.run, UrlAction.LAST, ids(frontier, "a.test/1"))
     of_a = [url for url in claimed(frontier) if url.startswith("a.")]
 
     assert of_a == ["a.test/3", "a.test/2", "a.test/1"]
 
 
 def test_a_place_by_hand_is_taken_back(frontier):
-    handle_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3"))
+    change_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3"))
 
-    assert handle_urls(frontier.run, UrlAction.USUAL, ids(frontier, "a.test/3", "a.test/1")) == 1
+    assert change_urls(frontier.run, UrlAction.USUAL, ids(frontier, "a.test/3", "a.test/1")) == 1
     assert listed(frontier.run)[:3] == ["a.test/1", "a.test/2", "a.test/3"]
 
 
 def test_what_is_taken_out_is_not_claimed_and_counts_as_excluded_until_it_is_put_back(frontier):
     out = ids(frontier, "a.test/1", "b.test/1")
-    assert handle_urls(frontier.run, UrlAction.TAKE_OUT, out) == 2
+    assert change_urls(frontier.run, UrlAction.TAKE_OUT, out) == 2
 
     assert listed(frontier.run, FrontierFilter(TAKEN_OUT)) == ["a.test/1", "b.test/1"]
     assert (frontier.counts()["excluded"], waiting_count(frontier.run)) == (2, 3)
-    assert handle_urls(frontier.run, UrlAction.PUT_BACK, out[:1]) == 1
+    assert change_urls(frontier.run, UrlAction.PUT_BACK, out[:1]) == 1
     assert (frontier.counts()["excluded"], waiting_count(frontier.run)) == (1, 4)
     assert sorted(claimed(frontier)) == ["a.test/1", "a.test/2", "a.test/3", "b.test/News"]
     assert sum(HostQueue.objects.filter(run=frontier.run).values_list("queued", flat=True)) == 0
@@ -122,20 +122,22 @@ def test_what_is_taken_out_is_not_claimed_and_counts_as_excluded_until_it_is_put
 def test_what_a_fetch_thread_has_in_hand_stays_there(frontier):
     claimed(frontier)
 
-    assert handle_urls(frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1")) == 0
+    assert change_urls(frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1")) == 0
     assert frontier.states() == {UrlState.IN_PROCESS: 5}
 
 
 def test_what_a_rule_excluded_is_not_for_a_hand_to_put_back(frontier):
     frontier.run.urls.filter(url="http://a.test/1").update(state=UrlState.EXCLUDED, status=-40)
 
-    assert handle_urls(frontier.run, UrlAction.PUT_BACK, ids(frontier, "a.test/1")) == 0
+    assert change_urls(frontier.run, UrlAction.PUT_BACK, ids(frontier, "a.test/1")) == 0
 
 
 def test_all_that_is_found_is_changed_and_the_log_tells_who_asked(frontier, django_user_model):
     ada = django_user_model.objects.create_user("ada")
 
-    assert handle_all(frontier.run, UrlAction.TAKE_OUT, FrontierFilter(host="a.test"), by=ada) == (
+    assert change_found_urls(
+        frontier.run, UrlAction.TAKE_OUT, FrontierFilter(host="a.test"), by=ada
+    ) == (
         3,
         False,
     )
@@ -150,7 +152,7 @@ def test_a_run_that_is_over_is_left_alone(frontier):
     Run.objects.filter(pk=frontier.run.pk).update(state="finished")
 
     with pytest.raises(WrongState, match="nothing waits in it any more"):
-        handle_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/1"))
+        change_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/1"))
 
 
 def test_an_operator_does_it_on_the_page_and_all_that_is_found_is_asked_about_first(frontier):

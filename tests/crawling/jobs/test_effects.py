@@ -22,7 +22,7 @@ from crawling.uses.collections.changes import (
 )
 from crawling.uses.collections.jobs import COLLECTION_WACZ, request_file
 from crawling.uses.exports.state import request_export
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.stack import background_queue
 
 KINDS = sorted(job_kinds())
@@ -106,7 +106,7 @@ def test_what_quotes_a_page_is_gone_as_soon_as_the_page_is_withdrawn(run, name):
     job = made(job_kinds()[name], run)
     address = run.urls.earliest("pk").url
 
-    withdraw(run.crawl, run, kind="page", text=address, reason="asked", by=None)
+    withdraw_pages(run.crawl, run, kind="page", text=address, reason="asked", by=None)
 
     job.refresh_from_db()
     quotes = job_kinds()[name].effects[JobEvent.WITHDRAWN] is not JobEffect.KEEP

@@ -16,7 +16,7 @@ from rq.job import JobStatus
 
 from crawling.datasets.jobs import LINKS, SECOND_READING
 from crawling.jobs import rq_jobs
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.jobs.rq_jobs import (
     BACKGROUND,
     IDLE,
@@ -80,7 +80,7 @@ def test_a_users_job_begins_at_once_while_idle_jobs_work_and_wait(
     crawl = crawl_to_the_end(f"{site.url}/").crawl
     create_source(crawl, SeedSourceFields("feed", f"{site.url}/feed.json"), by=None)
     django_rq.get_queue(IDLE).empty()
-    ask_for_due_jobs()
+    request_due_jobs()
     for number in range(150):
         SECOND_READING.job.enqueue(-1 - number)  # of no run
     env = {"SEED_DIR": str(tmp_path / "seeds"), "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}

@@ -14,9 +14,9 @@ from crawling.base.errors import CrawlError, WrongState
 from crawling.base.storage import UNFINISHED, storage
 from crawling.jobs import kinds
 from crawling.jobs.cancel import cancel_job, clear_cancelled_jobs, run_job_again
-from crawling.jobs.due_jobs import PAUSE, REST, ask_for_due_jobs
+from crawling.jobs.due_jobs import PAUSE, REST, request_due_jobs
 from crawling.jobs.enqueue import open_job
-from crawling.jobs.job_rows import file_name, open_jobs
+from crawling.jobs.job_rows import job_file_prefix, open_jobs
 from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobEvent, JobKind, JobScope
 from crawling.jobs.removal import forget_jobs, forget_these_jobs, remove_forgotten
 from crawling.jobs.retention import tidy_jobs
@@ -154,7 +154,9 @@ def test_what_a_killed_job_has_begun_to_write_is_removed(run, a_kind):
 def test_files_that_are_on_another_machine_keep_their_row(run, a_kind):
     kind = a_kind(has_files=True, keeps_latest_only=True)
     there, here = (
-        BackgroundJob.objects.create(kind=kind.name, run=run, name=file_name(kind.name, 7), **facts)
+        BackgroundJob.objects.create(
+            kind=kind.name, run=run, name=job_file_prefix(kind.name, 7), **facts
+        )
         for facts in ({"machine": "another", "result": {}}, {"machine": "this"})
     )
     storage().put(here.file("whole"), [b"x"])
@@ -197,11 +199,11 @@ def test_due_work_has_one_job_and_rests_after_its_end(run, a_kind):
         ended = {"ended_at": timezone.now() - ago, "trouble": trouble}
         mine.update(**ended)
         before = mine.count()
-        ask_for_due_jobs()
+        request_due_jobs()
         return mine.count() - before
 
-    ask_for_due_jobs()
-    ask_for_due_jobs()
+    request_due_jobs()
+    request_due_jobs()
 
     assert mine.count() == 1
     assert after("", REST / 2) == after("No.", PAUSE / 2) == 0
@@ -212,7 +214,7 @@ def test_due_work_of_a_deleted_run_stops_none_of_others(run, a_kind):
     due = [DueJob("run 0", 0), DueJob(f"run {run.pk}", run.pk)]
     kind = a_kind(due=lambda: due, kept=KEPT_HOUR)
 
-    ask_for_due_jobs()
+    request_due_jobs()
 
     assert [job.run for job in open_jobs().filter(kind=kind.name)] == [run]
 

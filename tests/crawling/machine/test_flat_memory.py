@@ -153,11 +153,13 @@ def stored(tmp_path, settings):
             content.write(body)
             payload = records.measure_payload(head, DocumentStream(content, len(body)), digest)
             answer = b"".join(
-                records.packed(records.response_record("<urn:x>", CAPTURE, head, payload))
+                records.gzip_member(records.response_record("<urn:x>", CAPTURE, head, payload))
             )
         request = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"
         asked = b"".join(
-            records.packed(records.request_record("<urn:y>", CAPTURE, request, answer="<urn:x>"))
+            records.gzip_member(
+                records.request_record("<urn:y>", CAPTURE, request, answer="<urn:x>")
+            )
         )
         Path(file.path).parent.mkdir(parents=True, exist_ok=True)
         Path(file.path).write_bytes(answer + asked)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from allocation.rules.banker import BankVerdict, State, decide, granted
+from allocation.rules.banker import BankVerdict, State, decide, state_after_grant
 from crawling.fetching.preresolver.slots import SHARE
 from crawling.installation.pools import default_classes
 from crawling.orders.claims import (
@@ -16,7 +16,7 @@ from crawling.orders.claims import (
     NEEDED,
     USUAL_CLAIM,
     complete_claim,
-    memory_share,
+    memory_share_mib,
     preset_claims,
     start_amounts,
 )
@@ -80,7 +80,7 @@ def joined(capacity: dict[str, int], claims: list[dict[str, int]]) -> State:
 def asked(state: State, number: int, claim: dict[str, int], amounts: dict[str, int]) -> State:
     request = tuple(amounts.get(key, 0) for key in claim)
     assert decide(state, number, request) is BankVerdict.GRANT
-    return granted(state, number, request)
+    return state_after_grant(state, number, request)
 
 
 @given(
@@ -174,5 +174,5 @@ def test_every_fetch_threads_has_its_share_of_memory_from_the_start(slots, memor
     claim = {"fetch_slots": slots, "memory": memory}
 
     assert start_amounts(claim)["memory"] == at_first
-    assert memory_share(claim) == share
-    assert memory_share(claim) * slots <= at_first * MIB
+    assert memory_share_mib(claim) == share
+    assert memory_share_mib(claim) * slots <= at_first * MIB

@@ -14,7 +14,7 @@ from crawling.orders.sections.ordering import MOST_EXAMPLES
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.frontiers import Frontier, candidates, outcome
 from tests.crawling.pages import browser
 
@@ -142,7 +142,7 @@ def test_what_a_crawl_was_shown_for_its_login_is_an_example_for_it_alone(example
 def test_the_log_says_which_example_page_a_topic_lacks_by_now(order, work_off, example):
     other, url = example
     crawl = create_crawl(order(url, name="focused", order="focused", topic=[url, "bread"]))
-    withdraw(other.crawl, None, kind="page", text=url, reason="asked for", by=None)
+    withdraw_pages(other.crawl, None, kind="page", text=url, reason="asked for", by=None)
 
     run = start_run(crawl)
     work_off(run)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crawling.orders.retention import RetainedRun, Retention, fates, read_retention
+from crawling.orders.retention import RetainedRun, Retention, fates_of_runs, read_retention
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 #: five runs, the latest first, each of 100 bytes, a day apart
@@ -16,7 +16,11 @@ RUNS = [
 
 
 def going(rules, runs=RUNS):
-    return [fate.number for fate in fates(rules, runs, NOW) if fate.goes_at and fate.goes_at <= NOW]
+    return [
+        fate.number
+        for fate in fates_of_runs(rules, runs, NOW)
+        if fate.goes_at and fate.goes_at <= NOW
+    ]
 
 
 @pytest.mark.parametrize(
@@ -44,12 +48,12 @@ def test_a_run_stays_while_one_that_stays_needs_it_and_goes_with_one_that_goes()
     assert going(Retention(keep_runs=2), needed) == [3, 2]
     assert (
         "its archive has the payloads of 9 pages of run 5"
-        in fates(Retention(keep_runs=2), needed, NOW)[4].sentence
+        in fates_of_runs(Retention(keep_runs=2), needed, NOW)[4].sentence
     )
 
 
 def test_the_day_on_which_a_run_goes_is_told_before():
-    told = fates(Retention(keep_days=10), RUNS, NOW)
+    told = fates_of_runs(Retention(keep_days=10), RUNS, NOW)
 
     assert told[1].goes_at == RUNS[1].ended_at + timedelta(days=10)
     assert told[0].goes_at is None

@@ -12,7 +12,7 @@ from crawling.models import CrawlJob
 from crawling.orders.order import PARTS
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.crawls.fetching_section import column_of
+from crawling.runs.crawls.fetching_section import fetching_column
 from crawling.web.secret_headers import MASK
 from crawlsite.env import BASE_DIR
 from tests.test_line_lengths import TEMPLATES
@@ -43,7 +43,7 @@ def test_a_row_may_be_older_than_a_rule_on_a_field():
 
 
 def test_masked_secrets_are_read_as_they_are_shown():
-    crawl = CrawlJob(fetching=column_of(FetchingPart(headers={"X-Key": "hunter2"}), {}))
+    crawl = CrawlJob(fetching=fetching_column(FetchingPart(headers={"X-Key": "hunter2"}), {}))
 
     assert crawl.order.fetching.headers == {"X-Key": MASK}
     assert crawl.order.fetching.shows_itself

@@ -17,8 +17,8 @@ from crawling.orders.order import read_order
 from crawling.orders.sections.thresholds import (
     LEAST_ENDED,
     ThresholdsPart,
-    too_little_room,
-    too_many_errors,
+    disk_threshold_sentence,
+    error_threshold_sentence,
 )
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
@@ -104,7 +104,11 @@ def test_thresholds_are_edited_while_a_run_is_at_work_and_obeyed(order, db):
 )
 def test_more_than_the_share_of_enough_urls_must_have_failed(ended, failed, says):
     assert (
-        bool(too_many_errors(ThresholdsPart(max_error_percent=50), ended=ended, failed=failed))
+        bool(
+            error_threshold_sentence(
+                ThresholdsPart(max_error_percent=50), ended=ended, failed=failed
+            )
+        )
         is says
     )
 
@@ -112,8 +116,8 @@ def test_more_than_the_share_of_enough_urls_must_have_failed(ended, failed, says
 def test_room_is_too_little_below_the_threshold_only():
     part = ThresholdsPart(min_free_bytes=5 * MIB)
 
-    assert too_little_room(part, free=5 * MIB, where="/archive") == ""
-    assert "/archive has 4 MiB free, the threshold is 5 MiB" in too_little_room(
+    assert disk_threshold_sentence(part, free=5 * MIB, where="/archive") == ""
+    assert "/archive has 4 MiB free, the threshold is 5 MiB" in disk_threshold_sentence(
         part, free=5 * MIB - 1, where="/archive"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.runs.diagnosis import NextHost, RunFacts, StallCause, verdict
+from crawling.runs.diagnosis import NextHost, RunFacts, StallCause, diagnose
 from crawling.web.statuses import FetchStatus
 
 HERE = {"state": "running", "queued": 5, "workers": 1}
@@ -111,14 +111,14 @@ RESTING = NextHost("a.test", 90)
     ],
 )
 def test_the_verdict_names_the_cause_and_says_it_in_a_sentence(cause, facts, words):
-    found = verdict(RunFacts(**{**HERE, **facts}))
+    found = diagnose(RunFacts(**{**HERE, **facts}))
 
     assert (found.cause, words in found.sentence) == (cause, True), found
 
 
 def test_what_does_not_pass_by_itself_comes_with_a_remedy():
     troubles = [
-        verdict(RunFacts(**{**HERE, **facts}))
+        diagnose(RunFacts(**{**HERE, **facts}))
         for facts in (
             {"workers": 0},
             {"is_scheduler_there": False},

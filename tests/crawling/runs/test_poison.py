@@ -31,7 +31,7 @@ from crawling.jobs.rq_jobs import SHIFTS
 from crawling.models import HostQueue, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.shift_lifecycle import begin_shift, lose_shift, lost_a_server
+from crawling.runs.shift_lifecycle import begin_shift, is_server_loss, lose_shift
 from crawling.runs.start import start_run
 from crawling.web.statuses import FetchStatus
 from tests.crawling.frontiers import Frontier, outcome
@@ -204,9 +204,9 @@ def test_a_server_that_went_away_is_told_from_what_a_page_may_bring_about(broken
     stood_still.__cause__ = IdleInTransactionSessionTimeout()
     gone = (ended, stood_still, InterfaceError("closed"), RedisGone())
 
-    assert [lost_a_server(error) for error in gone] == [True] * 4
+    assert [is_server_loss(error) for error in gone] == [True] * 4
     assert [
-        lost_a_server(error) for error in (too_slow, DataError("too long"), MemoryError(), None)
+        is_server_loss(error) for error in (too_slow, DataError("too long"), MemoryError(), None)
     ] == [False] * 4
 
 

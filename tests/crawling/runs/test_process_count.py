@@ -15,7 +15,7 @@ from allocation.services import set_capacity
 from crawling.models import HostQueue, Page, RunProcess, Shift
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import edit_crawl
-from crawling.runs.grants import ask_for_shift
+from crawling.runs.grants import request_shift
 from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.start import start_run
@@ -119,7 +119,7 @@ def test_the_number_of_processes_may_be_edited_while_the_run_is_at_work(start):
     fitter.fit_processes()
     assert at_work(run) == {0, 1, 2}  # a shift is let end
     end(run, 2)
-    ask_for_shift(RunProcess.objects.get(run=run.pk, number=2))
+    request_shift(RunProcess.objects.get(run=run.pk, number=2))
     fitter.fit_processes()
     assert at_work(run) == {0, 1} == placed(run).keys()
 

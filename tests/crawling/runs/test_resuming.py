@@ -19,7 +19,7 @@ from crawling.base.errors import WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import CrawlJob, Page, Run
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.grants import leave_bank
+from crawling.runs.grants import leave_pool
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort, pause, resume, stop
 from crawling.scheduler.duties import enroll_anew
@@ -109,7 +109,7 @@ def test_a_run_that_left_the_bank_after_it_was_resumed_is_enrolled_anew(ended, w
     """As by a process that saw the end of the run before it was resumed, and was slow."""
     _, run = ended(stop)
     resume(run.crawl)
-    leave_bank(run)
+    leave_pool(run)
 
     enroll_anew()
 

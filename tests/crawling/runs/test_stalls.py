@@ -19,7 +19,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.diagnosis import StallCause
 from crawling.runs.shift_lifecycle import begin_shift, settle_run
 from crawling.runs.start import start_run
-from crawling.runs.steering import pause, pause_by_itself
+from crawling.runs.steering import pause, pause_for_trouble
 from crawling.runs.wait_reason import wait_reasons
 from tests.crawling.fetching.preresolver.test_gate import broken, live, settle
 from tests.crawling.pages import browser, soup
@@ -63,7 +63,7 @@ def test_a_pause_names_who_asked_for_it_or_what_went_wrong(run):
     assert "Paused by ann on" in verdict_on(pause(run.crawl, by=ann)).sentence
 
     second = start_run(create_crawl({"name": "second", "seeds": [SEED], "delay_seconds": 0}))
-    pause_by_itself(second.pk, "The disk is full.")
+    pause_for_trouble(second.pk, "The disk is full.")
     assert "The disk is full." in verdict_on(settle_run(second.pk)).sentence
 
 

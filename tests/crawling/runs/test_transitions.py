@@ -15,7 +15,7 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.start import start_run
-from crawling.runs.transitions import ACTIONS, ENDING, possible_actions, state_after, told_before
+from crawling.runs.transitions import ACTIONS, ENDING, loss_sentence, possible_actions, state_after
 from crawling.runs.verbs import VERBS
 
 SEEDS = [f"http://127.0.0.1:8900/{number}" for number in range(5)]
@@ -53,13 +53,13 @@ def test_a_waiting_run_offers_what_a_queued_one_does():
 
 
 def test_the_question_counts_what_is_kept_and_what_is_lost():
-    assert told_before("stop", queued=1758, in_hand=1) == (
+    assert loss_sentence("stop", queued=1758, in_hand=1) == (
         "1,758 queued URLs and all pages are kept, 1 fetch under way is finished first, and "
         "nothing more is fetched until the run is resumed, which is possible until the crawl is "
         "run again."
     )
-    assert told_before("stop", queued=0, in_hand=0).endswith("the run cannot be resumed.")
-    assert "3 fetches under way are lost and queued again" in told_before(
+    assert loss_sentence("stop", queued=0, in_hand=0).endswith("the run cannot be resumed.")
+    assert "3 fetches under way are lost and queued again" in loss_sentence(
         "abort", queued=1, in_hand=3
     )
 

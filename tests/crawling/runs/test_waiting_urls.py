@@ -11,7 +11,7 @@ from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.fetching.worker.jobs import run_shift
 from crawling.models import Host, LogLine, Page, Run
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.grants import leave_bank
+from crawling.runs.grants import leave_pool
 from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import enroll_anew, start_due_crawls
@@ -167,7 +167,7 @@ def test_a_run_at_its_limit_says_so_and_changes_nothing(make_site, crawl_to_the_
 
 def test_a_process_that_another_finished_meanwhile_is_registered_anew(mended, work_off):
     retry_failed(mended.crawl, by=None)
-    leave_bank(mended)  # late: by a process that saw the run end before it continued
+    leave_pool(mended)  # late: by a process that saw the run end before it continued
 
     enroll_anew()
     start_due_crawls()

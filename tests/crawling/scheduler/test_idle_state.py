@@ -131,7 +131,7 @@ def test_what_begins_by_itself_keeps_its_rhythm_in_an_idle_installation():
 
     assert own >= {
         *("start_scheduled", "follow_changes", "raise_ongoing_alerts", "wake_courier"),
-        *("ask_for_due_jobs", "resend_background", "rejudge_after_edits", "measure_disk"),
+        *("request_due_jobs", "resend_background", "rejudge_after_edits", "measure_disk"),
     }
 
 

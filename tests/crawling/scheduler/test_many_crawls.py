@@ -25,7 +25,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.rejudgement import rejudge_live_runs
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
-from crawling.runs.waiting_urls import handle_urls
+from crawling.runs.waiting_urls import change_urls
 from crawling.scheduler import messages
 from crawling.scheduler.duties import Progress, settle_leftovers
 from crawling.scheduler.messages import deliver, deliver_other_messages, deliver_starts
@@ -149,7 +149,7 @@ def test_a_run_that_waits_ends_when_the_rules_leave_it_nothing(one_worker, start
 def test_a_run_that_waits_ends_when_an_operator_takes_out_its_last_url(one_worker, start):
     _, waits = start(2)
 
-    handle_urls(waits, UrlAction.TAKE_OUT, list(waits.urls.values_list("pk", flat=True)))
+    change_urls(waits, UrlAction.TAKE_OUT, list(waits.urls.values_list("pk", flat=True)))
 
     waits.refresh_from_db()
     assert waits.state in ENDED_STATES

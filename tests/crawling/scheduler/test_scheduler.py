@@ -64,7 +64,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
     assert done == {
         "ask_for_due",
         "ask_for_replay_files",
-        "ask_for_due_jobs",
+        "request_due_jobs",
         "count_workers",
         "delete_expired_rows",
         "deliver_other_messages",
@@ -244,12 +244,12 @@ def test_the_duties_bear_the_largest_limits_that_an_order_may_have(order, queue,
     assert (progress, run.state) == ([Progress.DONE] * 3, "running")
 
 
-@pytest.mark.parametrize("step", ["register_processes", "ask_for_shifts"])
+@pytest.mark.parametrize("step", ["register_processes", "request_shifts"])
 def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, monkeypatch, step):
     crawl = create_crawl(order(SEED))
     with monkeypatch.context() as patch:
         patch.setattr(start, step, lambda run: None)
-        patch.setattr(start, "ask_for_shifts", lambda run: None)
+        patch.setattr(start, "request_shifts", lambda run: None)
         run = start_run(crawl)
     assert not Process.objects.filter(holding=True).exists()
 
@@ -259,7 +259,7 @@ def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, mo
     assert holder(run).holding
 
 
-@pytest.mark.parametrize("step", ["register_processes", "ask_for_shifts"])
+@pytest.mark.parametrize("step", ["register_processes", "request_shifts"])
 def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_scheduler(
     order, queue, monkeypatch, rival, step
 ):

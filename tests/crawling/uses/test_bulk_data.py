@@ -33,7 +33,7 @@ from crawling.uses.bulk_data import field_rows, files, table_job
 from crawling.uses.bulk_data.bulk_table import START
 from crawling.uses.bulk_data.field_values import as_number
 from crawling.uses.bulk_data.tables import BY_NAME, TABLES
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
 
@@ -438,7 +438,7 @@ def test_files_never_have_what_was_withdrawn(run, operator, background):
     ]
     assert all(storage().size(name) for name in made)
 
-    withdraw(run.crawl, run, kind="page", text=_address(run), reason="asked", by=None)
+    withdraw_pages(run.crawl, run, kind="page", text=_address(run), reason="asked", by=None)
 
     for kind in TABLES:
         file = operator.get(f"/crawls/{run.crawl_id}/download/{kind.name}.parquet")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling.web.vetting import BAD_PORTS, AllowedRange, vet
-from dnscache.protocol.addresses import AddressClass, classify, dialled
+from dnscache.protocol.addresses import AddressClass, classify, plain_address
 
 EVERYTHING = [
     AllowedRange(ip_network("0.0.0.0/0"), 1, 65535),
@@ -126,7 +126,7 @@ def test_without_permissions_the_public_addresses_pass_and_no_others(addresses, 
     permitted = vet(addresses, port, allowed=[], forbidden=NOBODY).permitted
 
     assert set(permitted) == {
-        dialled(address) for address in addresses if classify(address) is AddressClass.PUBLIC
+        plain_address(address) for address in addresses if classify(address) is AddressClass.PUBLIC
     }
 
 

@@ -75,13 +75,15 @@ def test_past_the_limit_third_level_names_used_before_the_middle_go(quantile, go
     for age, name in enumerate("dcba"):
         made.add(entry(f"{name}.www.baidu.com", at=NOW - age))
 
-    assert made.cut(most=4, quantile=quantile) == []
-    assert sorted(made.cut(most=3, quantile=quantile)) == [f"{name}.www.baidu.com" for name in gone]
+    assert made.surplus_names(most=4, quantile=quantile) == []
+    assert sorted(made.surplus_names(most=3, quantile=quantile)) == [
+        f"{name}.www.baidu.com" for name in gone
+    ]
 
 
 def test_names_used_at_the_moment_of_the_cut_stay_and_other_levels_never_go():
     made = region("baidu.com", "www.baidu.com", *[f"{n}.www.baidu.com" for n in range(6)])
-    assert made.cut(most=0) == []
+    assert made.surplus_names(most=0) == []
 
 
 words = st.sampled_from(

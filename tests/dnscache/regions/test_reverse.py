@@ -90,23 +90,23 @@ def test_every_name_is_hard_for_a_reason(answer, reason):
 def test_what_is_light_and_unused_for_long_is_named_for_deletion():
     made = region(*[good(f"{n}.com", ms=1000 + n, ttl=60) for n in range(10)])
 
-    assert made.idle_and_light(NOW + 600, share=0.2, idle_seconds=600) == []
-    assert made.idle_and_light(NOW + 601, share=0.2, idle_seconds=600) == ["1.com", "0.com"]
-    assert made.idle_and_light(NOW + 601, share=0.0, idle_seconds=600) == []
+    assert made.idle_light_names(NOW + 600, share=0.2, idle_seconds=600) == []
+    assert made.idle_light_names(NOW + 601, share=0.2, idle_seconds=600) == ["1.com", "0.com"]
+    assert made.idle_light_names(NOW + 601, share=0.0, idle_seconds=600) == []
 
 
 def test_a_light_row_that_was_used_lately_stays():
     made = region(good("a.com", ms=400, ttl=60))
     made.find("a.com").entry.touch(NOW + 500)
 
-    assert made.idle_and_light(NOW + 601, share=1.0, idle_seconds=600) == []
+    assert made.idle_light_names(NOW + 601, share=1.0, idle_seconds=600) == []
 
 
 def test_an_answer_that_lives_longer_than_the_idle_time_stays_as_long():
     made = region(good("a.com", ms=400, ttl=3600))
 
-    assert made.idle_and_light(NOW + 3600, share=1.0, idle_seconds=600) == []
-    assert made.idle_and_light(NOW + 3601, share=1.0, idle_seconds=600) == ["a.com"]
+    assert made.idle_light_names(NOW + 3600, share=1.0, idle_seconds=600) == []
+    assert made.idle_light_names(NOW + 3601, share=1.0, idle_seconds=600) == ["a.com"]
 
 
 @given(

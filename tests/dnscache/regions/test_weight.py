@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dnscache.regions.entry import HALF_LIFE_SECONDS, hits_after, rate, weight
+from dnscache.regions.entry import HALF_LIFE_SECONDS, hits_after, requests_per_second, weight
 
 numbers = st.floats(0, 1e6, allow_nan=False)
 
@@ -43,11 +43,11 @@ def test_the_weight_is_the_threads_saved():
 
 def test_hits_fade_by_half_in_a_half_life():
     assert hits_after(4, HALF_LIFE_SECONDS) == 3
-    assert rate(4, HALF_LIFE_SECONDS) == pytest.approx(rate(4, 0) / 2)
+    assert requests_per_second(4, HALF_LIFE_SECONDS) == pytest.approx(requests_per_second(4, 0) / 2)
 
 
 @given(st.floats(-1e9, 1e9))
 def test_a_clock_that_is_set_back_does_no_harm(idle):
     assume(idle < 0)
     assert hits_after(4, idle) == 5
-    assert rate(4, idle) == rate(4, 0)
+    assert requests_per_second(4, idle) == requests_per_second(4, 0)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from allocation.wording import listed
+from allocation.wording import joined_in_words
 from crawling.archive.reader import index_lines, records_of
 from crawling.archive.selection import referring_runs
 from crawling.base.errors import ArchiveTrouble
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             state = "complete" if row.sealed_at else "being written"
             if row.run and row.run_id in referring:
                 needed = [f"run {number}" for number, by in runs.items() if row.run.number in by]
-                state += f", refers to {listed(needed) or 'another crawl'}"
+                state += f", refers to {joined_in_words(needed) or 'another crawl'}"
             self.stdout.write(
                 f"{row.path}  run {row.run.number if row.run else '-'}  "
                 f"{row.committed_length:,} bytes  {state}"
@@ -54,9 +54,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _check_records(self, crawl: CrawlJob) -> None:
-        """Check the digests of every record, and that each row with a place refers to a record of
-        its URL.
-        """
+        """Check the digests of every record, and that each row refers to a record of its URL."""
         wrong, records = [], 0
         for row in _files(crawl):
             places: dict[int, str] = {}
@@ -84,7 +82,7 @@ class Command(BaseCommand):
 
 
 def _records_told(row: ArchiveFile) -> Iterator[tuple[int, str]]:
-    """The place of each record according to its row, with its URL."""
+    """The offset of each record according to its row, with its URL."""
     pages = Page.objects.filter(archive_file=row).values_list("archive_offset", "url__url")
     for rows in (
         pages,

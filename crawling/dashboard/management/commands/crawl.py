@@ -28,7 +28,7 @@ from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_t
 from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
-from crawling.dashboard.management.share_links import add_share_arguments, share
+from crawling.dashboard.management.share_links import add_share_arguments, change_share_links
 from crawling.dashboard.management.tables import crawl_lines, crawl_table, without_controls
 from crawling.models import CrawlJob
 from crawling.runs.crawls.creation import create_crawl
@@ -79,14 +79,14 @@ class Command(BaseCommand):
         layout = {"epilog": EPILOG, "formatter_class": RawDescriptionHelpFormatter}
         parser = super().create_parser(prog_name, subcommand, **layout, **options)
         parse = parser.parse_args
-        # Django makes the parser itself, so its method is wrapped here instead of overridden.
+        # Django makes the parser itself, so its method is wrapped and not overridden
         parser.parse_args = lambda args=None, namespace=None: parse(  # type: ignore[method-assign,assignment]
             command_first(parser, args or []), namespace
         )
         return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.prog = PROGRAM  # commands inherit this name as they are added
+        parser.prog = PROGRAM  # commands inherit this name when they are added
         # in the order of the command's help
         add = Commands(parser.add_subparsers(metavar="COMMAND", title="commands"))
         self._add_new_and_lists(add)
@@ -141,7 +141,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        self.stdout.style_func = without_controls  # styles, which Django uses only on a terminal
+        self.stdout.style_func = without_controls
         with plain_errors():
             options["do"](options)
 
@@ -157,7 +157,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps([view.as_dict() for view in views], indent=2))
         elif views:
-            # prints names as plain text, whatever brackets and colons they contain
+            # prints names as plain text, with their brackets and colons
             Console(markup=False, emoji=False).print(crawl_table(views))
             self.stdout.write(page_address("crawling:crawls"))
         else:
@@ -208,7 +208,7 @@ class Command(BaseCommand):
         )
 
     def _share(self, options: dict[str, Any]) -> None:
-        self.stdout.write(share(find_crawl(options["crawl"]), options))
+        self.stdout.write(change_share_links(find_crawl(options["crawl"]), options))
 
     def _job(self, options: dict[str, Any]) -> None:
         self.stdout.write(jobs.show_jobs(options))

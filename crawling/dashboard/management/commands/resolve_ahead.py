@@ -23,7 +23,7 @@ class Command(BaseCommand):
         ending = StopEvent()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
-        # Django's own objects are no garbage; collecting them would stop all look-ups for a tenth
-        # of a second
+        # Django's own objects are never garbage; a collection that reads them would stop all
+        # look-ups for a tenth of a second
         gc.freeze()
         PreResolverProcess(socket.gethostname()).work(ending)

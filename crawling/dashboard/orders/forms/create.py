@@ -1,7 +1,6 @@
-"""The forms for a new crawl, and for editing a crawl's rules at any time.
-
-The forms keep the input and have the words of the questions. `create_crawl` and `edit_crawl` decide
-which answers are valid.
+"""The form for a new crawl, and the form that edits a crawl's rules at any time. The forms keep the
+input and have the words of the questions. `create_crawl` and `edit_crawl` decide which answers are
+valid.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from crawling.orders.claims import OF_BROWSERS, preset_claims
 from crawling.orders.fields import MIB
 from crawling.orders.order import FIELDS, MAX_SEEDS
 from crawling.orders.seeds import BadTags, read_seeds, read_tags
-from crawling.runs.crawls.creation import free_name, name_for, order_of
+from crawling.runs.crawls.creation import free_name, name_from_seeds, order_of
 from crawling.runs.crawls.extractor_rules import own_rules
-from crawling.runs.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
+from crawling.runs.crawls.revisions import EDITED_PARTS, FETCHING_FIELDS, OF_THE_CRAWL
 
-#: as large as MAX_SEEDS addresses of usual length
+#: enough for MAX_SEEDS addresses of usual length
 MAX_FILE_BYTES = MIB
 BANDWIDTH = UnitWords("bandwidth", "KiB/s")
 #: seeds, name and Max have separate questions
 ASKED_OF_NEW = tuple(one for one in FIELDS if one.question.label)
 EDITED = ("filters", "budget", "thresholds", "politeness", "reuse")
-#: the fields of an order in the form; weights are edited by the command line or the API, and a team
-#: is changed by a hand-over
+#: the fields of an order in the form. Weights are not among them: the command line and the API edit
+#: these. Nor is a team: a hand-over changes it
 ASKED = tuple(
     one
     for one in ASKED_OF_NEW
-    if one.name in {*OF_THE_CRAWL, *ASKING} - {"team"}
+    if one.name in {*OF_THE_CRAWL, *FETCHING_FIELDS} - {"team"}
     or any(one.name in EDITED_PARTS[part] for part in EDITED)
 )
 
@@ -127,7 +126,7 @@ class CrawlForm(OrderForm):
             raise forms.ValidationError(str(error)) from error
 
     def all_seeds(self) -> list[str]:
-        """The seeds in the box, followed by those in the file."""
+        """The seeds in the text box, followed by those in the file."""
         return [
             *typed_entries(self.cleaned_data.get("seeds", "")),
             *self.cleaned_data.get("seeds_file", []),
@@ -141,9 +140,9 @@ class CrawlForm(OrderForm):
         """The order's fields, unchecked. Empty fields are left out."""
         answers = self.cleaned_data
         seeds = self.all_seeds()
-        # unticked boxes are explicit answers, since a purpose sets only missing fields
+        # unticked boxes are explicit answers; a purpose sets only missing fields
         fields = {**USUAL, **self.order_answers()}
-        fields |= {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
+        fields |= {"seeds": seeds, "name": answers.get("name") or name_from_seeds(seeds)}
         own = {
             key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")
         }
@@ -151,7 +150,9 @@ class CrawlForm(OrderForm):
         return fields
 
     def blame(self, errors: Mapping[str, str]) -> None:
-        """Move the lines of a file into the box, where they can be corrected."""
+        """Put the mistakes beside their fields. The lines of a file move into the text box, where
+        they can be corrected.
+        """
         super().blame(errors)
         self.keep_lines()
 
@@ -160,7 +161,7 @@ class CrawlForm(OrderForm):
         return f"{CLAIM}{entry}" if name == "claim" else super().input_of(key)
 
     def in_words(self, errors: Mapping[str, str]) -> dict[str, str]:
-        """An order's mistakes, with the form's own words for the fields."""
+        """An order's mistakes, by the names of the form's fields and in the form's words."""
         return {
             str(self.fields[field].label)
             if (field := self.input_of(key)) in self.fields
@@ -169,7 +170,7 @@ class CrawlForm(OrderForm):
         }
 
     def keep_lines(self) -> None:
-        """Move the lines of a chosen file into the box, since a browser does not send the file
+        """Move the lines of a chosen file into the text box, since a browser does not send the file
         twice.
         """
         from_file = self.cleaned_data.get("seeds_file")
@@ -207,7 +208,7 @@ def format_claim(claim: Mapping[str, int]) -> str:
 class EditForm(OrderForm):
     """The questions about an existing crawl.
 
-    `urls` is for testing rules, and not a part of the order.
+    `urls` has addresses for a test of the rules, and is no part of the order.
     """
 
     urls = lines_field(
@@ -220,7 +221,7 @@ class EditForm(OrderForm):
         super().__init__(*args, asked=ASKED, **kwargs)
 
     def as_changes(self) -> dict[str, Any]:
-        """All fields of the form, unchecked. Empty fields have their defaults."""
+        """All fields of the form, unchecked. Empty fields get their defaults."""
         return {one.name: one.default for one in self.asked} | self.order_answers()
 
 

@@ -1,5 +1,5 @@
-"""An order's fields on a form, which are made from their questions, read into an order, and filled
-in from one.
+"""The fields of an order on a form. They are made from their questions, read into an order, and
+filled in from one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from crawling.orders.sections.reading import in_revision
 from crawling.runs.crawls.extractor_rules import newest_rules
 from crawling.web.secret_headers import MASK
 
-#: keeps the browser from correcting the text; with `autocomplete="off"` it would not restore the
-#: text either when a user returns to the page
+#: keeps the browser from correcting the text. `autocomplete="off"` is not among these, since the
+#: browser would then not restore the text when a user returns to the page
 PLAIN = {"spellcheck": "false", "autocapitalize": "off"}
 INPUTS = {one.name: one.input for one in FIELDS}
 
@@ -39,7 +39,7 @@ def _extractors() -> list[tuple[str, str]]:
     return [(one.reference, in_revision(one.reference)) for one in newest_rules()]
 
 
-#: fields whose choices are rows, with the label for choosing none
+#: fields whose choices are rows of a table, with the label for no choice
 NAMED: dict[str, tuple[str, Callable[[], list[tuple[str, str]]]]] = {
     "pool": ("the default pool", _pools),
     "team": ("none", _teams),
@@ -59,7 +59,9 @@ class OrderForm(forms.Form):
                 self._offer_names(name, usual, names())
 
     def _offer_names(self, name: str, usual: str, names: list[tuple[str, str]]) -> None:
-        """Let a name be chosen among the existing ones. A deleted name stays a choice."""
+        """Offer the existing names as choices. The current name is a choice even if its row is
+        deleted.
+        """
         given = str(self.data.get(name) or self.initial.get(name) or "")
         is_gone = given and given not in dict(names)
         gone = [(given, in_revision(given) if name == "extractor" else given)] if is_gone else []
@@ -78,8 +80,8 @@ class OrderForm(forms.Form):
         }
 
     def blame(self, errors: Mapping[str, str]) -> None:
-        """Put each of an order's mistakes beside the field that it is about. The parsed answers are
-        unchanged, so that their later uses do not depend on other mistakes.
+        """Put each of an order's mistakes beside its field. The parsed answers stay unchanged, so
+        that later uses of them do not depend on mistakes in other fields.
         """
         read = dict(self.cleaned_data)
         for key, message in errors.items():
@@ -104,13 +106,13 @@ class OrderForm(forms.Form):
         return ""
 
     def input_of(self, key: str) -> str:
-        """The form's name for the subject of a mistake: a field, or an entry in a field."""
+        """The form's name for the field of a mistake, or for the field with the mistaken entry."""
         name = key.partition(".")[0]
         return INPUTS.get(name, name)
 
     def _no_number(self, name: str) -> str:
-        """The sentence for a limit that is no number, in the form's own unit, since the order's
-        sentence names another unit; empty if it is a number.
+        """The sentence for a limit that is no number, in the form's own unit; empty if it is a
+        number. The order's sentence would name another unit.
         """
         unit = next((one.question.unit for one in self.asked if one.input == name), None)
         if unit is None or isinstance(_scaled_number(self.cleaned_data.get(name, ""), 1), int):
@@ -138,14 +140,14 @@ def form_field(one: OrderField) -> forms.Field:
     if one.kind is str:
         return forms.CharField(max_length=4096, widget=forms.TextInput(attrs=PLAIN), **common)
     is_whole = one.kind is int and question.unit is None
-    # a numeric keypad has no minus sign
+    # a numeric keypad on a phone has no minus sign
     mode = "text" if one.is_signed else "numeric" if is_whole else "decimal"
     return number_field(mode=mode, **common)
 
 
 def number_field(*, mode: str = "numeric", **common: Any) -> forms.CharField:
-    """The form field of a number. The order checks the number as text and reports mistakes, while a
-    browser would discard invalid text.
+    """The form field of a number. It is a text field: the order checks the number and reports
+    mistakes, while a browser would discard an invalid number.
     """
     widget = forms.TextInput(attrs={"inputmode": mode})
     return forms.CharField(max_length=40, widget=widget, **{"required": False, **common})
@@ -164,7 +166,9 @@ def _text_area(rows: int) -> forms.Textarea:
 def fill_in(
     asked: Iterable[OrderField], order: Mapping[str, Any], *, masked: bool = False
 ) -> dict[str, Any]:
-    """The form's contents for an order like this one, without secrets, or with masked ones."""
+    """The form's contents for an order like this one. Secrets are left out, or masked if
+    `masked`.
+    """
     return {one.input: _value_in_form(one, order[one.name], masked=masked) for one in asked}
 
 
@@ -185,7 +189,7 @@ def _read_answer(one: OrderField, answer: Any) -> Any:
 def _value_in_form(one: OrderField, value: Any, *, masked: bool = False) -> Any:
     question = one.question
     if one.kind is list:
-        # if there are several choices, one is always made
+        # if a field has several choices, one of them is always chosen
         return "" if question.choices and len(value) > 1 else "\n".join(value)
     if one.kind is dict:
         return "\n".join(_entries(one, value, masked=masked))
@@ -197,14 +201,14 @@ def _value_in_form(one: OrderField, value: Any, *, masked: bool = False) -> Any:
 
 
 def _entries(one: OrderField, table: Mapping[str, Any], *, masked: bool) -> Iterator[str]:
-    """The lines of a table. The user must enter an entry with a secret again."""
+    """The lines of a table. The secret of an entry must be entered again."""
     for name, value in table.items():
         if masked or MASK not in str(value):
             yield f"{name}{one.question.mark}{plain(value)}"
 
 
 def as_sentence(message: str) -> str:
-    """The message with a capital letter, unless it begins with a URL, which is quoted unchanged."""
+    """The message with a capital letter, unless it begins with a URL, which is kept unchanged."""
     return message if "://" in message.partition(" ")[0] else capfirst(message)
 
 
@@ -222,7 +226,9 @@ def plain(value: object) -> str:
 
 
 def _scaled_number(text: str, by: int) -> str | int:
-    """The number in the order's unit. The order refuses invalid numbers."""
+    """The number in the order's unit. An invalid number is returned as text, and the order refuses
+    it.
+    """
     try:
         return round(float(text) * by)
     except (ValueError, OverflowError):

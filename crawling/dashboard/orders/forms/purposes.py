@@ -19,7 +19,7 @@ class PurposeCard:
     title: str
     icon: str
     sentence: str
-    #: the key of the section that is open, directly under the start URLs
+    #: the key of the section that is open, in place directly under the start URLs
     opens: str = ""
 
 
@@ -68,13 +68,13 @@ def schedule_for(purpose: str) -> dict[str, Any]:
     return schedule_answers(ScheduleTiming(cron=line).model_dump()) | ANY_ZONE if line else {}
 
 
-#: the account's zone is suggested
+#: suggests the account's zone
 ANY_ZONE = {"time_zone": ""}
 
 
 def answers_for_purpose(answers: Mapping[str, Any], old: Purpose, new: Purpose) -> dict[str, Any]:
     """The answers with the suggestions of the new purpose. Answers that differ from the old
-    purpose's suggestions are kept, since a user has given them.
+    purpose's suggestions are kept, since the user has given them.
     """
     suggested, wanted = answers_for(old), answers_for(new)
     changed = {
@@ -86,10 +86,12 @@ def answers_for_purpose(answers: Mapping[str, Any], old: Purpose, new: Purpose) 
     return {**answers, **taken}
 
 
-def switched_schedule(
+def schedule_answers_for_purpose(
     form: ScheduleForm, typed: Mapping[str, Any], old: Purpose, new: Purpose
 ) -> Mapping[str, Any]:
-    """The answers about a schedule, by the same rule. form: the parsed input."""
+    """The answers about a schedule with the suggestions of the new purpose, by the same rule as
+    `answers_for_purpose`. form: the parsed input.
+    """
     if not form.is_valid():
         return typed
     given = "" if form.is_never else form.as_timing().get("cron", "interval")
@@ -97,5 +99,5 @@ def switched_schedule(
 
 
 def _is_yes(answer: Any) -> bool:
-    """Whether the box is ticked: it then sends `on`, and otherwise nothing."""
+    """Whether a box is ticked: it then sends `on`, and otherwise nothing."""
     return answer in (True, "on", "true")

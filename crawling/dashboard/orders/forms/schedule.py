@@ -24,7 +24,7 @@ from crawling.orders.schedule_words import (
 )
 from crawling.orders.schedules import CatchUp, zones
 
-#: values of the choice for no schedule, an interval and a cron line
+#: the values of the choice between no schedule, an interval and a cron line
 NEVER, INTERVAL, CRON = "", "interval", "cron"
 REPEATS = (
     (NEVER, "No schedule"),
@@ -49,8 +49,8 @@ COMMON = ("catch_up", "time_zone")
 
 
 class ZoneSelect(forms.Select):
-    """All time zones by region, so that typing the beginning of a city's name finds it. The chosen
-    zone, the account's zone and UTC come first.
+    """A choice of all time zones by region. A user finds a city by typing the beginning of its
+    name. The chosen zone, the account's zone and UTC come first.
     """
 
     def render(
@@ -73,8 +73,8 @@ class ZoneSelect(forms.Select):
 
 @cache
 def _zones_by_region() -> SafeString:
-    """The HTML of a choice of time zones. With 440 zones, rendering a widget's template for each
-    takes as long as the rest of the page.
+    """The HTML of a choice of time zones. A widget's template for each of 440 zones would take as
+    long as the rest of the page.
     """
     names = sorted(name for name in zones() if name.partition("/")[0] in REGIONS)
     groups = (
@@ -184,8 +184,8 @@ def schedule_answers(timing: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cron_answers(line: str) -> Iterator[tuple[str, Any]]:
-    """The cron line in words, if these have the same meaning, with the line beside them for users
-    who know cron.
+    """The cron line in words, if words can have the same meaning. The line itself stands beside
+    them, for users who know cron.
     """
     words = read_words(line) if line else None
     if words is None:

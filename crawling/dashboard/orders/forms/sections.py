@@ -1,4 +1,4 @@
-"""The folded sections of a crawl's form. Each shows its settings in a line."""
+"""The folded sections of a crawl's form. Each shows its settings in one line."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class FormSection:
     title: str
     #: the summary while no field is set
     usual: str
-    #: the form's fields; fields whose names begin with `prefix` belong to the section, too
+    #: the form's fields; fields with names that begin with `prefix` also belong to the section
     names: Sequence[str]
     prefix: str = " "
     #: a template with a sentence above the questions
     note: str = ""
-    #: a field, and the template that is shown below it
+    #: a field, and the template that is shown below the field
     below: tuple[str, str] = ("", "")
 
 
@@ -90,7 +90,7 @@ SECTIONS = (
         "reading",
         "Content and archive",
         "All links are followed; every answer is stored.",
-        # the fields that can be edited come first
+        # the fields that can be edited precede the others
         ("extractor", "extract", "archive", "obey_nofollow"),
         below=("extract", "crawling/sections/_save_extractor.html"),
     ),
@@ -104,7 +104,7 @@ SECTIONS = (
         "reuse",
         "Reuse and revisits",
         "Every run requests every page.",
-        # the fields that can be edited come first
+        # the fields that can be edited precede the others
         (
             *("revisit_days", "visits_a_day", "visit_policy", "reuse_seconds", "deduplicate"),
             "replay_file",
@@ -150,17 +150,19 @@ class FoldedSection:
 
     @property
     def told(self) -> str:
-        """The fields that are set, question by question; empty if all have their defaults."""
+        """The answers that are not defaults, question by question; empty if all are."""
         return "; ".join(filter(None, map(_describe_field, self.fields)))
 
     @property
     def is_open(self) -> bool:
-        """Whether the section is open: a section with a mistake is, so that the mistake is seen."""
+        """Whether the section is open. A section with a mistake is open, so that the mistake is
+        seen.
+        """
         return self.was_open or any(field.errors for field in self.fields)
 
 
 def sections_of(form: forms.Form, *, unfolded: Collection[str] = ()) -> dict[str, FoldedSection]:
-    """The sections whose first question is in the form, by key. `unfolded` has the keys of open
+    """The sections whose first question is in the form, by key. unfolded: the keys of the open
     ones.
     """
     return {
@@ -180,7 +182,7 @@ def sections_of(form: forms.Form, *, unfolded: Collection[str] = ()) -> dict[str
 def _describe_field(field: forms.BoundField) -> str:
     """Label and answer, if it is not the default.
 
-    Of a long field, or one that may contain secrets, only the number of lines is shown.
+    For a long field, and for one that may contain secrets, the answer is only the number of lines.
     """
     value = field.value()
     if value in (None, "", False) or str(value) == str(field.field.initial):

@@ -32,10 +32,10 @@ from crawling.orders.order import MAX_SEEDS
 from crawling.runs.crawls.added_seeds import add_to_seeds
 from crawling.runs.waiting_urls import (
     FrontierFilter,
-    as_text,
+    change_found_urls,
+    change_urls,
     frontier_of,
-    handle_all,
-    handle_urls,
+    url_lines,
     waiting_count,
 )
 from serving.access import AuthenticatedRequest
@@ -197,7 +197,7 @@ def export_frontier_urls(
     q: Text = "",
 ) -> StreamingHttpResponse:
     found = get_run(crawl_id, run)
-    lines = as_text(found, FrontierFilter(place, host.lower(), q))
+    lines = url_lines(found, FrontierFilter(place, host.lower(), q))
     return send(text_file(f"frontier-{crawl_id}-run-{found.number}", lines))
 
 
@@ -219,10 +219,10 @@ def change_frontier_urls(
     run = get_run(crawl_id, None)
     if wanted.ids is not None:
         return {
-            "changed": handle_urls(run, wanted.action, wanted.ids, by=request.user),
+            "changed": change_urls(run, wanted.action, wanted.ids, by=request.user),
             "is_more": False,
         }
-    changed, is_more = handle_all(
+    changed, is_more = change_found_urls(
         run,
         wanted.action,
         FrontierFilter(wanted.place, wanted.host.lower(), wanted.q),

@@ -18,7 +18,7 @@ from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.models import CrawlJob
 from crawling.orders.retention import Retention
 from crawling.runs.housekeeping.retention import set_retention
-from crawling.runs.housekeeping.retention_view import kept_runs, rules_of
+from crawling.runs.housekeeping.retention_view import kept_runs, retention_of
 from crawling.runs.housekeeping.run_removal import remove_run
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
@@ -68,7 +68,7 @@ def _retention_out(crawl: CrawlJob) -> RetentionOut:
         )
         for one in kept_runs(crawl)
     ]
-    return RetentionOut(**rules_of(crawl).model_dump(), runs=runs)
+    return RetentionOut(**retention_of(crawl).model_dump(), runs=runs)
 
 
 @kept.get(

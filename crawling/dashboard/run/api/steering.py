@@ -131,7 +131,7 @@ def clone_crawl(
 ) -> Status:
     crawl = get_crawl(crawl_id)
     copy = creation.clone_crawl(crawl, name=options.name if options else None, by=request.user)
-    left_out = creation.withheld_from(request.user, crawl)
+    left_out = creation.withheld_fields(request.user, crawl)
     return Status(201, {**detail(copy), "without_secrets": left_out})
 
 

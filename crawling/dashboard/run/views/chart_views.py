@@ -1,4 +1,4 @@
-"""A run's numbers over time, and the evidence for finding the reason why it does not fetch."""
+"""A run's numbers over time, and the evidence about a run that is not fetching."""
 
 from __future__ import annotations
 

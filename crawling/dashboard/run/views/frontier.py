@@ -1,5 +1,5 @@
-"""The frontier of a run: list waiting URLs, move them to the front or to the end, take them out,
-put them back, and export them. Also the run's sites as a tree of directories.
+"""The frontier of a run: its waiting URLs are listed, moved to the front or to the end, taken out,
+put back, and exported. Also the run's sites as a tree of directories.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from crawling.runs.waiting_urls import (
     TAKEN_OUT,
     WAITING,
     FrontierFilter,
-    as_text,
+    change_found_urls,
+    change_urls,
+    changeable_count,
     frontier_of,
-    handle_all,
-    handle_urls,
-    how_many,
+    url_lines,
     waiting_count,
 )
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -50,8 +50,8 @@ LONGEST_PATH = 2000
 
 @of_run("it has no queue yet", methods=("GET", "HEAD", "POST"))
 def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show the latest run's frontier, or that of `?run=`: the list `?place=`, of `?host=`,
-    containing `?q=`, after the URL `?after=`.
+    """Show the frontier of the latest run, or of `?run=`: the URLs of the list `?place=` on
+    `?host=` that contain `?q=`, after the URL `?after=`.
     """
     if request.method == "POST":
         return _handle(request, run)
@@ -76,7 +76,7 @@ def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 @of_run("it has no queue yet")
 def text(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
     """Send all URLs that the page would list, one a line."""
-    lines = as_text(run, FrontierFilter.read(request.GET))
+    lines = url_lines(run, FrontierFilter.read(request.GET))
     return send(text_file(f"frontier-{run.crawl_id}-run-{run.number}", lines))
 
 
@@ -92,7 +92,7 @@ def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     is_all = request.POST.get("which") == "all"
     with errors_told(request, CrawlError):
         if is_all and "confirmed" not in request.POST:
-            count, is_more = how_many(run, wanted)
+            count, is_more = changeable_count(run, wanted)
             here = {
                 "crawl": run.crawl,
                 "run": run,
@@ -108,10 +108,10 @@ def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
             }
             return render(request, "crawling/frontier_all.html", here)
         if is_all:
-            count, is_more = handle_all(run, deed, wanted, by=request.user)
+            count, is_more = change_found_urls(run, deed, wanted, by=request.user)
         else:
             ids = asked_ids(request, "url")
-            count, is_more = handle_urls(run, deed, ids, by=request.user), False
+            count, is_more = change_urls(run, deed, ids, by=request.user), False
         _message_result(request, deed, count, is_more=is_more)
     return redirect(address)
 
@@ -128,8 +128,8 @@ def _message_result(request: HttpRequest, deed: UrlAction, count: int, *, is_mor
 
 @authenticated(needs="crawling.view_crawljob")
 def show_tree(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show directories of the hosts with their counts and sizes. `?path=` shows the contents of
-    one.
+    """Show the directories of the hosts with their counts and sizes. `?path=` shows the contents of
+    one directory.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)

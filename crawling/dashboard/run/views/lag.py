@@ -14,8 +14,8 @@ from serving.access import AuthenticatedRequest
 
 @of_run("nothing is derived of its pages")
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show the lag of the data `?of=`, or by default of the links. A page that shows a lag requests
-    it again and again.
+    """Show the lag of the data `?of=`, by default of the links. A page that shows a lag requests it
+    repeatedly.
     """
     name = request.GET.get("of", "")
     derived = Derived(name) if name in list(Derived) else Derived.LINKS

@@ -29,14 +29,14 @@ from serving.requests import render_live, wants_fragment
 
 #: the reason why a crawl that was never started has no log
 NEVER_STARTED = "it has no log yet"
-#: the number of lines on a page, few enough for a browser to search and to show at once
+#: the number of lines on a page, few enough for a browser to show and search at once
 SHOWN = 1_000
 
 
 @of_run(NEVER_STARTED)
 def log(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Show the end of a run's log, the lines `?before=` or `?after=` the line with that id, or the
-    lines around `?line=`.
+    """Show the end of a run's log, the lines before the line `?before=` or after the line
+    `?after=`, or those around the line `?line=`.
 
     The live refresh requests the lines after the last settled one, and gets only lines.
     """

@@ -18,10 +18,10 @@ from crawling.dashboard.base.requests import asked_number, asked_run, of_run, re
 from crawling.dashboard.base.schedule import plan_in, plan_of
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.field_columns import MOST_CHOSEN, asked_fields, with_cells
-from crawling.dashboard.pages.filter import asked_pages
+from crawling.dashboard.pages.filter import requested_page_filter
 from crawling.dashboard.pages.page_kinds import PageKind
 from crawling.dashboard.run.crawl_settings import settings_of
-from crawling.dashboard.run.first_page import first_page
+from crawling.dashboard.run.first_page import results_address
 from crawling.dashboard.run.hosts import (
     MOST_TO_DO,
     SORTS,
@@ -72,14 +72,14 @@ HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "D
 
 @authenticated(needs="crawling.view_crawljob")
 def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show the latest run, or that of `?run=`, with its log from `?level=`, containing `?text=`,
-    before the line `?before=`. Without a query, a crawl with a purpose leads to its results;
-    `?overview` asks for this page.
+    """Show the latest run, or run `?run=`, with the lines of its log of at least `?level=` that
+    contain `?text=`, before the line `?before=`. Without a query, a crawl with a purpose redirects
+    to its results; `?overview` prevents that.
     """
     job = get_object_or_404(CrawlJob.objects.select_related("schedule"), pk=pk)
     schedule = getattr(job, "schedule", None)
     runs = latest_runs(job)
-    first = first_page(job, next(iter(runs), None))
+    first = results_address(job, next(iter(runs), None))
     if first and not request.GET and not wants_fragment(request):
         return redirect(first)
     run = asked_run(request, job) if "run" in request.GET else next(iter(runs), None)
@@ -109,11 +109,16 @@ def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the pages of a run that `asked_pages` selects, sorted by `?sort=`, after the page
-    `?after=` or just before `?before=`. `?page=` is the number of that page of the list.
+    """List the pages of a run that match the filter (`requested_page_filter`), sorted by `?sort=`,
+    after the page `?after=` or just before `?before=`. `?page=` is the number of this page of the
+    list.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
-    run, wanted, sort = asked_run(request, job), asked_pages(request), request.GET.get("sort", "")
+    run, wanted, sort = (
+        asked_run(request, job),
+        requested_page_filter(request),
+        request.GET.get("sort", ""),
+    )
     sort = sort if sort in SORT_WORDS else LATEST_FIRST
     window, count, most = PageWindow(), 0, choices_of(request).most(PAGES)
     after, before = (asked_number(request, name) for name in ("after", "before"))
@@ -121,8 +126,8 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         with errors_told(request, SearchTookTooLong):
             window = pages_of(run, wanted, most=most, sort=sort, after=after, before=before)
             count = page_count(run, wanted)
-    # The statuses have no numbers, since the number of URLs with a status is not the number of
-    # pages: some pages failed after their answer (a loop of redirects), and others are withdrawn.
+    # The statuses have no numbers: the number of URLs with a status is not the number of pages.
+    # Some URLs failed after their answer (a loop of redirects), and some pages are withdrawn.
     counted = (
         run.status_counts.filter(urls__gt=0, status__gt=0).values_list("status") if run else []
     )
@@ -155,9 +160,9 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @of_run("it has no hosts yet")
 def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """List the hosts of a run whose names contain `?q=`, by `?sort=`, after the one with the id
-    `?after=`; by default those with the most waiting URLs first. `?which=` says which of them, if
-    the run asks hosts outside of its scope: by default those in it.
+    """List the hosts of a run whose names contain `?q=`, by `?sort=` (by default the most waiting
+    URLs first), after the host queue `?after=`. If the run asks hosts outside of its scope,
+    `?which=` selects hosts in it (the default) or outside.
     """
     counts = host_counts(run) if has_others(run) else None
     which = _wanted_scope(request) if counts and counts.other else HostScope.ALL
@@ -191,8 +196,8 @@ def _wanted_scope(request: AuthenticatedRequest) -> HostScope:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Try failed URLs of the latest run again: those with `status`, the one with the id `url`, or
-    all.
+    """Try failed URLs of the latest run again: those with the status `status`, the URL with the id
+    `url`, or all.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):

@@ -1,5 +1,6 @@
-"""The runs of a crawl: the size of each, its removal, and the rules for that. Also the pages that
-delete a crawl or a run, which say what is deleted with it, and how long it can be restored.
+"""The runs of a crawl: the size of each, its removal, and the rules on which runs are kept. Also
+the pages that delete a crawl or a run; they say what is deleted with it, and how long it can be
+restored.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from crawling.models import CrawlJob, DeletedKind, Run
 from crawling.orders.retention import Retention, read_retention
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.retention import set_retention
-from crawling.runs.housekeeping.retention_view import kept_runs, loss_of, rules_of
-from crawling.runs.housekeeping.run_removal import remove_run, why_not
+from crawling.runs.housekeeping.retention_view import deletion_loss, kept_runs, retention_of
+from crawling.runs.housekeeping.run_removal import removal_obstacle, remove_run
 from crawling.runs.transitions import AT_REST
 from serving.access import AuthenticatedRequest, authenticated, needs
 
@@ -58,7 +59,7 @@ class RetentionForm(forms.Form):
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List runs with their fates. A POST sets the rules, or shows their effect."""
+    """List runs with their fates. A POST sets the rules, or previews their effect."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = RetentionForm(request.POST or None, initial=crawl.retention)
     would: Retention | None = None
@@ -76,13 +77,13 @@ def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "is_preview": would is not None,
     }
     return render(
-        request, "crawling/runs.html", {**here, "rules": rules_of(crawl), "now": timezone.now()}
+        request, "crawling/runs.html", {**here, "rules": retention_of(crawl), "now": timezone.now()}
     )
 
 
 @needs("crawling.delete_crawljob")
 def _previewed_rules(request: AuthenticatedRequest, form: RetentionForm) -> Retention | None:
-    """The rules in the form; None if it has errors, which the form then shows."""
+    """The rules in the form. None if the form has errors, which it then shows."""
     if not form.is_valid():
         return None
     would, errors = read_retention(form.fields_of_retention())
@@ -92,7 +93,7 @@ def _previewed_rules(request: AuthenticatedRequest, form: RetentionForm) -> Rete
 
 @needs("crawling.delete_crawljob")
 def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -> bool:
-    """Set the rules. Return whether it succeeded; otherwise the form says why it did not."""
+    """Set the rules. Return whether that succeeded; if not, the form has the reason."""
     if not form.is_valid():
         return False
     try:
@@ -125,7 +126,7 @@ def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
     view = crawl_view(job)
     facts = {
         "crawl": view,
-        "loss": loss_of(list(job.runs.values_list("pk", flat=True))),
+        "loss": deletion_loss(list(job.runs.values_list("pk", flat=True))),
         "is_over": view.state in AT_REST,
         "error": error,
     }
@@ -141,5 +142,10 @@ def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpRespo
             address = reverse("crawling:restore-deleted", args=[DeletedKind.RUN, run.pk])
             show_message(request, f"Run {number} of {run.crawl.name} {DELETED}", address=address)
         return redirect("crawling:runs", pk)
-    facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
+    facts = {
+        "crawl": run.crawl,
+        "run": run,
+        "loss": deletion_loss([run.pk]),
+        "why_not": removal_obstacle(run),
+    }
     return render(request, "crawling/delete_run.html", facts)

@@ -27,7 +27,7 @@ from serving.access import AuthenticatedRequest, authenticated
 @never_cache
 @sensitive_variables("token", "address")
 def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the crawl's links. A POST creates a link, and shows its address in this answer only."""
+    """List the crawl's links. A POST creates a link; only its answer shows the link's address."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     address, error = "", ""
     days = request.POST.get("days", str(USUAL_DAYS)).strip()

@@ -1,5 +1,5 @@
-"""Start, pause, resume, stop and abort a crawl by a button on any page, then return to that page.
-Also hand a crawl over.
+"""Starts, pauses, resumes, stops and aborts a crawl by a button on any page, and returns to that
+page. Also hands a crawl over.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from crawling.dashboard.base.undo import show_message
 from crawling.models import CrawlJob, Team
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.teams import hand_over, may_hand_over
-from crawling.runs.steering import consequence
+from crawling.runs.steering import confirmation_question
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS, Verb, offered_verbs
 from serving.access import AuthenticatedRequest, authenticated
 
 _AT_WORK = ("queued", "waiting", "running")
-#: for each action, the states in which the crawl follows it; in other states the message would
-#: contradict the state
+#: for each action, the states of the crawl in which its message is shown; in other states the
+#: message would contradict the state
 STATES_AFTER = {
     "start": _AT_WORK,
     "resume": _AT_WORK,
@@ -36,16 +36,16 @@ STATES_AFTER = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
-    """Perform the action, or show the reason why it is impossible. An action that loses something
-    is confirmed first.
+    """Perform the action, or show why it is impossible. An action that loses something is confirmed
+    first.
     """
     job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
     with errors_told(request, CrawlError, BadKeepTime):
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
-        if is_asked and (sentence := consequence(job, verb)):
+        if is_asked and (sentence := confirmation_question(job, verb)):
             return _ask_to_confirm(request, job, verb, sentence)
         act.do(job, by=request.user, **_keep_seconds(act, request.POST.get("keep_minutes", "")))
-        # without the state, which may have changed again before the page is read
+        # the message has no state, since the state may have changed again before the page is read
         show_message(
             request,
             f"{verb.capitalize()} of {job.name} requested.",

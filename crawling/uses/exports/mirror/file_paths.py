@@ -19,7 +19,7 @@ from crawling.web.file_names import file_name, folder_name
 LONGEST_PATH = 180
 #: the most redirects of a chain that are followed
 MOST_STEPS = 10
-#: characters that must not be in a link in an attribute or a style sheet
+#: characters that must be escaped in a link in an attribute or a style sheet
 QUOTED = {ord(sign): f"%{ord(sign):02X}" for sign in "\"'()<>\\ \t\n\r\f"}
 TABLES = """
 PRAGMA synchronous = off;
@@ -30,7 +30,7 @@ FIND = "SELECT path, target FROM document WHERE url = ?"
 
 
 class FilePaths:
-    """The paths of a mirror's documents, in a file of SQLite.
+    """The paths of a mirror's documents, in an SQLite file.
 
     Names in one folder differ even if letter case and Unicode form are ignored.
     """
@@ -43,7 +43,7 @@ class FilePaths:
             self._rows.executescript(TABLES)
 
     def close(self) -> None:
-        """Make the added paths available to another process."""
+        """Make the added paths readable for another process."""
         with closing(self._rows):
             self._rows.commit()
 
@@ -72,7 +72,7 @@ class FilePaths:
         self._rows.execute("INSERT INTO taken VALUES (?, 0)", [path])
 
     def _free_path(self, base: str, name: str, url: str, *, is_folder: bool) -> str:
-        """A free path in the folder `base`. As a folder, an existing folder may be used."""
+        """A free path for `name` in the folder `base`. For a folder, an existing folder will do."""
         stem, dot, ending = ("", "", "") if is_folder else name.rpartition(".")
         stem = stem if dot else name
         ending = f"{dot}{ending}" if dot else ""
@@ -98,8 +98,10 @@ class FilePaths:
         found = self._rows.execute(query, [url]).fetchone()
         return found[0] if found else None
 
-    def end_of(self, url: str) -> str | None:
-        """The path of the document to which a URL redirects, if the mirror has it."""
+    def redirect_end(self, url: str) -> str | None:
+        """The path of the document to which a URL redirects. None if the mirror does not have
+        it.
+        """
         path = None
         for _ in range(MOST_STEPS):
             found = self._rows.execute(FIND, [url]).fetchone()
@@ -110,9 +112,9 @@ class FilePaths:
                 break
         return path
 
-    def link(self, text: str, base: str, of: str) -> str:
-        """The new form of a link in the file with the path `of`: a relative link to a file, or the
-        whole address if there is no file.
+    def rewritten_link(self, text: str, base: str, of: str) -> str:
+        """The new form of a link in the file `of`: a relative link to a file of the mirror, or the
+        whole address if the mirror has no file for it.
 
         base: the base of the document's relative links.
         """
@@ -122,7 +124,7 @@ class FilePaths:
         except BadUrl:
             return text
         _, mark, fragment = written.partition("#")
-        path = self.end_of(url)
+        path = self.redirect_end(url)
         address = url if path is None else relative_link(path, of)
         return f"{address}{mark}{fragment}".translate(QUOTED)
 

@@ -1,9 +1,9 @@
 """Pack a run as a mirror, a ZIP file with each stored document in a separate file. Or pack all runs
 of a crawl, with the newest stored document of each URL.
 
-To be called by a background job or a command, since this reads foreign documents. Only one
-rewritten document, or a piece of another, is in memory. `zipfile` keeps about 400 bytes for each
-file in memory until it writes the directory at the end; here these are kept in a file.
+Only background jobs and commands call this, since it reads foreign documents. Only one rewritten
+document, or a piece of another, is in memory. `zipfile` keeps about 400 bytes for each file in
+memory until it writes the directory at the end; here these are kept in a file.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class DirectoryOnDisk(list[ZipInfo]):
 
 
 class _NoNames(dict[str, ZipInfo]):
-    """The names in a `ZipFile`, which warns of duplicates. Always empty, since here there are no
-    duplicates.
+    """The names in a `ZipFile`, by which it warns of duplicates. Always empty, since a mirror has
+    no duplicates.
     """
 
     def __setitem__(self, name: str, info: ZipInfo) -> None:
@@ -82,9 +82,10 @@ class _NoNames(dict[str, ZipInfo]):
 
 @contextmanager
 def zip_file(out: LayoutWriter, directory: Path) -> Iterator[ZipFile]:
-    """A ZIP file that is written to `out`. directory: a new file for the entries of its files.
+    """A ZIP file that is written to `out`. directory: a new file that keeps the entries of its
+    files.
 
-    At the end of the block the directory is in `out`.
+    At the end of the block the entries are written to `out`.
     """
     with directory.open("x+") as file:
         archive = ZipFile(cast(IO[bytes], out), "w", ZIP_DEFLATED)
@@ -97,8 +98,8 @@ def zip_file(out: LayoutWriter, directory: Path) -> Iterator[ZipFile]:
 
 @dataclass
 class MirrorPackage:
-    """A mirror that is being made: `pieces` returns the bytes to be stored. After that the other
-    facts are known.
+    """A mirror that is being made. `pieces` returns the bytes to be stored; once all are taken, the
+    other fields are known.
     """
 
     run: Run
@@ -156,7 +157,7 @@ class MirrorPackage:
         for page in _documents(self.runs):
             url, moved = page.url.url, _moved_to(page)
             if self.is_of_crawl and paths.page_id_of(url) is not None:
-                continue  # a later run has the document, too
+                continue  # a later run has the same URL, too
             kind = PAGES[0] if moved or page.content_type in PAGES else page.content_type
             path = paths.add(url, kind, moved, page=page.pk)
             is_named = page.status in DOCUMENT_STATUSES and kind == PAGES[0] and not page.url.depth
@@ -172,7 +173,7 @@ class MirrorPackage:
         url = page.url.url
         path = paths.path_of(url)
         if path is None or paths.page_id_of(url) != page.pk:
-            return  # the page was stored after the job began, or a later run also has it
+            return  # the page was stored after the job began, or a later run has the same URL, too
         if moved := _moved_to(page):
             content = _moved_page(paths, moved, url, path)
             yield from self._add_file(archive, path, page.fetched_at, [content])
@@ -226,7 +227,7 @@ Links to others lead to the web.</p>
 
 
 def _documents(runs: Iterable[Run]) -> Iterator[Page]:
-    """The stored pages of runs, without error pages, in the order in which each run found them."""
+    """The stored pages of runs, without error pages, run by run in the order of storage."""
     for run in runs:
         after = 0
         found = Page.objects.filter(run=run, status__lt=400)
@@ -237,16 +238,16 @@ def _documents(runs: Iterable[Run]) -> Iterator[Page]:
 
 
 def _moved_to(page: Page) -> str:
-    """A page's redirect target; empty if it has none."""
+    """The target of a page's redirect; empty if it has none."""
     is_moved = is_redirect(page.status) and page.final_url != page.url.url
     return page.final_url if is_moved else ""
 
 
 def _moved_page(paths: FilePaths, target: str, url: str, path: str) -> bytes:
-    """The page in place of a redirect. It sends browsers on within the mirror, and asks before it
-    leads to the web.
+    """The page that replaces a redirect. It leads browsers on within the mirror, and asks the user
+    before it leads to the web.
     """
-    link = escape(paths.link(target, url, path))
-    is_here = paths.end_of(target) is not None
+    link = escape(paths.rewritten_link(target, url, path))
+    is_here = paths.redirect_end(target) is not None
     refresh = REFRESH.format(link=link) if is_here else ""
     return MOVED.format(refresh=refresh, link=link).encode()

@@ -19,8 +19,8 @@ PAGES = ("text/html", "application/xhtml+xml")
 
 
 class Rewriter(TaskSandbox):
-    """Rewrites documents by a program, which is restarted after a document that exceeded its
-    limits.
+    """Rewrites documents by a program. After a document that exceeds the limits, the program is
+    started again.
     """
 
     def __init__(self, paths_file: Path) -> None:
@@ -29,8 +29,8 @@ class Rewriter(TaskSandbox):
     def rewrite(
         self, body: DocumentStream, *, content_type: str, charset: str | None, url: str, path: str
     ) -> bytes | None:
-        """A document with rewritten links. None if it has no links, or exceeds the limits of the
-        program.
+        """A document with rewritten links. None if it has no links, or if it exceeds the limits of
+        the program.
         """
         if content_type not in (*PAGES, *SHEETS) or len(body) > MOST_BYTES:
             return None

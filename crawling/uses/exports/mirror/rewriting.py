@@ -12,11 +12,11 @@ from crawling.web.documents.css import ESCAPE, MOST_BYTES, unescaped_text
 from crawling.web.documents.tree import parse_html
 
 #: Browsers load only files of the mirror, whatever a page or its scripts request. Scripts may run,
-#: since many pages show nothing without them.
+#: since many pages are empty without them.
 POLICY = "default-src 'self' file: data: blob: 'unsafe-inline' 'unsafe-eval'"
 HEAD = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-#: attributes by which browsers check a file's digest, request it as if from another origin, or
-#: report clicks to a server
+#: attributes that make browsers check a file's digest, load it as if from another origin, or report
+#: clicks to a server
 DROPPED = ("integrity", "crossorigin", "ping", "nonce", "codebase")
 #: elements that set the base of links, restrict loading, or look up names in advance
 REMOVED = (
@@ -27,7 +27,7 @@ REMOVED = (
 REFRESH = "meta[http-equiv='refresh' i]"
 #: prefixes of links that lead to no document
 KEPT = ("data:", "javascript:", "mailto:", "tel:", "blob:", "about:")
-#: the most levels of pages within attributes of pages
+#: the most levels of pages that are nested in attributes of pages
 MOST_NESTED = 3
 
 
@@ -46,7 +46,7 @@ class DocumentLinks:
         return document.serialize().encode("utf-8", "replace")
 
     def sheet(self, body: DocumentStream, charset: str | None) -> bytes:
-        """A style sheet in UTF-8. The byte order mark overrides the encoding that the sheet
+        """A style sheet in UTF-8. A byte order mark overrides the encoding that the sheet
         states.
         """
         text = "".join(decoded_pieces(body, MOST_BYTES, charset)[0])
@@ -77,7 +77,7 @@ class DocumentLinks:
         document.rewrite_links(self._link)
         for element in document.select(REFRESH):
             if "url=http" in "".join(str(element.attrs.get("content", "")).lower().split()):
-                element.decompose()  # such an element would lead to the web automatically
+                element.decompose()  # this element would lead to the web automatically
 
     def _edit_nested(self, element: turbohtml.Element, nested: int) -> None:
         if nested >= MOST_NESTED:
@@ -92,4 +92,4 @@ class DocumentLinks:
         is_here = written.startswith("#") and self._base == self._url
         if not written or is_here or written.lower().startswith(KEPT):
             return text
-        return self._paths.link(text, self._base, self._path)
+        return self._paths.rewritten_link(text, self._base, self._path)

@@ -1,6 +1,5 @@
-"""The program of `Rewriter`: it rewrites documents of a mirror, one after the other.
-
-Its argument is the file with the mirror's paths.
+"""The program of `Rewriter`. It rewrites documents of a mirror, one after the other. Its argument
+is the file with the mirror's paths.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The answers of the replay server. The site has the page with the player's frame. The origin of a
-run has the player, its service worker, and the WACZ file, for browsers with a grant.
+"""The answers of the replay server. The site's own origin has the page with the player's frame. The
+origin of a run has the player and its service worker, and for browsers with a grant the WACZ file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.db import close_old_connections
 from crawling.archive.packages.reading import read_package
 from crawling.base.errors import NotFound
 from crawling.uses.exports.run_export import RunExport
-from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
+from crawling.uses.exports.wacz.access import GRANT_LASTS, export_of_grant, redeem
 from crawling.uses.exports.wacz.origins import (
     ALLOWS,
     SANDBOX,
@@ -29,7 +29,7 @@ from crawling.uses.exports.wacz.origins import (
     origin_of_frame,
     player_headers,
     player_policy,
-    run_asked,
+    requested_run,
 )
 
 StartResponse = Callable[..., Any]
@@ -38,14 +38,14 @@ OPEN = "/open/"
 ARCHIVE = "/archive/"
 COOKIE = "replay"
 GUARD = Path(__file__).with_name("guard.js")
-#: our own file in place of the player's service worker, and the path from which it loads that
+#: the path of our own service worker, and that of the player's service worker, which it loads
 SERVICE_WORKER, RELEASED = "/sw.js", "/released-sw.js"
 FRAME = re.compile(r"/run/([1-9][0-9]{0,18})/([a-z0-9-]{1,80}\.wacz)")
-#: the most digits of either end of a range; no file needs more
+#: the most digits of either end of a range; no file needs as many
 MOST_DIGITS = 40
 ONLY_GET = "Only GET is answered here."
 NOTHING = "There is nothing here."
-#: browsers that obey `Connection-Allowlist`, and the first version that does
+#: the browsers that obey `Connection-Allowlist`, and their first version that does
 ENGINE = re.compile(r"Chrom(?:e|ium)/([0-9]{1,4})\.")
 SINCE = 152
 WARNING = (
@@ -60,10 +60,10 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</t
 
 
 def with_player(files: Application) -> Application:
-    """The whole server. `files` serves the unchanged files of ReplayWeb.page."""
+    """The replay server as an application. files: serves the unchanged files of ReplayWeb.page."""
 
     def answer(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        run = run_asked(str(environ.get("HTTP_HOST", "")))
+        run = requested_run(str(environ.get("HTTP_HOST", "")))
         if run is None:
             origin = origin_of_frame()
             sentence = f"The replay is at {origin}; the proxy has to pass on the host asked for."
@@ -87,14 +87,14 @@ def _on_origin_of_run(
     if path.startswith(OPEN):
         return _redeem_ticket(run, environ, start_response)
     if environ.get("HTTP_SEC_FETCH_DEST") == "document":
-        # outside the frame a script could navigate the window away
+        # outside of the frame a script could lead the window to another site
         sentence = "Open the replay from the dashboard."
         return _refuse(start_response, HTTPStatus.FORBIDDEN, sentence)
     if path == SERVICE_WORKER:
         script = Template(GUARD.read_text()).substitute(POLICY=player_policy(), ALLOWS=ALLOWS)
         return _send(start_response, "text/javascript; charset=utf-8", script.encode())
     if path == RELEASED:
-        # without our policy the service worker would set a looser one
+        # without our policy the service worker would set one that permits more
         if "HTTP_SERVICE_WORKER" in environ:
             sentence = f"The service worker is {SERVICE_WORKER}."
             return _refuse(start_response, HTTPStatus.FORBIDDEN, sentence)
@@ -110,7 +110,7 @@ def answer_nothing(environ: dict[str, Any], start_response: StartResponse) -> It
 
 
 def _frame(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    """The page with the player in a frame, which can navigate only itself."""
+    """The page with the player in a frame. The frame can navigate only itself."""
     found = FRAME.fullmatch(str(environ.get("PATH_INFO", "")))
     if found is None:
         return _refuse(start_response, HTTPStatus.NOT_FOUND, NOTHING)
@@ -129,7 +129,9 @@ def _frame(environ: dict[str, Any], start_response: StartResponse) -> Iterable[b
 
 
 def _is_held(environ: dict[str, Any]) -> bool:
-    """Whether the browser keeps documents from opening connections that are no requests."""
+    """Whether the browser keeps documents from opening connections that are no requests, such as
+    WebRTC.
+    """
     found = ENGINE.search(str(environ.get("HTTP_USER_AGENT", "")))
     return found is not None and int(found[1]) >= SINCE
 
@@ -137,7 +139,9 @@ def _is_held(environ: dict[str, Any]) -> bool:
 def _redeem_ticket(
     run: int, environ: dict[str, Any], start_response: StartResponse
 ) -> Iterable[bytes]:
-    """Exchange the ticket in `/open/TICKET` for a cookie, and lead to the page with the frame."""
+    """Exchange the ticket in `/open/TICKET` for a cookie, and redirect to the page with the
+    frame.
+    """
     if environ["REQUEST_METHOD"] != "GET":
         return _refuse(start_response, HTTPStatus.METHOD_NOT_ALLOWED, ONLY_GET)
     close_old_connections()
@@ -156,7 +160,8 @@ def _redeem_ticket(
     about = {
         "Location": f"{origin_of_frame()}/run/{run}/{name}{'?' if query else ''}{query}",
         "Set-Cookie": cookie + ("; Secure" if origin_of_frame().startswith("https:") else ""),
-        # removes cached pages that were withdrawn since, and data that scripts left
+        # clear what the browser has stored: cached pages that were withdrawn since, and data of
+        # scripts
         "Clear-Site-Data": '"storage"',
         "Cache-Control": "no-store",
     }
@@ -169,7 +174,7 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
     close_old_connections()
     try:
         export = _export_by_cookie(run, str(environ.get("HTTP_COOKIE", "")))
-        span = asked_range(str(environ.get("HTTP_RANGE", "")), export.bytes)
+        span = requested_range(str(environ.get("HTTP_RANGE", "")), export.bytes)
         begin, end = span or (0, export.bytes)
         is_wanted = environ["REQUEST_METHOD"] == "GET"
         content: Iterable[bytes] = read_package(export, begin, end) if is_wanted else ()
@@ -194,19 +199,19 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
 
 
 def _export_by_cookie(run: int, cookies: str) -> RunExport:
-    """The file that the grant in the cookie opens, if it is a file of this run. Raises NotFound."""
+    """The file of the grant in the cookie, if it is a file of this run. Raises NotFound."""
     try:
         found = SimpleCookie(cookies).get(COOKIE)
     except CookieError:
         found = None
-    export = wacz_by(found.value if found else "")
+    export = export_of_grant(found.value if found else "")
     if export.run.pk != run:
         raise NotFound(NOTHING)
     return export
 
 
-def asked_range(text: str, size: int) -> tuple[int, int] | None:
-    """The beginning and the end of the only range in a header (RFC 9110, 14.1.2); None for the
+def requested_range(text: str, size: int) -> tuple[int, int] | None:
+    """The first and the last byte of the only range in a header (RFC 9110, 14.1.2). None for the
     whole file.
     """
     unit, _, span = text.partition("=")

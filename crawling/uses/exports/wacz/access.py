@@ -1,6 +1,6 @@
-"""The permission to read a WACZ file on the origin of its replay. A ticket, which works once and
-for a short time, is exchanged for a grant, which a cookie keeps. Each belongs to one user and one
-file.
+"""The permission to read a WACZ file on the origin of its replay. A ticket works once and for a
+short time. It is exchanged for a grant, which is kept in a cookie. Each ticket and grant belongs to
+one user and one file.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from crawling.uses.exports.jobs import WACZ
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.state import made_export
 
-#: the same permission as for a WARC file: answers are in it unchanged, with the cookies that they
-#: set
+#: the same permission as for a WARC file: both contain answers unchanged, with the cookies that
+#: they set
 PERMISSION = "crawling.change_crawljob"
 #: the time between a click on *Replay* and the answer of the replay server
 TICKET_LASTS = timedelta(minutes=1)
@@ -31,7 +31,7 @@ CHANGED = "The archive has changed; open the replay from the dashboard again."
 
 
 def ticket_for(user: User, export: RunExport) -> str:
-    """The secret part of an address, which is valid until the exchange."""
+    """The secret part of an address. It is valid until the ticket is exchanged."""
     return signing.dumps([user.pk, export.id, token_urlsafe(9)], salt=TICKET)
 
 
@@ -45,9 +45,9 @@ def redeem(ticket: str) -> tuple[str, RunExport]:
     return signing.dumps([user_id, job_id], salt=GRANT), export
 
 
-def wacz_by(granted: str) -> RunExport:
+def export_of_grant(granted: str) -> RunExport:
     """The file of a grant. Raises NotFound if the grant has expired, the user has lost the
-    permission, or the file is no longer given out.
+    permission, or the file may no longer be given out.
     """
     return _file(*_signed(granted, GRANT, GRANT_LASTS))
 

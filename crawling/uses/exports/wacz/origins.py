@@ -1,6 +1,6 @@
-"""The origins of the replay: the site, whose page has the player in a frame, and below the site an
-origin for each run, on which the player and scripts of archived pages run. Also the policies for
-browsers there.
+"""The origins of a replay. The page with the player's frame has the site's own origin. Below it,
+each run has an origin for the player and for the scripts of its archived pages. Also the policies
+for browsers there.
 
 The origins of runs differ from the origin of the page with the frame, since a script could
 otherwise leave the frame (HTML, `sandbox`). All belong to one site, since browsers would otherwise
@@ -23,7 +23,7 @@ from crawling.models import Page, Run
 from crawling.uses.exports.player import OFF, is_installed
 
 #: Browsers resolve names below `localhost` to this machine themselves (RFC 6761, 6.3). This name
-#: does not share the cookies and the storage of `localhost`, which the dashboard may use.
+#: has other cookies and another storage than `localhost`, which the dashboard may use.
 LOCAL_SITE = "replay.localhost"
 OF_RUN = re.compile(r"run-([1-9][0-9]{0,18})\.")
 NOT_REACHABLE = (
@@ -38,11 +38,12 @@ STYLE = (
     " p { margin: 0; padding: .5rem 1rem; color: #000; background: #ffe08a }"
     " iframe { border: 0; width: 100%; flex: 1 }"
 )
-#: The player and archived pages may run scripts on their own origin and send forms to it, and
-#: nothing else, in the frame. They cannot navigate the window, open another, download files, or
-#: show dialogs.
+#: In the frame, the player and archived pages may run scripts on their own origin and send forms to
+#: it, and may do nothing else: they cannot navigate the window, open another window, download
+#: files, or show dialogs.
 SANDBOX = "allow-scripts allow-same-origin allow-forms"
-#: The player compiles code, styles itself, and shows archived pages in frames of its own origin.
+#: The player compiles code, has inline styles, and shows archived pages in frames of its own
+#: origin.
 OF_PLAYER = (
     "default-src 'self' blob: data:",
     "script-src 'self' 'unsafe-eval' 'wasm-unsafe-eval' 'unsafe-inline' blob: data:",
@@ -52,9 +53,9 @@ OF_PLAYER = (
     "form-action 'self'",
     "base-uri 'self'",
 )
-#: For connections for which Content Security Policy has no directive: WebRTC, and connections made
-#: ahead of requests. The player redirects to the time of a page; the policy above applies to the
-#: targets of redirects.
+#: For connections for which Content Security Policy has no directive: WebRTC, and connections that
+#: precede requests. The player redirects to the address of a page with its time; the policy above
+#: applies to the targets of redirects.
 ALLOWS = "webrtc=block; redirects=allow"
 ALL = {
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -75,8 +76,9 @@ def origin_of(run_id: int) -> str:
     return urlunsplit(parts._replace(netloc=f"run-{run_id}.{parts.netloc}"))
 
 
-def run_asked(host: str) -> int | None:
-    """The run whose origin the `Host` of a request names; 0 if it names the site, None if neither.
+def requested_run(host: str) -> int | None:
+    """The run whose origin the `Host` header names; 0 if the header names the site, None if it
+    names neither.
 
     The port is not compared, since a proxy may have another.
     """
@@ -91,7 +93,7 @@ def _host_name(host: str) -> str:
     return host.rpartition(":")[0].lower() if ":" in host else host.lower()
 
 
-def no_player(request: HttpRequest) -> str:
+def player_obstacle(request: HttpRequest) -> str:
     """The reason why the player does not work in the browser of a request; empty if it does."""
     if not is_installed():
         return OFF
@@ -100,7 +102,7 @@ def no_player(request: HttpRequest) -> str:
 
 
 def player_address(run: Run, ticket: str, page: Page | None) -> str:
-    """The address at which the ticket is exchanged. It then leads to the player."""
+    """The address at which the ticket is exchanged, and which then redirects to the player."""
     shown = {}
     if page:
         at = start_of_fetch(page.fetched_at, page.fetch_seconds)
@@ -122,7 +124,7 @@ def player_headers() -> dict[str, str]:
 
 
 def frame_headers(run_id: int) -> dict[str, str]:
-    """The headers of the page with the frame, which can navigate only to its run's origin."""
+    """The headers of the page with the frame. The frame can navigate only to its run's origin."""
     style = b64encode(sha256(STYLE.encode()).digest()).decode()
     policy = "; ".join(
         [

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.dashboard.base.time_range import TimeRange
-from crawling.dashboard.crawls.overview import crawls_now
+from crawling.dashboard.crawls.overview import read_overview
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.run import log, numbers
 from crawling.dashboard.run.numbers import numbers_of
@@ -195,7 +195,7 @@ def test_a_run_that_fetched_nothing_with_success_has_failed_wherever_it_is_met(
     seen(text, '<span class="state state-failed">failed</span>', run.reason)
     failed = client.get(reverse("crawling:crawls"), {"state": "failed"}).content.decode()
     seen(failed, "Vain", '<span class="state state-failed">failed</span>')
-    assert [(worry.word, worry.sentence) for worry in crawls_now().worries] == [
+    assert [(worry.word, worry.sentence) for worry in read_overview().worries] == [
         ("failed", run.reason)
     ]
 

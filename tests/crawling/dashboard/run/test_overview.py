@@ -4,7 +4,7 @@ open.
 
 import pytest
 
-from crawling.dashboard.run.overview import duration, remaining_in_words
+from crawling.dashboard.run.overview import duration_in_words, remaining_in_words
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from crawling.dashboard.run.overview import duration, remaining_in_words
     ],
 )
 def test_durations_are_told_in_the_largest_unit_that_fits(seconds, words):
-    assert duration(seconds) == words
+    assert duration_in_words(seconds) == words
 
 
 @pytest.mark.parametrize(

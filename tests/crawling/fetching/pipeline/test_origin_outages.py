@@ -19,7 +19,7 @@ from crawling.models import Host, HostQueue, LogLine, RobotsFile, Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.wait_reason import wait_reasons
-from crawling.runs.waiting_urls import handle_urls, retry_failed
+from crawling.runs.waiting_urls import change_urls, retry_failed
 from crawling.web import politeness
 from crawling.web.outages import read_outages
 from crawling.web.statuses import FetchStatus
@@ -143,7 +143,7 @@ def test_a_host_is_tried_at_once_when_what_it_waits_for_is_taken_out(
     work_off(run, until=lambda run: outage(run) is not None)
 
     first = Url.objects.get(run=run, url=secure[0])
-    assert handle_urls(run, UrlAction.TAKE_OUT, [first.pk]) == 1
+    assert change_urls(run, UrlAction.TAKE_OUT, [first.pk]) == 1
 
     if others:
         assert outage(run) is not None

@@ -30,9 +30,9 @@ from crawling.web.addresses import read_address
 from crawling.web.outages import (
     LONGEST_PAUSE_SECONDS,
     NEVER_HEARD_SECONDS,
+    host_patience_seconds,
     outage_after,
-    patience_with_host,
-    pause_after,
+    pause_seconds_after,
     read_outage,
 )
 from crawling.web.politeness import DOUBTFUL_ROW
@@ -370,7 +370,7 @@ def test_retried_by_hand_a_host_has_all_its_time_again(
 
 
 def test_pauses_grow_from_a_minute_to_hours_and_never_beyond_the_end():
-    assert [round(pause_after(tries, 0.0) / 60) for tries in (1, 2, 3, 4, 8, 60)] == [
+    assert [round(pause_seconds_after(tries, 0.0) / 60) for tries in (1, 2, 3, 4, 8, 60)] == [
         1,
         2,
         4,
@@ -378,7 +378,7 @@ def test_pauses_grow_from_a_minute_to_hours_and_never_beyond_the_end():
         120,
         120,
     ]
-    assert pause_after(60, 1.0) <= LONGEST_PAUSE_SECONDS * 1.1
+    assert pause_seconds_after(60, 1.0) <= LONGEST_PAUSE_SECONDS * 1.1
 
     first = outage_after(None, -9, "x.", now=NOW, pause_seconds=60, patience_seconds=3600)
     last = outage_after(
@@ -390,8 +390,8 @@ def test_pauses_grow_from_a_minute_to_hours_and_never_beyond_the_end():
     assert read_outage(last.as_json()) == last
     assert "2026-05-01 12:00 UTC" in last.sentence
     assert (
-        patience_with_host(86400, has_answered=True),
-        patience_with_host(86400, has_answered=False),
+        host_patience_seconds(86400, has_answered=True),
+        host_patience_seconds(86400, has_answered=False),
     ) == (
         86400,
         NEVER_HEARD_SECONDS,

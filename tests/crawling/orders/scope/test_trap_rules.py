@@ -8,8 +8,8 @@ import pytest
 from crawling.orders.scope.trap_gate import TrapGate, TrapState
 from crawling.orders.scope.trap_patterns import (
     expression_for,
-    filter_patterns,
     pattern_of,
+    patterns_by_parameter,
     site_pattern,
     suspicious_pattern,
     without_session_id,
@@ -166,7 +166,7 @@ def test_what_was_said_of_a_pattern_holds_for_its_links(state, expected):
     ],
 )
 def test_a_parameter_is_held_with_any_others_in_any_order(target, is_held):
-    first, _ = filter_patterns(address("/list?color=1&size=2"))
+    first, _ = patterns_by_parameter(address("/list?color=1&size=2"))
 
     judged = TrapGate(2026, {first.key: TrapState.QUARANTINED}).judge(address(target))
 

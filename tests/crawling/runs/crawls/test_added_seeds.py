@@ -19,7 +19,7 @@ from crawling.models import BlocklistEntry, CrawlJob, Identity, LogLine, Run, Ru
 from crawling.runs.crawls.added_seeds import add_to_seeds
 from crawling.runs.crawls.rejudgement import rejudge_live_runs
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
-from crawling.runs.waiting_urls import handle_urls
+from crawling.runs.waiting_urls import change_urls
 from tests.crawling.conftest import CLASSES
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
@@ -112,7 +112,7 @@ def test_what_the_run_has_met_is_told_with_what_became_of_it_and_is_not_fetched_
 def test_what_a_rule_or_a_hand_kept_out_comes_back_as_a_seed_and_stays(frontier, crawl):
     edit_crawl(crawl, {"exclude": ["/1$"]})
     rejudge_live_runs()
-    handle_urls(
+    change_urls(
         frontier.run,
         UrlAction.TAKE_OUT,
         list(frontier.run.urls.filter(url="http://a.test/2").values_list("pk", flat=True)),
@@ -249,7 +249,7 @@ def pool(frontier):
     pool = create_pool(name="default", classes=CLASSES)
     CrawlJob.objects.filter(pk=frontier.run.crawl_id).update(claim={"fetch_slots": 1})
     claimed = frontier.run.urls.filter(state=UrlState.QUEUED).values_list("pk", flat=True)
-    handle_urls(frontier.run, UrlAction.TAKE_OUT, list(claimed))
+    change_urls(frontier.run, UrlAction.TAKE_OUT, list(claimed))
     Run.objects.filter(pk=frontier.run.pk).update(state="finished", finished_at=timezone.now())
     return pool
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from crawling.models import AllowedNetwork, Page
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.runs.crawls.fetching_section import change_asking
+from crawling.runs.crawls.fetching_section import change_fetching_fields
 from crawling.web.secret_headers import MASK, masked_head
 from crawling.web.statuses import FetchStatus
 from tests.crawling.fetching.pipeline.proxies import serve_proxy
@@ -27,7 +27,7 @@ def test_a_proxy_makes_answers_personal():
 def test_pages_of_a_secret_header_are_not_reused_once_it_is_edited_out(make_site, crawl_to_the_end):
     site = make_site({"/": "for you alone"})
     first = crawl_to_the_end(f"{site.url}/", name="first", headers={"X-Key": "hunter2"})
-    change_asking(first.crawl, {"headers": {}})
+    change_fetching_fields(first.crawl, {"headers": {}})
     first.crawl.save()
 
     second = crawl_to_the_end(f"{site.url}/", name="second", reuse_seconds=600)

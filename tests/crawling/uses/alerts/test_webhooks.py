@@ -20,7 +20,7 @@ from crawling.base.errors import BadOrder
 from crawling.jobs.running import run_job
 from crawling.models import AllowedNetwork, BackgroundJob
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.start import new_run, start_run
+from crawling.runs.start import create_run, start_run
 from crawling.runs.steering import stop
 from crawling.uses.alerts import delivery as sending
 from crawling.uses.alerts.delivery import send_due
@@ -80,7 +80,7 @@ def test_what_is_told_under_the_runs_lock_loads_none_of_the_sites_views(listener
 def test_what_was_rolled_back_is_told_to_nobody(listener, order):
     crawl = create_crawl(order(SEED))
     with transaction.atomic():
-        new_run(crawl, by=None)
+        create_run(crawl, by=None)
         transaction.set_rollback(True)
 
     assert not Delivery.objects.exists()

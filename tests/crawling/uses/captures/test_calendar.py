@@ -19,7 +19,7 @@ from crawling.uses.captures.capture_calendar import (
     neighbours_of,
     years_of,
 )
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.conftest import do_shifts, order_of
 from tests.crawling.pages import browser, soup
 
@@ -108,7 +108,7 @@ def test_a_comparison_of_two_crawls_is_forgotten_once_a_page_of_either_is_taken_
     client.get(address)
     job = work_here(BackgroundJob.objects.latest("pk"))
 
-    withdraw(other.run.crawl, None, kind="page", text=other.url.url, reason="asked", by=None)
+    withdraw_pages(other.run.crawl, None, kind="page", text=other.url.url, reason="asked", by=None)
 
     job.refresh_from_db()
     assert (job.is_forgotten, job.result) == (True, None)

@@ -35,7 +35,7 @@ from crawling.uses.collections.changes import (
 )
 from crawling.uses.collections.jobs import file_of, readable_file, request_file
 from crawling.uses.collections.restoring import delete_collection
-from crawling.uses.withdrawals.withdrawing import undo, withdraw
+from crawling.uses.withdrawals.withdrawing import undo_withdrawal, withdraw_pages
 from tests.crawling.conftest import do_shifts, order_of
 from tests.crawling.pages import browser, log_in, soup
 from tests.crawling.uses.exports.wacz.test_wacz_file import (
@@ -197,14 +197,14 @@ def test_a_page_that_is_taken_down_ends_the_file_at_once(run, single, collection
     page = single if of == "single" else Page.objects.get(run=run, url__url__endswith="/a")
     crawl, its_run, text = page.run.crawl, page.run, page.url.url
 
-    gone = withdraw(crawl, its_run, kind="page", text=text, reason="asked", by=None)
+    gone = withdraw_pages(crawl, its_run, kind="page", text=text, reason="asked", by=None)
 
     assert file_of(collection).file is None
     assert "taken down" in file_of(collection).trouble
     assert rest_files() == []
     left = records_of(opened(made(collection)))
     assert (b"Another book" in left) == (of == "crawl")
-    undo(crawl, gone.pk, by=None)
+    undo_withdrawal(crawl, gone.pk, by=None)
     assert b"Another book" in records_of(opened(made(collection)))
 
 
@@ -236,7 +236,9 @@ def test_a_page_that_is_taken_down_while_it_is_packed_is_not_given_out(
     def stored(package, job):
         result = store(package, job)
         text = single.url.url
-        withdraw(single.run.crawl, single.run, kind="page", text=text, reason="asked", by=None)
+        withdraw_pages(
+            single.run.crawl, single.run, kind="page", text=text, reason="asked", by=None
+        )
         return result
 
     monkeypatch.setattr(jobs, "store_package", stored)

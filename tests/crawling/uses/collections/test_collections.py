@@ -31,7 +31,7 @@ from crawling.uses.collections.changes import (
 )
 from crawling.uses.collections.members import captures_in, figures_of, member_rows
 from crawling.uses.collections.models import Collection, CollectionMember
-from crawling.uses.withdrawals.withdrawing import undo, withdraw
+from crawling.uses.withdrawals.withdrawing import undo_withdrawal, withdraw_pages
 from tests.crawling.conftest import do_shifts
 from tests.crawling.pages import browser, soup
 
@@ -125,11 +125,11 @@ def test_a_page_that_is_taken_down_is_in_it_again_once_that_is_undone(run, page,
     add_members(collection, pages=[page.pk], by=None)
 
     text = page.url.url
-    withdrawal = withdraw(run.crawl, run, kind="page", text=text, reason="asked", by=None)
+    withdrawal = withdraw_pages(run.crawl, run, kind="page", text=text, reason="asked", by=None)
     assert names(collection) == []
     assert captures_in(collection, text) == []
 
-    undo(run.crawl, withdrawal.pk, by=None)
+    undo_withdrawal(run.crawl, withdrawal.pk, by=None)
     assert names(collection) == ["A book"]
 
 

@@ -26,7 +26,7 @@ from crawling.uses.collections.changes import (
 from crawling.uses.collections.models import CollectionLink
 from crawling.uses.collections.restoring import delete_collection
 from crawling.uses.collections.share_links import create_link, revoke_link
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from serving.visitors import SHARED_REPORTS
 from tests.crawling.pages import browser, soup, timeless
 
@@ -164,7 +164,7 @@ def test_a_page_that_is_taken_down_is_shown_to_nobody(run, collection, stranger)
     address, url = shared(collection), Page.objects.get(run=run).url.url
     assert url in stranger.get(address).content.decode()
 
-    withdraw(run.crawl, run, kind="page", text=url, reason="asked", by=None)
+    withdraw_pages(run.crawl, run, kind="page", text=url, reason="asked", by=None)
 
     assert url not in stranger.get(address).content.decode()
 

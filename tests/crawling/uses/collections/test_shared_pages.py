@@ -20,7 +20,7 @@ from crawling.uses.collections import visitor_views
 from crawling.uses.collections.changes import CollectionFields, add_members, create_collection
 from crawling.uses.collections.models import CollectionLink
 from crawling.uses.collections.share_links import create_link, revoke_link
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
 
 HOSTILE = "<script>alert(1)</script>"
@@ -167,7 +167,7 @@ def test_a_frame_closes_with_its_link_and_with_its_page(run, stranger, how):
     elif how == "maker":
         User.objects.filter(pk=maker.pk).update(is_active=False)
     elif how == "page":
-        withdraw(run.crawl, run, kind="page", text=page.url.url, reason="asked", by=None)
+        withdraw_pages(run.crawl, run, kind="page", text=page.url.url, reason="asked", by=None)
     elif how == "run":
         Run.objects.filter(pk=run.pk).update(**gone, restorable_until=later)
     else:

@@ -20,7 +20,7 @@ from crawling.uses.collections.changes import CollectionFields, add_members, cre
 from crawling.uses.collections.jobs import file_of, readable_file, request_file
 from crawling.uses.exports.jobs import MIRROR, WACZ
 from crawling.uses.exports.state import readable_export, request_export
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser
 from tests.crawling.uses.exports.wacz.test_wacz_file import index_of, opened, records_of
 
@@ -102,7 +102,7 @@ def test_a_file_without_a_payload_is_outdated_once_that_is_restored(sharing, col
 
 def take_down_page_of(run):
     text = Page.objects.get(run=run).url.url
-    withdraw(run.crawl, run, kind="page", text=text, reason="asked", by=None)
+    withdraw_pages(run.crawl, run, kind="page", text=text, reason="asked", by=None)
 
 
 def test_a_payload_that_is_taken_down_leaves_no_copy_in_the_file(sharing, collection):

@@ -19,7 +19,7 @@ from crawling.uses.copies import clusters
 from crawling.uses.copies import jobs as copies_jobs
 from crawling.uses.copies.clusters import TooManyNearCopies, find_clusters, near_pairs
 from crawling.uses.copies.supplied import compare_texts, find_pages
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
 
@@ -194,7 +194,7 @@ def test_a_withdrawn_page_is_in_no_cluster_and_no_answer(site, run):
     answered(address, viewer)
     asked = {"kind": "page", "text": f"{site.url}/b", "reason": "asked for", "by": None}
 
-    withdraw(run.crawl, None, **asked)
+    withdraw_pages(run.crawl, None, **asked)
 
     assert not Inquiry.objects.exists()
     page = answered(address, viewer)

@@ -25,7 +25,7 @@ from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.scheduler.messages import resend_background
 from crawling.uses.extraction import reading
 from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
-from crawling.uses.withdrawals.withdrawing import undo, withdraw
+from crawling.uses.withdrawals.withdrawing import undo_withdrawal, withdraw_pages
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
 
@@ -187,7 +187,7 @@ def test_a_withdrawn_page_gets_no_rows_and_no_preview(site, run, background):
     address = f"/api/v1/crawls/{run.crawl_id}/extractions/previews"
     viewer.get(address, {"rules": "i = i"})
     background.fetch_job(background.job_ids[0]).perform()
-    one = withdraw(run.crawl, run, kind="page", text=f"{site.url}/2", reason="asked", by=None)
+    one = withdraw_pages(run.crawl, run, kind="page", text=f"{site.url}/2", reason="asked", by=None)
     assert not Inquiry.objects.exists()
     gone = WithdrawnPage.objects.get().url_id
     assert replace_extracted(run.pk, {gone: [("read", "meanwhile")]}) == 0
@@ -195,7 +195,7 @@ def test_a_withdrawn_page_gets_no_rows_and_no_preview(site, run, background):
     run_job(request_extraction(run, RULES, by=None).pk)
 
     assert rows(run) == NEW - {("italic", "italic 2")}
-    undo(run.crawl, one.pk, by=None)
+    undo_withdrawal(run.crawl, one.pk, by=None)
     assert ("bold", "bold 2") in rows(run)
 
 

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from crawling.datasets.catch_up import catch_up
 from crawling.models import Inquiry, Page, SeedSource
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
 from tests.stack import background_queue
@@ -71,7 +71,7 @@ def test_a_withdrawn_page_has_no_tables(page, background):
     background.fetch_job(background.job_ids[0]).perform()
     asked = {"reason": "asked for", "by": None}
 
-    withdraw(page.run.crawl, None, kind="page", text=page.url.url, **asked)
+    withdraw_pages(page.run.crawl, None, kind="page", text=page.url.url, **asked)
 
     for path in (f"{place}table-1.csv", f"/api/v1{place}tables"):
         assert viewer.get(path).status_code == 410

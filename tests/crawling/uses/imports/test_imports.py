@@ -36,7 +36,7 @@ from crawling.base.errors import BadOrder
 from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.parts import lost_parts, pages_behind
+from crawling.datasets.parts import count_pages_behind, lost_parts
 from crawling.jobs.cancel import cancel_job
 from crawling.jobs.rq_jobs import BACKGROUND, IMPORTS
 from crawling.jobs.running import run_job
@@ -50,7 +50,7 @@ from crawling.uses.imports.import_jobs import offered_files, request_import
 from crawling.uses.imports.importing import ImportTrouble, import_files
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from crawling.uses.withdrawals.file_removal import remove_records
-from crawling.uses.withdrawals.withdrawing import undo, withdraw
+from crawling.uses.withdrawals.withdrawing import undo_withdrawal, withdraw_pages
 from tests.crawling.pages import browser, log_in, soup
 from tests.crawling.uses.exports.wacz.test_wacz_file import index_of, made, opened
 from tests.crawling.uses.imports.warc_files import HOME, answer, warc
@@ -255,9 +255,9 @@ def test_the_latest_answer_is_the_page_and_a_later_record_empties_it_never(
 @contextmanager
 def withdrawn(run, url):
     asked = {"kind": "page", "text": url, "reason": "asked for", "by": None}
-    withdrawal = withdraw(run.crawl, None, **asked)
+    withdrawal = withdraw_pages(run.crawl, None, **asked)
     yield
-    undo(run.crawl, withdrawal.pk, by=None)
+    undo_withdrawal(run.crawl, withdrawal.pk, by=None)
 
 
 def test_the_payload_of_a_page_outlives_the_withdrawal_of_another_that_had_it_first(bring):
@@ -271,13 +271,13 @@ def test_the_payload_of_a_page_outlives_the_withdrawal_of_another_that_had_it_fi
     )
     run = bring("run.warc.gz", warc(*records)).run
     asked = {"kind": "page", "text": A, "reason": "right to be forgotten", "by": None}
-    withdrawal = withdraw(run.crawl, None, **asked)
+    withdrawal = withdraw_pages(run.crawl, None, **asked)
     assert [page for page in contents(run) if page[0] == B] == [(B, "old", OLD)]
-    undo(run.crawl, withdrawal.pk, by=None)
+    undo_withdrawal(run.crawl, withdrawal.pk, by=None)
     assert contents(run)[0] == (A, "new", NEW)
     assert run.further_records.count() == 2
 
-    remove_records(withdraw(run.crawl, None, **asked, at_once=True).pk)
+    remove_records(withdraw_pages(run.crawl, None, **asked, at_once=True).pk)
 
     assert contents(run) == [(B, "old", OLD), (f"{B}2", "old", OLD), (f"{B}3", "old", OLD)]
     call_command("archive", "check", str(run.crawl_id), stdout=StringIO())
@@ -673,5 +673,5 @@ def test_links_of_an_imported_run_are_read_by_the_background_job(bring):
     assert [part.run for part in lost_parts()] == [imported]  # the scheduler queues their job
     catch_up(imported.pk)
 
-    assert pages_behind(imported) == 0
+    assert count_pages_behind(imported) == 0
     assert not lost_parts()

@@ -25,7 +25,7 @@ from crawling.uses.link_check import tried
 from crawling.uses.link_check.jobs import BROKEN_LINKS, LONGEST_WAIT
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.trend import count_broken
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from crawlsite import news
 from tests.crawling.pages import browser, soup
 
@@ -108,7 +108,7 @@ def test_links_that_broke_or_were_fixed_are_told_once_and_are_news(viewer, crawl
 def test_what_is_withdrawn_or_deleted_is_told_no_more(viewer, crawl, site, again):
     site.pages |= AFTER
     again(crawl)
-    withdraw(crawl, None, kind="page", text=f"{site.url}/away", reason="asked for", by=None)
+    withdraw_pages(crawl, None, kind="page", text=f"{site.url}/away", reason="asked for", by=None)
     assert told() == []
 
     crawl.runs.filter(number=2).update(removal_asked_at="2026-01-01T00:00Z")
@@ -341,7 +341,7 @@ def test_a_search_for_pages_that_takes_too_long_is_broken_off(two_lost, work_off
     run = work_off(start_run(two_lost))
     monkeypatch.setattr(tried, "UNREAD", "SELECT pg_sleep(60)::text LIMIT %(most)s")
 
-    held = tried.held_back(two_lost.runs.get(number=1), run, seconds=1)
+    held = tried.unknown_urls(two_lost.runs.get(number=1), run, seconds=1)
 
     assert held == tried.UnknownUrls(is_all=True)
 

@@ -36,7 +36,7 @@ from crawling.scheduler.messages import resend_background
 from crawling.uses.link_graph import computation, edges
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.link_graph.lists import GRAPH, HOSTS, PAGES
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from serving.listing.row_list import BadListRequest
 from tests.crawling.pages import browser, soup
 from tests.crawling.uses.link_graph.definitions import components, hubs_and_authorities, pagerank
@@ -315,7 +315,7 @@ def test_a_new_graph_takes_the_place_of_the_old(run, graph):
 def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
     asked = {"kind": "page", "text": f"{site.url}/b", "reason": "asked for", "by": None}
 
-    withdraw(run.crawl, None, **asked)
+    withdraw_pages(run.crawl, None, **asked)
 
     assert GRAPH.latest(run) is None
     viewer = browser("viewer")
@@ -333,7 +333,7 @@ def test_pages_that_are_withdrawn_while_it_is_computed_are_in_no_graph(site, bar
 
     def late(*args):
         asked = {"kind": "page", "text": f"{site.url}/b", "reason": "asked for", "by": None}
-        withdraw(bare.crawl, None, **asked)
+        withdraw_pages(bare.crawl, None, **asked)
         return steps(*args)
 
     monkeypatch.setattr(computation, "host_steps", late)

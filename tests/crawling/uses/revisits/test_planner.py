@@ -11,7 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from crawling.base.errors import BadOrder
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, Page, PlannedRevisit, RevisitPlan, Run, RunState
 from crawling.runs.crawls.creation import create_crawl
@@ -20,7 +20,7 @@ from crawling.runs.start import start_run
 from crawling.uses.revisits.jobs import REVISITS
 from crawling.uses.revisits.planner import plan_crawl
 from crawling.uses.revisits.plans import crawls_to_plan, store_plan, withdrawals_of
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}
@@ -229,7 +229,7 @@ def test_what_is_withdrawn_is_in_no_plan(site, crawl):
     before = withdrawals_of(crawl.pk)
     assert crawls_to_plan() == []
     user = User.objects.create(username="ada")
-    withdraw(crawl, None, kind="page", text=f"{site.url}/news", reason="asked for", by=user)
+    withdraw_pages(crawl, None, kind="page", text=f"{site.url}/news", reason="asked for", by=user)
 
     assert set(planned(crawl, site)) == EVERY - {"/news"}
     assert crawls_to_plan() == [crawl.pk]
@@ -281,7 +281,7 @@ def test_the_scheduler_queues_a_plan_after_each_run_of_such_a_crawl(site, crawl_
     queue = django_rq.get_queue(IDLE)
     queue.empty()
 
-    ask_for_due_jobs()
+    request_due_jobs()
 
     job = BackgroundJob.objects.get(kind=REVISITS.name)
     assert job.run.crawl == crawl

@@ -8,10 +8,10 @@ from hypothesis.extra.numpy import arrays
 
 from crawling.uses.revisits.visit_rates import (
     POLICIES,
-    age_after,
+    age_days_after,
     freshness,
     freshness_after,
-    mean_ages,
+    mean_age_days,
     optimal_rates,
     proportional_rates,
     rates_by,
@@ -112,7 +112,7 @@ def test_a_page_that_never_changes_is_fresh_unvisited_and_another_is_not():
     changes, visits = np.array([0.0, 2.0]), np.zeros(2)
 
     assert freshness(changes, visits).tolist() == [1.0, 0.0]
-    assert mean_ages(changes, visits).tolist() == [0.0, np.inf]
+    assert mean_age_days(changes, visits).tolist() == [0.0, np.inf]
 
 
 @pytest.mark.parametrize("policy", ["uniform", "proportional", "optimal"])
@@ -129,7 +129,7 @@ def test_a_simulation_finds_the_freshness_and_age_that_are_expected(policy):
     assert played.freshness.mean() == pytest.approx(freshness(changes, visits).mean(), rel=0.02)
     often = visits > 0.1
     assert played.age[often].mean() == pytest.approx(
-        mean_ages(changes, visits)[often].mean(), rel=0.05
+        mean_age_days(changes, visits)[often].mean(), rel=0.05
     )
 
 
@@ -182,7 +182,7 @@ def test_freshness_and_age_after_a_visit_are_those_of_the_first_change(changes, 
 
     assert freshness_after(changes, since) == pytest.approx(np.exp(-changes * days))
     is_slow = changes * days < 100  # else the sum of so few moments is too coarse
-    assert age_after(changes, since)[is_slow] == pytest.approx(
+    assert age_days_after(changes, since)[is_slow] == pytest.approx(
         (days - unseen)[is_slow], rel=1e-2, abs=1e-6 * days
     )
-    assert (age_after(changes, since) <= days).all()
+    assert (age_days_after(changes, since) <= days).all()

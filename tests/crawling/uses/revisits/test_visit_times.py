@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from crawling.uses.revisits.visit_times import (
+    budget_spent_until,
     shares_of_wait,
-    spent_until,
-    spread,
+    spread_visits,
     visits_near,
 )
 
@@ -32,7 +32,7 @@ def most_at_once(moments, budget):
 
 @given(MOMENTS, BUDGETS, st.floats(0, 50))
 def test_the_budget_holds_in_every_interval(wanted, budget, start):
-    moments = spread(wanted, budget, start)
+    moments = spread_visits(wanted, budget, start)
 
     assert most_at_once(moments, budget) <= 1 + 1e-6
     assert (moments >= np.maximum(wanted, start)).all()
@@ -40,7 +40,7 @@ def test_the_budget_holds_in_every_interval(wanted, budget, start):
 
 @given(MOMENTS, BUDGETS, st.floats(0, 50))
 def test_no_visit_waits_longer_than_the_budget_asks(wanted, budget, start):
-    moments = spread(wanted, budget, start)
+    moments = spread_visits(wanted, budget, start)
 
     late = moments > np.maximum(wanted, start) + 1e-9
     before = [(np.abs(moments - one + 1 / budget) < 1e-6).any() for one in moments[late]]
@@ -50,8 +50,8 @@ def test_no_visit_waits_longer_than_the_budget_asks(wanted, budget, start):
 
 
 def test_visits_follow_each_other():
-    assert spread(np.array([5.0, 0.0, 0.0]), 2, 1.0).tolist() == [5.0, 1.0, 1.5]
-    assert spread(np.array([0.0, 0.0]), 0.5, -np.inf).tolist() == [0.0, 2.0]
+    assert spread_visits(np.array([5.0, 0.0, 0.0]), 2, 1.0).tolist() == [5.0, 1.0, 1.5]
+    assert spread_visits(np.array([0.0, 0.0]), 0.5, -np.inf).tolist() == [0.0, 2.0]
 
 
 @given(MOMENTS, BUDGETS, st.floats(0, 3))
@@ -60,7 +60,7 @@ def test_each_visit_spends_its_share_unless_that_is_too_far_ahead(visits, budget
     for visit in np.sort(visits):
         spent = min(spent + 1 / budget, visit + most)
 
-    assert spent_until(visits, budget, 0.0, most) == pytest.approx(spent, abs=1e-9)
+    assert budget_spent_until(visits, budget, 0.0, most) == pytest.approx(spent, abs=1e-9)
 
 
 @given(MOMENTS)

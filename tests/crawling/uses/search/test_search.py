@@ -23,7 +23,7 @@ from crawling.uses.search.open_index import OPEN_INDEX
 from crawling.uses.search.search import SearchFilter, search_texts
 from crawling.uses.search.snippets import BLOCK, best_block
 from crawling.uses.withdrawals.file_removal import remove_records
-from crawling.uses.withdrawals.withdrawing import undo, withdraw
+from crawling.uses.withdrawals.withdrawing import undo_withdrawal, withdraw_pages
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
 
@@ -197,19 +197,19 @@ def test_the_latest_run_of_a_crawl_is_searched_or_all(make_site, crawl_to_the_en
 
 
 def test_a_withdrawn_page_is_not_found_until_that_is_undone(site, run):
-    withdrawal = withdraw(
+    withdrawal = withdraw_pages(
         run.crawl, run, kind="page", text=f"{site.url}/trees", reason="asked for", by=None
     )
     found = search_texts("apple", ALL)
     assert (found.count, len(found.hits), found.counts["host"][0][1]) == (1, 1, 1)
 
-    undo(run.crawl, withdrawal.pk, by=None)
+    undo_withdrawal(run.crawl, withdrawal.pk, by=None)
 
     assert paths(site, "apple tree") == ["/trees", "/pears"]
 
 
 def test_the_text_of_a_withdrawn_page_leaves_the_files(site, run):
-    withdrawal = withdraw(
+    withdrawal = withdraw_pages(
         run.crawl, run, kind="page", text=f"{site.url}/de", reason="x", by=None, at_once=True
     )
     (page,) = withdrawal.withdrawn_pages.values_list("url", flat=True)
@@ -234,7 +234,7 @@ def test_the_index_is_made_anew_once_for_all_withdrawals_that_are_due(
     for one in (run, other):
         index(one)
     asked = {"kind": "page", "text": f"{site.url}/de", "reason": "x", "by": None, "at_once": True}
-    due = [withdraw(one.crawl, one, **asked) for one in (run, other)]
+    due = [withdraw_pages(one.crawl, one, **asked) for one in (run, other)]
     made = []
     monkeypatch.setattr(index_module, "rebuild", lambda: made.append(rebuild()))
 
@@ -254,12 +254,12 @@ def test_a_page_that_was_withdrawn_before_it_was_read_is_found_once_that_is_undo
 ):
     run = crawl_to_the_end(f"{site.url}/")
     catch_up(run.pk)
-    withdrawal = withdraw(
+    withdrawal = withdraw_pages(
         run.crawl, run, kind="page", text=f"{site.url}/trees", reason="x", by=None
     )
     index(run)
 
-    undo(run.crawl, withdrawal.pk, by=None)
+    undo_withdrawal(run.crawl, withdrawal.pk, by=None)
     index(run)
 
     assert paths(site, "apple") == ["/trees", "/pears"]

@@ -23,7 +23,7 @@ from crawling.datasets.part_writer import PartWriter
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.second_reading import read_again, read_part
 from crawling.jobs import turns
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import IDLE as IDLE_QUEUE
 from crawling.jobs.rq_jobs import RUN_JOB, alone_at
@@ -67,7 +67,7 @@ def test_it_begins_by_itself_once_links_are_written(run, background):
 
     idle = django_rq.get_queue(IDLE_QUEUE)
 
-    ask_for_due_jobs()
+    request_due_jobs()
 
     (name,) = idle.job_ids
     assert (BackgroundJob.objects.get().kind, background.job_ids) == (SECOND_READING.name, [])
@@ -78,7 +78,7 @@ def test_it_begins_by_itself_once_links_are_written(run, background):
     assert behind(run)["search"] == 6
     idle.fetch_job(f"job-{indexing.pk}").perform()
     assert behind(run) == dict.fromkeys(("links", "texts", "structured data", "search"), 0)
-    ask_for_due_jobs()
+    request_due_jobs()
     counting = BackgroundJob.objects.get(ended_at=None)
     assert (counting.kind, idle.fetch_job(f"job-{counting.pk}").get_status()) == (
         PROBLEM_COUNTS.name,

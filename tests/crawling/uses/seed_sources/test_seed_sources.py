@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.base.errors import BadOrder, WrongState
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.models import BackgroundJob, CrawlJob, Page, Run, SeedSource
 from crawling.runs.crawls.creation import create_crawl
 from crawling.uses.seed_sources import reading
@@ -204,8 +204,8 @@ def test_a_folder_that_cannot_be_made_is_said_before_anything_is_kept(ended, set
 def test_a_source_that_is_due_has_one_job(ended, queue):
     source = create_source(ended.crawl, SeedSourceFields("folder"), by=None)
     assert due_sources() == [source.pk]
-    ask_for_due_jobs()
-    ask_for_due_jobs()
+    request_due_jobs()
+    request_due_jobs()
     (job,) = BackgroundJob.objects.filter(kind=SEED_SOURCE.name)
     assert not SEED_SOURCE.job.enqueue_if_lost(job.pk)
 

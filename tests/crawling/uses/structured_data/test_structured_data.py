@@ -18,7 +18,7 @@ from crawling.jobs.turns import IdleTurn
 from crawling.models import LinksPart, Page, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.uses.withdrawals.file_removal import remove_records
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end, read_when_idle
 
@@ -150,7 +150,9 @@ def test_a_withdrawn_page_is_in_no_list_and_later_in_no_file(site, run, path, vi
     assert SECRET in str(asked(kind="email"))
     address = f"{site.url}/secret"
 
-    one = withdraw(run.crawl, run, kind="page", text=address, reason="asked", by=None, at_once=True)
+    one = withdraw_pages(
+        run.crawl, run, kind="page", text=address, reason="asked", by=None, at_once=True
+    )
     files = [body(viewer.get(f"{path}.{ending}")) for ending in ("csv", "jsonl", "parquet")]
 
     assert asked(kind="email")["items"] == []
@@ -171,7 +173,7 @@ def test_a_withdrawn_page_without_links_leaves_the_files(make_site, crawl_to_the
     files = list((settings.ARCHIVE_DIR / f"links{run.pk}").glob("*.parquet"))
     assert [SECRET in str(rows(file)) for file in sorted(files)] == [False, True, True]
 
-    one = withdraw(
+    one = withdraw_pages(
         run.crawl, run, kind="page", text=f"{site.url}/", reason="asked", by=None, at_once=True
     )
     remove_records(one.pk)

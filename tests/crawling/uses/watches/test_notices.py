@@ -18,7 +18,7 @@ from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import WAITS
 from crawling.uses.watches.comparing import MOST_TOLD, REST_TOLD, _whole_lines, compare_watched
 from crawling.uses.watches.watching import WatchFields, create_watch
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 
 LONG = "x" * 400 + " ö" * 200
 PRICES = f"<p>Größe: 3 €</p><p>.hidden</p><p>From here on: {LONG}</p>"
@@ -120,7 +120,7 @@ def test_a_page_that_is_withdrawn_between_two_tries_is_told_to_no_one(
     mail_server.greylisted = {"ops@example.org"}
     send_due()
     asked = {"reason": "asked for", "by": None}
-    withdraw(changed_page, None, kind="page", text=f"{site.url}/prices", **asked)
+    withdraw_pages(changed_page, None, kind="page", text=f"{site.url}/prices", **asked)
     receiver.pages["/hook"], mail_server.greylisted = (204, {}, ""), set()
 
     assert send_again() == 0

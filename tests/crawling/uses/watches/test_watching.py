@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from crawling.datasets import seen_text
-from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.due_jobs import request_due_jobs
 from crawling.models import BackgroundJob
 from crawling.runs.start import start_run
 from crawling.uses.alerts.models import Delivery, Listener
@@ -24,7 +24,7 @@ from crawling.uses.watches.jobs import WATCHES
 from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.watches.page_states import state_changes
 from crawling.uses.watches.watching import WatchFields, create_watch, events_of
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser, soup
 
@@ -221,7 +221,7 @@ def test_a_withdrawn_page_gives_no_event_and_takes_its_diffs_along(site, crawl, 
     assert Delivery.objects.count() == 1
     asked = {"reason": "asked for", "by": None}
 
-    withdraw(crawl, None, kind="page", text=f"{site.url}/price", **asked)
+    withdraw_pages(crawl, None, kind="page", text=f"{site.url}/price", **asked)
 
     assert found(watch, site).keys() == {"/clock", "/gone"}
     assert Delivery.objects.count() == 0
@@ -239,7 +239,9 @@ def test_what_is_withdrawn_while_it_is_compared_is_not_stored(site, crawl, again
     store = comparing._store
 
     def withdrawn_before(*args):
-        withdraw(*(crawl, None), kind="page", text=f"{site.url}/price", reason="asked for", by=None)
+        withdraw_pages(
+            *(crawl, None), kind="page", text=f"{site.url}/price", reason="asked for", by=None
+        )
         store(*args)
 
     monkeypatch.setattr(comparing, "_store", withdrawn_before)
@@ -333,12 +335,12 @@ def test_page_json_and_command_make_list_and_remove_watches(site, crawl, again):
 
 def test_the_scheduler_lets_a_job_compare_runs_that_have_ended(site, crawl, work_off, queue):
     watching(crawl, "/")
-    ask_for_due_jobs()
+    request_due_jobs()
     of_watches = BackgroundJob.objects.filter(kind=WATCHES.name)
     assert not of_watches.exists()
     work_off(start_run(crawl))
 
-    ask_for_due_jobs()
+    request_due_jobs()
 
     assert due_crawls() == [crawl.pk]
     assert WATCHES.job.enqueue_if_lost(of_watches.get().pk) is False  # a worker will come to it

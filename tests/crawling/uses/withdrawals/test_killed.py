@@ -13,7 +13,7 @@ from crawling.archive.files import remove_abandoned
 from crawling.archive.reader import page_with_content, record_of
 from crawling.models import Page
 from crawling.runs.start import start_run
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.uses.withdrawals.test_withdrawing import SHARED, bytes_of, page, references
 from tests.stack import running_stack, wait_until
@@ -46,7 +46,7 @@ def test_a_killed_job_leaves_nothing_behind_and_takes_nothing_else(
     second = work_off(start_run(run.crawl))
     holder = Page.objects.get(run=run, url__url__contains="/same/", is_revisit=False)
     asked = {"kind": "pattern", "text": f"/gone/|{holder.url.url}$", "reason": "drill", "by": None}
-    withdrawal = withdraw(run.crawl, None, **asked, at_once=True)
+    withdrawal = withdraw_pages(run.crawl, None, **asked, at_once=True)
     before = {one.pk: record_of(page_with_content(one)).payload for one in _pages()}
 
     killed = 0

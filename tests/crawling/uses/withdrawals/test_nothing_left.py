@@ -40,7 +40,7 @@ from crawling.uses.search.index import forget_abandoned
 from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.watching import WatchFields, create_watch
 from crawling.uses.withdrawals.file_removal import remove_records
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser
 from tests.crawling.reading import read_to_the_end
 
@@ -262,7 +262,7 @@ def test_what_a_withdrawn_page_said_is_nowhere_once_its_records_are_removed(runs
     assert MARKER in str(tried.answer)
 
     asked = {"kind": "page", "text": f"{site.url}/secret", "reason": "asked for", "by": None}
-    remove_records(withdraw(crawl, None, **asked, at_once=True).pk)
+    remove_records(withdraw_pages(crawl, None, **asked, at_once=True).pk)
     remove_abandoned()
     remove_abandoned_parts()
     remove_forgotten()

@@ -30,12 +30,17 @@ from crawling.models import (
     WithdrawalFile,
     WithdrawnPage,
 )
-from crawling.runs.housekeeping.run_removal import remove_rows, remove_run, why_not
+from crawling.runs.housekeeping.run_removal import removal_obstacle, remove_rows, remove_run
 from crawling.runs.start import start_run
 from crawling.uses.checkpoints.checkpoint_export import take_checkpoint
 from crawling.uses.withdrawals import file_removal
 from crawling.uses.withdrawals.file_removal import due_withdrawals, remove_records
-from crawling.uses.withdrawals.withdrawing import preview, remove_now, undo, withdraw
+from crawling.uses.withdrawals.withdrawing import (
+    remove_records_now,
+    undo_withdrawal,
+    withdraw_pages,
+    withdrawal_preview,
+)
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.pages import browser, soup
 
@@ -78,7 +83,7 @@ def run(crawled, db):
 
 def taken_down(run, text, kind="page", *, only=None, at_once=True):
     asked = {"kind": kind, "text": text, "reason": "asked for", "by": None, "at_once": at_once}
-    return withdraw(run.crawl, only, **asked)
+    return withdraw_pages(run.crawl, only, **asked)
 
 
 def bytes_of(run) -> bytes:
@@ -137,7 +142,7 @@ def test_a_withdrawn_page_is_in_nothing_at_once_and_later_in_no_file(site, run):
     assert query_links(run, "SELECT count(*) FROM links WHERE page LIKE '%/miller'") == [(0,)]
     assert due_withdrawals() == []
 
-    remove_now(run.crawl, withdrawal.pk, by=None)
+    remove_records_now(run.crawl, withdrawal.pk, by=None)
     remove_records(withdrawal.pk)
     remove_abandoned()
 
@@ -162,7 +167,7 @@ def test_other_pages_keep_a_payload_that_a_withdrawn_one_had(site, crawl_to_the_
     holder = Page.objects.get(run=run, payload_sha256__isnull=False, is_revisit=False, bytes=1200)
     others = Page.objects.filter(bytes=1200).exclude(pk=holder.pk)
     assert others.count() == 5
-    assert preview(run.crawl, run, kind="page", text=holder.url.url).sharing == 5
+    assert withdrawal_preview(run.crawl, run, kind="page", text=holder.url.url).sharing == 5
 
     withdrawal = taken_down(run, holder.url.url, only=run)
     for one in others.select_related("url", "archive_file", "run"):
@@ -175,7 +180,7 @@ def test_other_pages_keep_a_payload_that_a_withdrawn_one_had(site, crawl_to_the_
 
     withdrawal.refresh_from_db()
     assert withdrawal.state == "removed", withdrawal.trouble
-    assert not why_not(run)
+    assert not removal_obstacle(run)
     assert Counter(others.values_list("run", "is_revisit")) == {
         (run.pk, False): 1,
         (run.pk, True): 1,
@@ -210,15 +215,15 @@ def test_a_withdrawal_can_be_undone_until_files_are_rewritten(site, run):
     withdrawal = taken_down(run, "/(miller|a)$", "pattern", at_once=False)
     assert (withdrawal.pages, Page.objects.count()) == (2, 4)
 
-    undo(run.crawl, withdrawal.pk, by=None)
+    undo_withdrawal(run.crawl, withdrawal.pk, by=None)
 
     assert list(Page.objects.order_by("pk").values()) == before
     assert list(ExtractedRow.objects.order_by("pk").values()) == extracted
     assert not WithdrawalFile.objects.exists()
     with pytest.raises(WrongState):
-        undo(run.crawl, withdrawal.pk, by=None)
+        undo_withdrawal(run.crawl, withdrawal.pk, by=None)
     with pytest.raises(WrongState):
-        remove_now(run.crawl, withdrawal.pk, by=None)
+        remove_records_now(run.crawl, withdrawal.pk, by=None)
     judge(run)
 
 
@@ -227,15 +232,15 @@ def test_what_two_withdrawals_cover_stays_withdrawn_until_both_are_undone(site, 
     first = taken_down(run, holder.url.url, at_once=False)
     second = taken_down(run, f"{holder.url.url}$|/miller$", "pattern", at_once=False)
 
-    undo(run.crawl, first.pk, by=None)
+    undo_withdrawal(run.crawl, first.pk, by=None)
     assert Page.objects.count() == 4
-    undo(run.crawl, second.pk, by=None)
+    undo_withdrawal(run.crawl, second.pk, by=None)
     assert Page.objects.count() == 6
 
     first = taken_down(run, holder.url.url, at_once=False)
     remove_records(taken_down(run, f"{holder.url.url}$|/miller$", "pattern").pk)
     remove_abandoned()
-    undo(run.crawl, first.pk, by=None)
+    undo_withdrawal(run.crawl, first.pk, by=None)
     assert len(judge(run)) == 4
     references(run)
 
@@ -334,7 +339,7 @@ def test_mistakes_are_told_by_field(run):
     with pytest.raises(NotFound):
         taken_down(run, "http://a.test/never")
     with pytest.raises(BadOrder) as caught:
-        withdraw(run.crawl, None, kind="page", text="http://a.test/", reason=" ", by=None)
+        withdraw_pages(run.crawl, None, kind="page", text="http://a.test/", reason=" ", by=None)
     assert list(caught.value.errors) == ["reason"]
 
 

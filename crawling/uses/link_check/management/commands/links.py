@@ -16,10 +16,15 @@ from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.lag import Derived, lag_of
-from crawling.datasets.parts import MOST_BEHIND, drop_dataset, pages_behind
+from crawling.datasets.parts import MOST_BEHIND, count_pages_behind, drop_dataset
 from crawling.datasets.second_reading import read_again
 from crawling.models import Run
-from crawling.uses.link_check.link_check import SLOW_SECONDS, junit_lines, missing_of, problem_rows
+from crawling.uses.link_check.link_check import (
+    SLOW_SECONDS,
+    incomplete_kinds,
+    junit_lines,
+    problem_rows,
+)
 from crawling.uses.link_check.list_orders import LinkSort
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import list_links
@@ -82,7 +87,7 @@ class Command(BaseCommand):
             if verb == "rebuild":
                 drop_dataset(one.pk)
             catch_up(one.pk, note=self._print_progress)
-            behind = pages_behind(one)
+            behind = count_pages_behind(one)
             more = "+" if behind == MOST_BEHIND else ""
             self.stdout.write(
                 f"Run {one.number}: {behind:,}{more} pages are not in the dataset."
@@ -97,7 +102,7 @@ class Command(BaseCommand):
         kinds = list(map(ProblemKind, options["kind"] or ProblemKind))
         rows = problem_rows(run, kinds, slow_seconds=options["slow"])
         if options["junit"]:
-            for line in junit_lines(kinds, rows, missing_of(run, kinds)):
+            for line in junit_lines(kinds, rows, incomplete_kinds(run, kinds)):
                 self.stdout.write(line, ending="")
             return
         for row in rows:

@@ -19,10 +19,10 @@ from crawling.uses.withdrawals.api import WithdrawalRow
 from crawling.uses.withdrawals.file_removal import due_withdrawals, remove_records
 from crawling.uses.withdrawals.withdrawing import (
     WithdrawalPreview,
-    preview,
-    remove_now,
-    undo,
-    withdraw,
+    remove_records_now,
+    undo_withdrawal,
+    withdraw_pages,
+    withdrawal_preview,
 )
 from serving.listing.columns import row_of
 
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             elif options["number"] is None:
                 raise CommandError("Name the number of the withdrawal.")
             elif verb == "undo":
-                self._print(undo(job, options["number"], by=None), options)
+                self._print(undo_withdrawal(job, options["number"], by=None), options)
             else:
                 self._rewrite(job, options)
 
@@ -73,7 +73,7 @@ class Command(BaseCommand):
             raise CommandError("Name what is withdrawn: --page, --pattern or --host.")
         (kind, text) = found[0]
         run = get_run(crawl.pk, options["run"]) if options["run"] else None
-        would = preview(crawl, run, kind=kind, text=text)
+        would = withdrawal_preview(crawl, run, kind=kind, text=text)
         if verb == "preview":
             self.stdout.write(
                 json.dumps(asdict(would)) if options["json"] else _preview_text(would)
@@ -81,13 +81,15 @@ class Command(BaseCommand):
             return
         confirm(f"{would.pages:,} stored pages.", "Withdraw them?", options)
         reason, at_once = options["reason"], options["at_once"]
-        made = withdraw(crawl, run, kind=kind, text=text, reason=reason, by=None, at_once=at_once)
+        made = withdraw_pages(
+            crawl, run, kind=kind, text=text, reason=reason, by=None, at_once=at_once
+        )
         self._print(made, options)
 
     def _rewrite(self, crawl: CrawlJob, options: Options) -> None:
         number = options["number"]
         if number not in due_withdrawals():
-            remove_now(crawl, number, by=None)
+            remove_records_now(crawl, number, by=None)
         remove_records(number)
         self._print(Withdrawal.objects.get(pk=number, crawl=crawl), options)
 

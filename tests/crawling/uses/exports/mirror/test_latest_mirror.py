@@ -17,7 +17,7 @@ from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
 from crawling.uses.exports.jobs import LATEST_MIRROR
 from crawling.uses.exports.state import readable_export, request_export, state_of
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
 
 
@@ -125,7 +125,7 @@ def test_one_with_pages_that_were_withdrawn_or_deleted_is_not_given_out(runs):
     first, latest = runs
     run_job(request_export(latest, LATEST_MIRROR).pk)
     assert readable_export(latest, LATEST_MIRROR) is not None
-    withdraw(first.crawl, None, kind="pattern", text="/gone$", reason="x", by=None)
+    withdraw_pages(first.crawl, None, kind="pattern", text="/gone$", reason="x", by=None)
     assert "taken down since" in state_of(latest, LATEST_MIRROR).trouble
     run_job(request_export(latest, LATEST_MIRROR).pk)
     row = readable_export(latest, LATEST_MIRROR)

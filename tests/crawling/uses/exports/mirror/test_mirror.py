@@ -26,7 +26,7 @@ from crawling.uses.exports.mirror.file_paths import FilePaths
 from crawling.uses.exports.mirror.rewriter import Rewriter
 from crawling.uses.exports.mirror.rewriting import DocumentLinks
 from crawling.uses.exports.state import open_export, readable_export, request_export, state_of
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from crawling.web.document_stream import DocumentStream
 from tests.crawling.pages import browser, soup
 
@@ -165,7 +165,7 @@ def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):
     assert operator.get(api).json()["bytes"] == len(content)
     assert "mirror.zip" in soup(viewer.get(place)).get_text()
 
-    withdraw(run.crawl, None, kind="pattern", text="/docs/b$", reason="x", by=None)
+    withdraw_pages(run.crawl, None, kind="pattern", text="/docs/b$", reason="x", by=None)
 
     assert operator.get(f"{api}/export").status_code == 404
     assert "taken down since" in soup(operator.get(place)).get_text()
@@ -210,8 +210,8 @@ def test_paths_are_apart_on_systems_that_know_no_capitals_and_in_any_form(paths)
         assert len(path) <= 220
         assert not {"", ".", "..", "con"} & set(path.split("/"))
         assert not set(':\\*?"<>|') & set(path)
-    assert paths.link("/con/x?y", urls[0], found[0]) == "http://a.test/con/x?y"
-    assert paths.link("/con/x#a", urls[0], found[4]) == "_con/x.html#a"
+    assert paths.rewritten_link("/con/x?y", urls[0], found[0]) == "http://a.test/con/x?y"
+    assert paths.rewritten_link("/con/x#a", urls[0], found[4]) == "_con/x.html#a"
 
 
 @pytest.mark.parametrize(

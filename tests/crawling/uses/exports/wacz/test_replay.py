@@ -12,10 +12,10 @@ from django.urls import reverse
 
 from crawling.archive.packages.reading import read_package
 from crawling.models import CrawlJob, Page, Run
-from crawling.uses.exports.replay.answers import answer_nothing, asked_range, with_player
+from crawling.uses.exports.replay.answers import answer_nothing, requested_range, with_player
 from crawling.uses.exports.wacz import access
 from crawling.uses.exports.wacz.access import ticket_for
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.page_tree import tree_of
 from tests.crawling.pages import browser, soup
 from tests.crawling.uses.exports.wacz.test_wacz_file import made
@@ -78,7 +78,7 @@ def installed(settings, tmp_path):
 
 @pytest.mark.parametrize(("text", "found"), RANGES.items())
 def test_one_range_is_read_as_rfc_9110_says(text, found):
-    assert asked_range(text, 100) == found
+    assert requested_range(text, 100) == found
 
 
 def test_a_grant_opens_one_file_in_parts_to_one_who_may(run, monkeypatch):
@@ -207,7 +207,7 @@ def test_a_withdrawal_closes_what_was_open(run):
     place = f"/archive/{run.pk}/run.wacz"
     assert ask(run, place, **granted)[0] == 200
 
-    withdraw(run.crawl, None, kind="pattern", text="/a$", reason="x", by=None)
+    withdraw_pages(run.crawl, None, kind="pattern", text="/a$", reason="x", by=None)
 
     assert ask(run, place, **granted)[0] == 404
 

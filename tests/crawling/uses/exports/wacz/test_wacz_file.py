@@ -19,7 +19,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.packages import wacz_index
 from crawling.archive.packages.reading import read_package
-from crawling.archive.packages.wacz_index import SortedLines, blocks, search_key
+from crawling.archive.packages.wacz_index import SortedLines, compressed_blocks, search_key
 from crawling.base.storage import storage
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
@@ -31,7 +31,11 @@ from crawling.uses.exports.jobs import WACZ
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.state import readable_export, request_export, state_of
 from crawling.uses.withdrawals.file_removal import remove_records
-from crawling.uses.withdrawals.withdrawing import remove_now, undo, withdraw
+from crawling.uses.withdrawals.withdrawing import (
+    remove_records_now,
+    undo_withdrawal,
+    withdraw_pages,
+)
 from tests.crawling.pages import browser, soup
 
 SECRET = "the secret of Mrs Miller"
@@ -174,7 +178,7 @@ def test_what_is_withdrawn_is_in_none_at_once_and_back_after_undoing(run):
     before = whole(row)
     assert SECRET.encode() in records_of(opened(row))
 
-    withdrawal = withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
+    withdrawal = withdraw_pages(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
 
     assert readable_export(run, WACZ) is None
     assert "taken down since" in state_of(run, WACZ).trouble
@@ -183,11 +187,11 @@ def test_what_is_withdrawn_is_in_none_at_once_and_back_after_undoing(run):
     assert SECRET not in str(listed(without, "extraPages"))
     assert {facts["url"][-1] for _, facts in index_of(without)} == {"/", "a", "b"}
 
-    undo(run.crawl, withdrawal.pk, by=None)
+    undo_withdrawal(run.crawl, withdrawal.pk, by=None)
 
     assert readable_export(run, WACZ) is None
     assert len(whole(made(run))) == len(before)
-    withdrawal = withdraw(
+    withdrawal = withdraw_pages(
         run.crawl, None, kind="pattern", text="/m$", reason="x", by=None, at_once=True
     )
     remove_records(withdrawal.pk)
@@ -197,7 +201,9 @@ def test_what_is_withdrawn_is_in_none_at_once_and_back_after_undoing(run):
 
 def test_a_payload_that_a_withdrawn_page_shares_stays_with_the_others(run):
     holder = Page.objects.get(url__url__endswith="/a")
-    withdraw(run.crawl, None, kind="page", text=holder.url.url, reason="x", by=None, at_once=True)
+    withdraw_pages(
+        run.crawl, None, kind="page", text=holder.url.url, reason="x", by=None, at_once=True
+    )
     remove_records(run.crawl.withdrawals.get().pk)
 
     package = opened(made(run))
@@ -310,7 +316,7 @@ def test_lines_are_sorted_whatever_their_number():
 def test_a_block_of_the_index_has_a_bounded_number_of_lines_and_bytes():
     short, long = [b"a) 1 {}\n"] * 2500, [b"b) 1 {" + b"x" * 10**6 + b"}\n"] * 9
 
-    unpacked = [gzip.decompress(block) for block, _ in blocks([*short, *long])]
+    unpacked = [gzip.decompress(block) for block, _ in compressed_blocks([*short, *long])]
 
     assert b"".join(unpacked) == b"".join([*short, *long])
     assert [block.count(b"\n") for block in unpacked] == [1024, 1024, 457, 4]
@@ -336,7 +342,7 @@ def test_a_file_that_another_machine_has_goes_with_the_records(run):
     path = storage().path(made(run).name)
     moved = path.rename(path.with_name("elsewhere"))
 
-    withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None, at_once=True)
+    withdraw_pages(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None, at_once=True)
     moved.rename(path)
     remove_records(run.crawl.withdrawals.get().pk)
 
@@ -345,10 +351,10 @@ def test_a_file_that_another_machine_has_goes_with_the_records(run):
 
 
 def test_one_without_withdrawn_pages_goes_as_well_once_the_files_are_rewritten(run):
-    withdrawal = withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
+    withdrawal = withdraw_pages(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
     row = made(run)
 
-    remove_now(run.crawl, withdrawal.pk, by=None)
+    remove_records_now(run.crawl, withdrawal.pk, by=None)
     remove_records(withdrawal.pk)
 
     assert storage().size(row.name) is None
@@ -359,7 +365,7 @@ def test_a_withdrawal_deletes_the_file_of_a_run_that_can_be_restored(run):
     row = made(run)
     remove_run(run, by=None)
 
-    withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
+    withdraw_pages(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
 
     assert storage().size(row.name) is None
 
@@ -368,7 +374,7 @@ def test_a_withdrawal_deletes_the_file_and_says_why(run):
     row = made(run)
     assert storage().size(row.name) is not None
 
-    withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
+    withdraw_pages(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
 
     assert storage().size(row.name) is None
     assert "pages taken down since" in state_of(run, WACZ).trouble

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from allocation.models import Pool
 from crawling.datasets.catch_up import catch_up
-from crawling.models import AllowedNetwork, Run
+from crawling.models import AllowedNetwork, CrawlJob, Run
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import role_of
 from tests.browser.axe import violations
@@ -130,6 +130,21 @@ def test_letters_go_to_the_field_that_the_page_is_for_wherever_the_focus_is(newc
 
     expect(newcomer.locator("main input[type=search]")).to_have_value("gh")
     expect(newcomer).to_have_url(place)
+
+
+def test_a_crawl_is_deleted_and_restored_by_three_clicks(newcomer, make_web):
+    make_web()
+    crawl = make_crawl("Library", "http://127.0.0.1:8900/")
+
+    newcomer.get_by_role("link", name="Crawls", exact=True).click()
+    newcomer.get_by_role("button", name="Delete: Library").click()
+    expect(newcomer.locator(".message").first).to_contain_text("Library is deleted")
+    assert not CrawlJob.objects.exists()
+    newcomer.get_by_role("button", name="Undo").click()
+
+    expect(newcomer.locator(".message").first).to_contain_text("Library is restored")
+    assert CrawlJob.objects.get() == crawl
+    assert clicks(newcomer) == 3
 
 
 def test_a_user_with_a_role_takes_four_clicks(newcomer):

@@ -125,7 +125,7 @@ def test_in_a_hand_crawls_are_cards_that_sort_with_words_on_their_buttons(operat
 
 def test_the_word_of_a_row_action_stands_beside_it_under_pointer_and_focus(operator: Page, many):
     operator.goto("/crawls/")
-    button = operator.get_by_role("link", name="Delete: Alpha")
+    button = operator.get_by_role("button", name="Delete: Alpha")
 
     expect(button.locator(".word")).to_be_hidden()
     button.hover()

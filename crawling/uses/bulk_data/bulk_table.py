@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from crawling.dashboard.pages.filter import in_time
 from crawling.datasets.job_tables import TablesOfRun
 from crawling.datasets.lag import STEPS
-from crawling.models import Page, Run
+from crawling.models import BackgroundJob, Page, Run
 
 TEXT, NUMBER, FRACTION, TRUTH, TEXTS = "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"
 #: with an offset; in text files in ISO 8601
@@ -88,6 +88,10 @@ def never(run: Run) -> bool:
     return False
 
 
+def of_no_job(run: Run) -> BackgroundJob | None:
+    return None
+
+
 @dataclass(frozen=True)
 class BulkTable:
     #: the name in addresses, in names of files, and on the command line
@@ -103,6 +107,8 @@ class BulkTable:
     #: whether text files, too, are made from the Parquet file, because reading the rows requires a
     #: job
     needs_job: Callable[[Run], bool] = never
+    #: returns the latest job that changes the rows of all pages; orders of files wait for its end
+    changed_by: Callable[[Run], BackgroundJob | None] = of_no_job
     #: returns the sizes of some rows of a CSV file in bytes, from which its size is estimated; None
     #: to use its first rows
     sizes: Callable[[Run], Sequence[int]] | None = None

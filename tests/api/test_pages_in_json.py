@@ -64,6 +64,7 @@ SHOWN = {
     "list_broken_link_trend",
     "crawls/<int:pk>/settings/": "get_crawl get_crawl_schedule get_crawl_retention",
     "crawls/<int:pk>/owner/": "get_crawl",
+    "crawls/<int:pk>/raise-limit/": "get_crawl",
     "crawls/<int:pk>/share/": "list_share_links",
     "crawls/<int:pk>/runs/": "list_crawl_runs get_crawl_retention",
     "crawls/<int:pk>/runs/<int:number>/delete/": "list_crawl_runs",

@@ -149,6 +149,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/fixes/": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/fixes\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/links/": {"GET": VIEWER},
+    "crawls/<int:pk>/links/counted/": {"GET": VIEWER},
     "crawls/<int:pk>/lag/": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/link-check\\.(?P<kind>csv|jsonl|xml)$": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/not-fetched\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},

@@ -121,6 +121,7 @@ SHOWN = {
     "crawls/<int:pk>/not-fetched/": "list_not_fetched_urls",
     "crawls/^(?P<pk>[0-9]{1,18})/not-fetched\\.(?P<kind>csv|jsonl)$": "list_not_fetched_urls",
     "crawls/<int:pk>/lag/": "list_datasets",
+    "crawls/<int:pk>/links/counted/": "list_link_problems",
     "crawls/<int:pk>/links/": "list_crawl_links list_link_problems list_broken_links "
     "list_media_files list_linked_hosts list_broken_link_trend",
     "crawls/<int:pk>/fixes/": "list_link_problems",

@@ -57,12 +57,14 @@ def render_live(
     return answer
 
 
-def render_framed(request: HttpRequest, page: str, facts: Mapping[str, Any]) -> HttpResponse:
+def render_framed(
+    request: HttpRequest, page: str, facts: Mapping[str, Any], status: int = 200
+) -> HttpResponse:
     """Render a page or its fragment from one template, which extends `frame`: the fragment is its
     block `content`.
     """
     frame = "bare.html" if wants_fragment(request) else "base.html"
-    return render_live(request, page, page, {**facts, "frame": frame})
+    return render_live(request, page, page, {**facts, "frame": frame}, status)
 
 
 def is_common(answer: HttpResponse) -> bool:

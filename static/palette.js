@@ -1,5 +1,6 @@
 // Ctrl-K: one field that finds places, what can be done here, crawls, collections, extractors, alerts, hosts and pages. What it finds
-// are links and buttons of the page and answers of the JSON interface, so it can do nothing that a page cannot.
+// are links and buttons of the page and answers of the JSON interface, so it can do nothing that a page cannot. Its last row leads to
+// the search of texts.
 "use strict";
 (() => {
   const WAIT_MS = 150, MOST = 5, SHORTEST = 2;
@@ -14,7 +15,7 @@
     { ask: "pages", kind: (one) => `Page · ${one.url.split("/")[2] || "file"}, ${one.crawl_name}`, name: (one) => one.title || one.url,
       href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
   ];
-  let asked = 0, timer, last = Promise.resolve();
+  let asked = 0, timer, sought = "", last = Promise.resolve();
 
   const dialog = document.createElement("dialog");
   dialog.id = "palette";
@@ -65,6 +66,8 @@
   function find() {
     const number = ++asked, text = field.value.trim(), isWanted = () => number === asked && dialog.open;
     const found = own(text);
+    clearTimeout(timer);
+    sought = text;
     list.replaceChildren(...found);
     told.textContent = "";
     if (text.length < SHORTEST) return;
@@ -77,7 +80,15 @@
         more += rows.length;
       }
       told.textContent = found.length + more ? "" : `Nothing has “${text}” in its name.`;
+      if (opener.dataset.texts) list.append(row("Text search", `Search the text of all pages for “${text}”`, `${opener.dataset.texts}?q=${encodeURIComponent(text)}`));
     });
+  }
+  // Enter that comes before the answers waits for them.
+  function follow() {
+    if (field.value.trim() !== sought) find();
+    const number = asked, first = () => list.querySelector("a, button");
+    if (first()) first().click();
+    else last.then(() => { if (number === asked && dialog.open) first()?.click(); });
   }
 
   function open() {
@@ -99,7 +110,7 @@
   dialog.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) move(step);
-    else if (event.key === "Enter" && event.target === field) list.querySelector("a, button")?.click();
+    else if (event.key === "Enter" && event.target === field) follow();
     else if (event.key === "Escape") dialog.close(); // a search field would only become empty
     else return;
     event.preventDefault();

@@ -71,6 +71,7 @@ NO_PAGES = {
     "crawls/<int:pk>/replay/",
     "attention/count/",
     "crawls/<int:pk>/lag/",
+    "crawls/<int:pk>/links/counted/",
     "crawls/schedules/dates/",
     "login/",
     "shared/<slug:token>/",

@@ -10,6 +10,7 @@ from crawling.dashboard.jobs import views as job_views
 from crawling.dashboard.orders import (
     blocklist_views,
     create_views,
+    limit_views,
     schedule_views,
     scope_views,
     seed_views,
@@ -89,6 +90,7 @@ urlpatterns = [
     path("<int:pk>/archive/", pages.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),
+    path("<int:pk>/raise-limit/", limit_views.raise_limit, name="raise-limit"),
     path("<int:pk>/revert/", scope_views.revert, name="revert"),
     path("<int:pk>/template/", template_views.keep_template, name="template"),
     path("templates/", template_views.templates, name="templates"),

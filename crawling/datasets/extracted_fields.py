@@ -64,6 +64,11 @@ def _latest_job(run: Run) -> BackgroundJob | None:
     return jobs.filter(changing).order_by("-pk").first()
 
 
+def latest_extraction(run: Run) -> BackgroundJob | None:
+    """The latest job that reads, or was to read, the stored pages again for other rules."""
+    return seen_jobs().filter(kind=AGAIN, run=run).order_by("-pk").first()
+
+
 def _edits_of_rules(run: Run) -> Sequence[OrderRevision]:
     if run.crawl.revision == 1:
         return ()

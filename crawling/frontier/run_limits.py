@@ -12,6 +12,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
 from crawling.frontier.exclusion import exclude_urls
+from crawling.frontier.run_counts import FetchCounts
 from crawling.frontier.sql_rows import read_rows
 from crawling.models import Run, RunState, RunTotal, Url, UrlState
 from crawling.orders.scope.filters import Rule
@@ -66,41 +67,63 @@ def pages_left(run: Run) -> int | None:
     return max(0, most - (fetched - files) - in_process)
 
 
+class ReachedLimit(NamedTuple):
+    #: the field of the order
+    field: str
+    #: the limit in words
+    words: str
+    #: what the run has of it, in the unit of the field; for files, the limit of pages
+    reached: int
+
+
 def limit_reached(run: Run) -> str:
     """A sentence with the hard limit that the run has reached, or "".
 
     The limit on pages is exact: no more URLs are claimed than it allows, and URLs in process then
     finish. Fetches under way may exceed the other limits.
     """
+    reached = reached_limit(run)
+    return f"The limit of {reached.words} is reached; more URLs are queued." if reached else ""
+
+
+def reached_limit(run: Run, counts: FetchCounts | None = None) -> ReachedLimit | None:
+    """The first hard limit that the run has reached. counts: if the caller has read them."""
     crawl = run.crawl
-    reached = _first_limit_reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds)
-    return f"The limit of {reached} is reached; more URLs are queued." if reached else ""
+    return _first_reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds, counts)
 
 
 def soft_limit_reached(run: Run) -> str:
     """The part of a sentence that names the soft limit that the run has reached, or ""."""
-    reached = _first_limit_reached(run, *run.crawl.order.budget.soft)
-    return f"the soft limit of {reached} is reached" if reached else ""
+    reached = _first_reached(run, *run.crawl.order.budget.soft)
+    return f"the soft limit of {reached.words} is reached" if reached else ""
 
 
-def _first_limit_reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:
-    """The first of these limits that the run has reached, in words."""
+def _first_reached(
+    run: Run,
+    pages: int | None,
+    size: int | None,
+    seconds: int | None,
+    counts: FetchCounts | None = None,
+) -> ReachedLimit | None:
+    def total(column: str) -> int:
+        return getattr(counts, column) if counts else _total(run, column)
+
     if pages is not None:
-        files = _total(run, "files") if run.crawl.requisites else 0
-        if _total(run, "fetched") - files >= pages:
-            return f"{pages:,} pages"
+        files = total("files") if run.crawl.requisites else 0
+        fetched = total("fetched") - files
+        if fetched >= pages:
+            return ReachedLimit("max_pages", f"{pages:,} pages", fetched)
         if files >= FILES_A_PAGE * pages:
             each = f"{FILES_A_PAGE} for each of {pages:,} pages"
-            return f"{FILES_A_PAGE * pages:,} files that pages load ({each})"
-    if size is not None and _total(run, "bytes") >= size:
-        return filesizeformat(size)
-    if (
-        seconds is not None
-        and run.started_at
-        and (timezone.now() - run.started_at).total_seconds() >= seconds
-    ):
-        return f"{seconds:,} seconds"
-    return ""
+            words = f"{FILES_A_PAGE * pages:,} files that pages load ({each})"
+            return ReachedLimit("max_pages", words, pages)
+    if size is not None and (received := total("bytes")) >= size:
+        return ReachedLimit("max_bytes", filesizeformat(size), received)
+    if seconds is not None and run.started_at:
+        spent = (timezone.now() - run.started_at).total_seconds()
+        if spent >= seconds:
+            return ReachedLimit("max_seconds", f"{seconds:,} seconds", round(spent))
+    return None
 
 
 def _total(run: Run, column: str) -> int:

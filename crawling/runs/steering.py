@@ -18,6 +18,7 @@ from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.frontier import counts_of, limit_reached, locked_run
+from crawling.frontier.run_limits import ReachedLimit, reached_limit
 from crawling.installation.events import alert
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Level, Run, RunCount, Shift
@@ -96,6 +97,14 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     register_processes(run)
     request_shifts(run)
     return run
+
+
+def limit_in_the_way(crawl: CrawlJob) -> ReachedLimit | None:
+    """The limit without which the latest run, which has ended, could be resumed."""
+    run = crawl.runs.first()
+    if run is None or run.state not in ENDED_STATES:
+        return None
+    return reached_limit(run) if run.queues.filter(queued__gt=0).exists() else None
 
 
 def reopen(run: Run, reason: str) -> None:

@@ -71,7 +71,15 @@ VERBS = {
 }
 #: the start of a crawl that already has a run
 AGAIN = replace(VERBS["start"], label="Run again", icon="i-rotate-cw")
+#: the resumption of a run that ended at a limit, which has to be raised first
+RAISED = replace(VERBS["resume"], label="Raise the limit and continue")
 
 
-def offered_verbs(words: Iterable[str], *, has_run: bool) -> dict[str, Verb]:
-    return {word: AGAIN if has_run and word == "start" else VERBS[word] for word in words}
+def offered_verbs(
+    words: Iterable[str], *, has_run: bool, is_at_limit: bool = False
+) -> dict[str, Verb]:
+    """The verbs of these words, for a crawl with or without a run."""
+    shown = (
+        VERBS | ({"start": AGAIN} if has_run else {}) | ({"resume": RAISED} if is_at_limit else {})
+    )
+    return {word: shown[word] for word in words}

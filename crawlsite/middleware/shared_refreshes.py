@@ -28,6 +28,8 @@ from serving.requests import is_common, wants_fragment
 
 #: the element that live.js requests again
 LIVE = "live"
+#: the elements whose answers are shared: that one, and the results of a search
+SHARED = {LIVE, "results"}
 #: a refresh is reused for FRESH_SECONDS, and for TIMES as long as its rendering took, so that no
 #: page takes more than a twentieth of a core's time. While the next refresh is rendered, the old
 #: one is reused for STALE_SECONDS more, but never for longer than MOST_SECONDS in total
@@ -92,7 +94,7 @@ class SharedRefreshMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.method == "GET" and _is_refresh(request) and request.user.is_authenticated:
+        if request.method == "GET" and _is_shared(request) and request.user.is_authenticated:
             with suppress(RedisError):  # without Redis each request is rendered separately
                 return self._shared_answer(request)
         response = self.get_response(request)
@@ -135,6 +137,10 @@ class SharedRefreshMiddleware:
 
 def _is_refresh(request: HttpRequest) -> bool:
     return wants_fragment(request) and request.headers.get("HX-Target") == LIVE
+
+
+def _is_shared(request: HttpRequest) -> bool:
+    return wants_fragment(request) and request.headers.get("HX-Target") in SHARED
 
 
 def _may_be_shared(request: HttpRequest, response: HttpResponse) -> bool:

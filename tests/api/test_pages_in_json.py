@@ -64,6 +64,7 @@ SHOWN = {
     "list_broken_link_trend",
     "crawls/<int:pk>/settings/": "get_crawl get_crawl_schedule get_crawl_retention",
     "crawls/<int:pk>/owner/": "get_crawl",
+    "crawls/<int:pk>/raise-limit/": "get_crawl",
     "crawls/<int:pk>/share/": "list_share_links",
     "crawls/<int:pk>/runs/": "list_crawl_runs get_crawl_retention",
     "crawls/<int:pk>/runs/<int:number>/delete/": "list_crawl_runs",
@@ -120,6 +121,7 @@ SHOWN = {
     "crawls/<int:pk>/not-fetched/": "list_not_fetched_urls",
     "crawls/^(?P<pk>[0-9]{1,18})/not-fetched\\.(?P<kind>csv|jsonl)$": "list_not_fetched_urls",
     "crawls/<int:pk>/lag/": "list_datasets",
+    "crawls/<int:pk>/links/counted/": "list_link_problems",
     "crawls/<int:pk>/links/": "list_crawl_links list_link_problems list_broken_links "
     "list_media_files list_linked_hosts list_broken_link_trend",
     "crawls/<int:pk>/fixes/": "list_link_problems",

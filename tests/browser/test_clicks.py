@@ -9,9 +9,15 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from allocation.models import Pool
-from crawling.models import AllowedNetwork, Run
+from crawling.datasets.catch_up import catch_up
+from crawling.models import AllowedNetwork, CrawlJob, Run
+from crawling.runs.start import start_run
 from crawlsite.administration.accounts import role_of
+from tests.browser.axe import violations
+from tests.browser.endless import words_of
+from tests.browser.house import make_crawl
 from tests.crawling.conftest import do_shifts
+from tests.crawling.reading import read_to_the_end
 
 #: what Enter and Space press is no click
 COUNT = """
@@ -76,15 +82,44 @@ def test_enter_in_a_field_saves_and_allows_nothing(newcomer):
     assert not AllowedNetwork.objects.exists()
 
 
-def test_a_word_is_found_by_one_click_and_typing_at_once(newcomer):
+def test_a_word_is_found_by_one_click_and_typing(newcomer, make_web):
+    web = make_web()
+    web.enough.set()
+    run = start_run(make_crawl("Library", web.url))
+    do_shifts(run)
+    catch_up(run.pk)
+    read_to_the_end(run)
+    word = words_of(0).split()[0]
+
     newcomer.get_by_role("link", name="Search", exact=True).click()
     newcomer.wait_for_url("**/search/text/")
-    newcomer.keyboard.type("lighthouse")
-    newcomer.keyboard.press("Enter")
+    newcomer.keyboard.type(word)
 
-    expect(newcomer.get_by_label("Words, or a phrase in quotes")).to_have_value("lighthouse")
-    expect(newcomer).to_have_url(re.compile("q=lighthouse"))
+    expect(newcomer.get_by_role("link", name="Page 0", exact=True)).to_be_visible()
+    expect(newcomer.get_by_role("status")).to_contain_text("1 page")
+    field = newcomer.get_by_label("Words, or a phrase in quotes")
+    expect(field).to_be_focused()
     assert clicks(newcomer) == 1
+    assert violations(newcomer) == []
+
+    newcomer.keyboard.type(" xyzzy")
+    expect(newcomer.get_by_role("status")).to_contain_text("0 pages")
+    newcomer.keyboard.press("Control+a")
+    newcomer.keyboard.type(word)
+    newcomer.get_by_role("link", name="Page 0", exact=True).click()
+    expect(newcomer).to_have_url(re.compile("/pages/"))
+    newcomer.go_back()
+    expect(field).to_have_value(word)
+    newcomer.reload()
+    expect(newcomer.get_by_role("link", name="Page 0", exact=True)).to_be_visible()
+
+
+def test_a_search_whose_session_has_ended_leads_to_the_log_in(newcomer):
+    newcomer.goto("/search/text/")
+    newcomer.context.clear_cookies()
+    newcomer.keyboard.type("lighthouse")
+
+    newcomer.wait_for_url(re.compile("/login/.*lighthouse"))
 
 
 @pytest.mark.parametrize("place", ["/search/text/", "/search/"])
@@ -95,6 +130,21 @@ def test_letters_go_to_the_field_that_the_page_is_for_wherever_the_focus_is(newc
 
     expect(newcomer.locator("main input[type=search]")).to_have_value("gh")
     expect(newcomer).to_have_url(place)
+
+
+def test_a_crawl_is_deleted_and_restored_by_three_clicks(newcomer, make_web):
+    make_web()
+    crawl = make_crawl("Library", "http://127.0.0.1:8900/")
+
+    newcomer.get_by_role("link", name="Crawls", exact=True).click()
+    newcomer.get_by_role("button", name="Delete: Library").click()
+    expect(newcomer.locator(".message").first).to_contain_text("Library is deleted")
+    assert not CrawlJob.objects.exists()
+    newcomer.get_by_role("button", name="Undo").click()
+
+    expect(newcomer.locator(".message").first).to_contain_text("Library is restored")
+    assert CrawlJob.objects.get() == crawl
+    assert clicks(newcomer) == 3
 
 
 def test_a_user_with_a_role_takes_four_clicks(newcomer):

@@ -72,6 +72,20 @@ def test_collections_extractors_and_alerts_are_found(palette, user_of):
     expect(palette.get_by_role("heading", level=1)).to_have_text("Zebras of the town")
 
 
+def test_the_last_row_searches_texts_and_the_only_one_is_opened_by_enter(palette):
+    rows = palette.get_by_role("dialog").get_by_role("listitem")
+
+    palette.keyboard.type("manu")
+    expect(rows.last).to_contain_text("Search the text of all pages for “manu”")
+    assert rows.count() > 1
+    palette.keyboard.press("Control+a")
+    palette.keyboard.type("vacuum")
+    palette.keyboard.press("Enter")
+
+    expect(palette).to_have_url("/search/text/?q=vacuum")
+    expect(palette.get_by_label("Words, or a phrase in quotes")).to_have_value("vacuum")
+
+
 def test_what_is_nowhere_is_said_and_escape_closes(palette):
     palette.keyboard.type("nothing like it")
     expect(palette.get_by_role("dialog").get_by_role("status")).to_contain_text("Nothing has")

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from crawling.models import CrawlJob
 from crawling.models.inquiries import Inquiry
 from crawling.models.jobs import RunState
-from tests.browser.house import furnish
+from tests.browser.house import furnish, make_crawl
 from tests.stack import wait_until
 
 
@@ -48,6 +48,17 @@ def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, backgr
             press(page.get_by_role("main").get_by_role("button", name=re.compile("^Stop")))
         expect(page.locator(".message")).to_contain_text("of Library requested")
         assert crawl.runs.get().state == state
+
+
+def test_a_crawl_is_deleted_and_restored(page, make_web):
+    crawl = make_crawl("Library", make_web().url)
+    page.goto(f"/crawls/{crawl.pk}/")
+    page.get_by_label("More").click()
+    press(page.get_by_role("button", name="Delete", exact=True))
+    expect(page).to_have_url("/crawls/")
+    press(page.get_by_role("button", name="Undo"))
+
+    assert CrawlJob.objects.get() == crawl
 
 
 def test_mistakes_are_told_and_typed_text_is_kept(page, pool):

@@ -18,8 +18,9 @@ from allocation.wording import whole_number
 from crawling.base.errors import UnknownCrawl
 from crawling.dashboard.base.schedule import schedule_texts
 from crawling.frontier import RunCounts, counts_of
+from crawling.frontier.run_limits import reached_limit
 from crawling.models import CrawlJob, Run, RunProcess, Shift
-from crawling.models.jobs import WORKING_STATES, RunState
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.runs.transitions import possible_actions
 from crawling.runs.verbs import Verb, offered_verbs
 from crawling.runs.wait_reason import NextHostQueue, WaitReason, wait_reasons
@@ -50,6 +51,8 @@ class CrawlView:
     counts: RunCounts
     #: the answers that count towards the limit of pages
     pages: int
+    #: whether the run has ended at a limit that is still in force
+    is_at_limit: bool
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -109,7 +112,7 @@ def verbs_of(view: CrawlView, run: Run | None) -> dict[str, Verb]:
         return offered_verbs(["start"], has_run=False)
     is_aborting = run.aborted_at is not None
     words = possible_actions(run.state, queued=view.counts.queued, is_aborting=is_aborting)
-    return offered_verbs(words, has_run=True)
+    return offered_verbs(words, has_run=True, is_at_limit=view.is_at_limit)
 
 
 def find_crawl(name_or_id: str) -> CrawlJob:
@@ -238,6 +241,9 @@ def _view(
         reason=reason,
         counts=told,
         pages=told.pages if crawl.requisites else told.fetched,
+        is_at_limit=run is not None
+        and run.state in ENDED_STATES
+        and reached_limit(run, told) is not None,
         created_at=crawl.created_at,
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,

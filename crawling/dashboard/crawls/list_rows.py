@@ -96,7 +96,7 @@ def _row(
     return CrawlListRow(
         crawl,
         view,
-        offered_verbs(verbs, has_run=view.run is not None),
+        offered_verbs(verbs, has_run=view.run is not None, is_at_limit=view.is_at_limit),
         rate,
         view.run_id in now,
         may_act,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from crawling.dashboard.pages.filter import in_time
 from crawling.datasets.job_tables import TablesOfRun
 from crawling.datasets.lag import STEPS
-from crawling.models import Page, Run
+from crawling.models import BackgroundJob, Page, Run
 
 TEXT, NUMBER, FRACTION, TRUTH, TEXTS = "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"
 #: with an offset; in text files in ISO 8601
@@ -88,6 +88,10 @@ def needs_no_job(run: Run) -> bool:
     return False
 
 
+def of_no_job(run: Run) -> BackgroundJob | None:
+    return None
+
+
 @dataclass(frozen=True)
 class BulkTable:
     #: the name in addresses, in names of files, and on the command line
@@ -100,11 +104,13 @@ class BulkTable:
     #: the last step of `crawling.datasets.lag` that a page must have passed to be in this data;
     #: empty if there is none
     step: str = ""
-    #: returns whether text files, too, are made from the Parquet file, because only a job can read
-    #: the rows
+    #: whether text files, too, are made from the Parquet file, because reading the rows requires a
+    #: job
     needs_job: Callable[[Run], bool] = needs_no_job
-    #: returns the sizes of some rows of a CSV file in bytes, from which the file's size is
-    #: estimated; None to measure its first rows
+    #: returns the latest job that changes the rows of all pages; orders of files wait for its end
+    changed_by: Callable[[Run], BackgroundJob | None] = of_no_job
+    #: returns the sizes of some rows of a CSV file in bytes, from which its size is estimated; None
+    #: to use its first rows
     sizes: Callable[[Run], Sequence[int]] | None = None
     #: returns a text that changes with everything on which the rows depend besides the run's pages
     #: and datasets

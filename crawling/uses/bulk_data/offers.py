@@ -16,7 +16,7 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Sum
 
 from crawling.base.errors import NotFound
-from crawling.datasets.extracted_fields import pages_with_older_fields
+from crawling.datasets.extracted_fields import pages_with_older_fields, rules_of
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.lag import EXTRACTED
 from crawling.datasets.parts import count_pages_behind
@@ -56,6 +56,8 @@ class BulkData:
     made: JobTables | None
     #: whether the data have changed since the file was made
     is_outdated: bool
+    #: the latest job that changes, or has changed, the rows of all pages
+    changed_by: BackgroundJob | None
 
     @property
     def is_complete(self) -> bool:
@@ -73,6 +75,11 @@ class BulkData:
         """
         endings = (*ENDINGS, *self.table.other_endings)
         return [(ending, WORDS[ending], self.is_ready(ending)) for ending in endings]
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether anything was to be extracted from the run's pages."""
+        return bool(rules_of(self.run).rules)
 
     def comes_from_job(self, ending: str) -> bool:
         return self.needs_job or ending == "parquet"
@@ -114,6 +121,7 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
         jobs_of(table.made.kind, run).first(),
         made,
         made is not None and not _is_current(made),
+        table.changed_by(run),
     )
 
 

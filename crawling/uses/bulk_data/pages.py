@@ -53,7 +53,8 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "endings": ENDINGS,
         "with_mark": request.GET.get("mark") == "1",
         "most_behind": MOST_BEHIND,
-        "is_open": any(one.job and one.job.is_open for one in offers),
+        "is_open": any(one.job and one.job.is_open for one in offers)
+        or any(one.changing for one in ordered),
     }
     page, fragment = "bulk_data/download.html", "bulk_data/_files.html"
     return render_live(request, page, fragment, here, depends_on_user=True)
@@ -77,7 +78,10 @@ def _request_files(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
     def ask() -> None:
         for file in files:
-            if file.name in anew or offer_of(run, file.table).has_to_be_made(file.ending):
+            offer = offer_of(run, file.table)
+            if offer.changed_by and offer.changed_by.is_open:
+                jobs.append(str(offer.changed_by.pk))
+            if file.name in anew or offer.has_to_be_made(file.ending):
                 jobs.append(str(request_file(run, file.table, by=request.user).pk))
 
     def then() -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.http import HttpRequest
 
-from crawling.models import Run
+from crawling.models import BackgroundJob, Run
 from crawling.uses.bulk_data.bulk_table import BulkTable
 from crawling.uses.bulk_data.offers import BulkData
 from crawling.uses.bulk_data.tables import BY_NAME
@@ -41,9 +41,24 @@ class RequestedFile(NamedTuple):
     outcome: str
 
     @property
+    def changing(self) -> BackgroundJob | None:
+        """The open job that changes the rows, and for whose end the file waits."""
+        job = self.offer.changed_by
+        return job if job and job.is_open and str(job.pk) in self.jobs else None
+
+    @property
+    def trouble(self) -> str:
+        """The reason why the rows are not as they were ordered."""
+        job = self.offer.changed_by
+        if job is None or str(job.pk) not in self.jobs:
+            return ""
+        return "Cancelled." if job.cancelled_at else job.trouble
+
+    @property
     def is_coming(self) -> bool:
         job = self.offer.job
-        return job is not None and job.is_open and self.offer.comes_from_job(self.file.ending)
+        is_made = job is not None and job.is_open and self.offer.comes_from_job(self.file.ending)
+        return is_made or self.changing is not None
 
     @property
     def is_there(self) -> bool:
@@ -61,7 +76,7 @@ class RequestedFile(NamedTuple):
         """
         made = self.offer.made
         is_ordered = made is not None and str(made.job.pk) in self.jobs
-        return self.is_there and (is_ordered or not self.is_older)
+        return self.is_there and not self.trouble and (is_ordered or not self.is_older)
 
     @property
     def is_due(self) -> bool:

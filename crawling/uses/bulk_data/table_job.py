@@ -13,7 +13,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.stored_documents import html_pages
 from crawling.jobs.kinds import JobResult
-from crawling.jobs.running_job import RunningJob
+from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.uses.bulk_data.bulk_table import START, BulkColumn, BulkPlace, BulkTable
 from crawling.uses.bulk_data.cell_reading import pages_behind_key, rows_of_tables
 from crawling.uses.bulk_data.offers import parquet_metadata, state_of_data
@@ -25,7 +25,8 @@ PAGES_NOTED = 100
 #: The shortest turn. Without it, two jobs that users requested would give way to each other again
 #: and again at once. A crawl still gets the units for which it waits within 5 s.
 LEAST_SECONDS = 4.0
-#: the counts that the job itself stores, in addition to those of its rows
+READ_AGAIN = "it waits until the stored pages are read by other rules"
+#: the counts that the job itself stores, besides those of its rows
 OWN = frozenset({"rows", "slices", "done", "of", "seconds"})
 
 
@@ -77,9 +78,12 @@ class JobFile:
 
 
 def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
-    """Write the rows of a table. The job can give way after each page, or after each part of a
-    dataset, which takes a few seconds. Raises ArchiveTrouble or JobGone.
+    """Write the rows of a table. The job gives way after a page, or after a part of a dataset,
+    which takes a few seconds. Raises ArchiveTrouble, JobGone, or JobWaits while another job changes
+    the rows.
     """
+    if (changing := table.changed_by(job.run)) and changing.is_open:
+        raise JobWaits(READ_AGAIN)
     try:
         file = JobFile(table, job, table.rows(job.run, START).columns)
         known = {"rows": 0, "of": table.count(job.run)} | job.progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crawling.datasets.extracted_fields import latest_extraction
 from crawling.datasets.lag import EXTRACTED
 from crawling.datasets.parts import count_written_links
 from crawling.models import Run
@@ -94,6 +95,7 @@ FIELDS = BulkTable(
     count_pages_with_fields,
     step=EXTRACTED,
     needs_job=are_typed,
+    changed_by=latest_extraction,
     depends_on=rules_state,
 )
 LINKS = BulkTable(

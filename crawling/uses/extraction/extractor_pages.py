@@ -16,6 +16,7 @@ from django.urls import path, reverse
 from crawling.base.errors import BadOrder, CrawlError, NotFound
 from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
+from crawling.dashboard.base.requests import next_page
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import show_message
 from crawling.installation.permissions import crawls_acted_on
@@ -52,14 +53,16 @@ def show_all(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.add_crawljob", methods=("GET", "HEAD", "POST"))
 def new(request: AuthenticatedRequest) -> HttpResponse:
-    """Save `rules` under a `name`. The form begins with the values in the address."""
+    """Save `rules` under a `name`. The form begins with the values in the address. `next` leads
+    back to the page on which the rules were tried.
+    """
     asked, errors = request.POST if request.method == "POST" else request.GET, dict[str, str]()
     typed = {"name": asked_text(asked, "name"), "rules": asked_text(asked, "rules", most=LONGEST)}
     if request.method == "POST":
         with mistakes_kept(errors, CrawlError):
             made = save_extractor(typed["name"], read_rules(typed["rules"]), by=request.user)
             messages.success(request, f"{made.name} is saved as an extractor.")
-            return redirect("crawling:extractor", made.pk)
+            return redirect(next_page(request) or reverse("crawling:extractor", args=[made.pk]))
     here = {"typed": typed, "errors": errors}
     return render(request, "extraction/extractor_new.html", here, status=422 if errors else 200)
 

@@ -4,13 +4,14 @@ reading the run again by them. Also the tables of a stored page as CSV files.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import path, re_path, reverse
+from django.urls import NoReverseMatch, path, re_path, reverse
 
 from crawling.base.errors import BadOrder, InquiriesBusy, NotFound, WrongState
 from crawling.base.timed import SearchTookTooLong
@@ -155,8 +156,8 @@ def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
 
 @needs("crawling.change_crawljob")
 def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Request that the pages are read again by the rules in the form, by those of the order, or by
-    those of an extractor.
+    """Extract again by the rules in the form, by those of the order, or by those of an extractor.
+    `load` orders the rows as a file, too.
     """
     way, given = request.POST.get("by", ""), asked_text(request.POST, "rules", most=LONGEST)
     with errors_told(request, BadOrder, NotFound, WrongState):
@@ -168,8 +169,18 @@ def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
             request_by_extractor(run, way, by=request.user)
         else:
             request_extraction(run, read_rules(given), by=request.user)
+        if "load" in request.POST and (order := _address_of_order(run)):
+            # keeps the method, since the page of downloads takes an order by POST
+            return redirect(order, preserve_request=True)
         messages.success(request, f"A background job reads the pages of run {run.number} again.")
     return redirect(address_of("crawling:extracted", run))
+
+
+def _address_of_order(run: Run) -> str:
+    """The address at which the wide CSV file is ordered; "" without the use that has it."""
+    with suppress(NoReverseMatch):
+        return f"{address_of('crawling:download', run)}&file=fields.csv"
+    return ""
 
 
 @of_run(HAS_NO_PAGES)

@@ -57,6 +57,10 @@ class Unchecked:
     cause: Annotated[str, Column("what excluded most of them; empty: there are none")] = ""
     sentence: Annotated[str, Column("empty: there are none")] = ""
 
+    @property
+    def count(self) -> int:
+        return self.queued + self.outside + self.excluded
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -64,6 +68,8 @@ class Coverage:
 
     #: the fields of the order that would make the run check images and other sites
     remedies: tuple[str, ...]
+    #: the number of addresses that were fetched or failed; 0 while the run has not ended
+    checked: int
     #: the number of URLs that wait although the run has ended
     queued: int
     is_stopped: bool
@@ -144,6 +150,7 @@ def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
             excluded[run.pk][TRAPS] += had.quarantined
         found[run.pk] = Coverage(
             remedies,
+            had.succeeded + had.failed if had else 0,
             had.queued if had else 0,
             run.state == "stopped",
             ruled.get((run.pk, Rule.SCOPE), 0) if EXTERNAL in remedies else 0,

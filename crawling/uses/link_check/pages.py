@@ -23,7 +23,7 @@ from crawling.datasets.lag import Derived
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.link_check.coverage import coverage_of
+from crawling.uses.link_check.coverage import coverage_of, coverages_of
 from crawling.uses.link_check.fixes import fix_rows
 from crawling.uses.link_check.link_changes import (
     CHANGE_COLUMNS,
@@ -42,8 +42,13 @@ from crawling.uses.link_check.link_check import (
 )
 from crawling.uses.link_check.list_orders import HostSort, LinkSort, MediaSort, TooManyMedia
 from crawling.uses.link_check.page_problems import SOON
-from crawling.uses.link_check.problem_counts import counts_of, kinds_by_severity, why_uncounted
-from crawling.uses.link_check.problem_kinds import ProblemKind
+from crawling.uses.link_check.problem_counts import (
+    ProblemCount,
+    counts_of,
+    kinds_by_severity,
+    why_uncounted,
+)
+from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from crawling.uses.link_check.reports import (
     LINK_TYPES,
     MEDIA_TYPES,
@@ -226,9 +231,12 @@ def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN
 
 
 def _worst_kind(run: Run) -> ProblemKind:
-    """The first kind in the list that is known to have problems. If none has, the first kind."""
+    """The first kind in the list that is known to have errors; without one, broken links, whose
+    list says that there are none.
+    """
     found = kinds_by_severity(counts_of(run))
-    return next((one.kind for one in found if one.share), ProblemKind.BROKEN)
+    errors = (one.kind for one in found if one.share and one.kind.severity is Severity.ERROR)
+    return next(errors, ProblemKind.BROKEN)
 
 
 @of_run(NEVER_STARTED)
@@ -295,10 +303,26 @@ def fixes_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpRespon
     return send(marked_download(file, run, Derived.TEXTS))
 
 
+def _uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> dict[str, Any]:
+    """The reason why numbers are missing, and how many are there."""
+    return {"uncounted": why_uncounted(run, counts), "counted": len(counts)}
+
+
+@of_run(NEVER_STARTED)
+def counted(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    """Show why numbers are missing, for a page that has `?counted=` numbers, or have that page
+    read again once there are more. It requests this again and again.
+    """
+    here = {"run": run, **_uncounted(run, counts_of(run))}
+    here["has_more"] = here["counted"] != asked_number(request, "counted") or not here["uncounted"]
+    return render(request, "link_check/_uncounted.html", here)
+
+
 urlpatterns = [
     path("<int:pk>/fixes/", fixes, name="fixes"),
     file_route("fixes", ("csv", "jsonl"), fixes_file),
     path("<int:pk>/links/", show, name="links"),
+    path("<int:pk>/links/counted/", counted, name="links-counted"),
     path("<int:pk>/link-changes/", changes, name="link-changes"),
     file_route("link-changes", ("csv", "jsonl"), changes_file),
     file_route("link-check", ENDINGS, problem_file),
@@ -309,18 +333,24 @@ def _trend(run: Run) -> Mapping[str, Any]:
     """The trend of the crawl's latest runs; empty while no run has ended."""
     is_first = run.number == 1 and run.state not in ENDED_STATES
     rows = [] if is_first else list(trend_of(run.crawl)[:MOST_RUNS])
-    return {"trend": rows, "bars": trend_bars(rows)}
+    coverages = coverages_of([row.run for row in rows])
+    left = [coverages[row.run_id].unchecked for row in rows]
+    return {"trend": [*zip(rows, left, strict=True)], "bars": trend_bars(rows)}
 
 
 def _kinds(run: Run) -> Mapping[str, Any]:
     """The kinds of problems. Kinds that the run does not have are listed separately."""
     counts = counts_of(run)
     found = kinds_by_severity(counts)
-    clean = [one.kind for one in found if one.count and not one.share]
+    clean = [
+        one.kind
+        for one in found
+        if one.count and not one.share and one.kind is not ProblemKind.BROKEN
+    ]
     return {
         "problem_kinds": [one for one in found if one.kind not in clean],
         "clean_kinds": clean,
-        "uncounted": why_uncounted(run, counts),
+        **_uncounted(run, counts),
     }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import blake2b
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from django.core.cache import cache
 from redis.exceptions import RedisError
@@ -70,21 +70,36 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
 
 
-def why_uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> str:
-    """A sentence on the kinds without a count; empty if all are counted."""
+class Uncounted(NamedTuple):
+    """Why a page lacks numbers."""
+
+    sentence: str
+    #: whether they come
+    is_coming: bool = True
+
+
+def why_uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> Uncounted | None:
+    """Why kinds have no count, or the run is not compared with the one before; None if all is
+    counted.
+    """
     if len(counts) == len(ProblemKind):
-        return ""
+        is_due = open_jobs().filter(kind="broken-links", run=run).exists()
+        is_compared = not is_due or BrokenLinks.objects.filter(run=run).exists()
+        return None if is_compared else Uncounted("Broken links are not compared yet.")
+    lacking = "Kinds with “–” are not counted yet."
     if run.state not in ENDED_STATES:
-        return "They are counted once the run has ended."
+        return Uncounted(f"{lacking} They are counted once the run has ended.")
     for name in (Derived.LINKS, Derived.TEXTS):
         if not (lag := lag_of(run, name)).complete:
-            return f"{lag.missing}. {lag.prospect}."
+            sentence = f"{lacking} {lag.missing}. {lag.prospect}."
+            return Uncounted(sentence, lag.state != "stopped")
     job = open_jobs().filter(kind="problem-counts", run=run).first()
     if job is None:
-        return "Their count took too long."
+        return Uncounted(f"{lacking} Their count took too long.", is_coming=False)
     if job.waits:
-        return f"Their count: {job.waits}."
-    return "They are being counted." if job.began_at else "Their count waits for other jobs."
+        return Uncounted(f"{lacking} Their count: {job.waits}.")
+    told = "They are being counted." if job.began_at else "Their count waits for other jobs."
+    return Uncounted(f"{lacking} {told}")
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def has_failures(run: Run) -> bool:
 
 def trend_of(crawl: CrawlJob) -> QuerySet[BrokenLinks]:
     return BrokenLinks.objects.filter(run__crawl=crawl, run__removal_asked_at=None).select_related(
-        "run", "against"
+        "run__crawl", "against"
     )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import render
 from django.urls import path
 
 from allocation.wording import whole_number
@@ -26,7 +25,7 @@ from crawling.uses.search.search import (
     search_texts,
 )
 from serving.access import AuthenticatedRequest, authenticated
-from serving.requests import asked_text
+from serving.requests import asked_text, render_framed
 
 LARGEST = 2**31 - 1
 #: the most crawls that the form offers; the filters beside the results have further ones
@@ -57,17 +56,17 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
         "types": [*TYPES, *([wanted.type] if wanted.type and wanted.type not in TYPES else [])],
     }
     if not text:
-        return render(request, "search/texts.html", here)
+        return render_framed(request, "search/texts.html", here)
     try:
         result = search_texts(text, wanted, before=before, most=ROWS)
     except BadQuery as trouble:
-        return render(request, "search/texts.html", {**here, "trouble": trouble.sentence})
+        return render_framed(request, "search/texts.html", {**here, "trouble": trouble.sentence})
     except IndexBroken as damage:
-        return render(request, "search/texts.html", {**here, "damage": damage}, status=503)
+        return render_framed(request, "search/texts.html", {**here, "damage": damage}, status=503)
     except (UnknownCrawl, UnknownRun) as trouble:
-        return render(request, "search/texts.html", {**here, "trouble": str(trouble)})
+        return render_framed(request, "search/texts.html", {**here, "trouble": str(trouble)})
     here |= _result_facts(request, result, wanted, before)
-    return render(request, "search/texts.html", here)
+    return render_framed(request, "search/texts.html", here)
 
 
 def _filter(query: QueryDict) -> SearchFilter:

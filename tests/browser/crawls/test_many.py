@@ -123,9 +123,26 @@ def test_in_a_hand_crawls_are_cards_that_sort_with_words_on_their_buttons(operat
     assert name.bounding_box() == before
 
 
+def test_without_a_pointer_the_actions_of_a_row_cover_nothing_of_it(browse, make_web, user_of):
+    for name in ("Alpha", "Beta"):
+        start_run(make_crawl(name, make_web().url, by=user_of("operator")))
+    page = browse("operator", "/crawls/", has_touch=True, is_mobile=True)
+
+    expect(page.locator(".below .word").first).to_be_visible()
+    overlaps = page.evaluate(
+        """() => [...document.querySelectorAll(".all-crawls tbody")].map((body) => {
+          const under = body.querySelector("tr:not(.below)").getBoundingClientRect();
+          return under.bottom - body.querySelector(".actions").getBoundingClientRect().top;
+        })"""
+    )
+
+    assert len(overlaps) == 2
+    assert max(overlaps) <= 0
+
+
 def test_the_word_of_a_row_action_stands_beside_it_under_pointer_and_focus(operator: Page, many):
     operator.goto("/crawls/")
-    button = operator.get_by_role("link", name="Delete: Alpha")
+    button = operator.get_by_role("button", name="Delete: Alpha")
 
     expect(button.locator(".word")).to_be_hidden()
     button.hover()

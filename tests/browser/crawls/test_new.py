@@ -139,11 +139,10 @@ def test_a_clone_begins_with_the_answers_of_the_first(operator, web):
 def test_a_deleted_crawl_is_restored(operator, web):
     make_crawl("Library", web.url)
     operator.goto("/crawls/")
-    operator.get_by_role("link", name="Delete: Library").click()
-    operator.get_by_role("button", name="Delete", exact=True).click()
+    operator.get_by_role("button", name="Delete: Library").click()
     expect(operator.locator(".message").first).to_contain_text("Library is deleted")
 
-    operator.goto("/crawls/deleted/")
+    operator.get_by_role("link", name="Recently deleted").click()
     operator.get_by_role("button", name="Restore crawl Library").click()
     expect(operator.locator(".message").first).to_contain_text("Library is restored")
     assert CrawlJob.objects.get().name == "Library"

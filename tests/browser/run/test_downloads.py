@@ -184,6 +184,18 @@ def test_all_that_is_ticked_is_ordered_at_once(browse, run):
     expect(page.get_by_role("checkbox", name="Links")).to_be_checked()
 
 
+def test_rules_that_are_tried_are_applied_to_all_stored_pages_and_their_file_loads(page, run):
+    page.goto(f"/crawls/{run.crawl_id}/extracted/?rules=word+%3D+main")
+    page.get_by_role("button", name="Apply to all stored pages and download CSV").click()
+    expect(page.get_by_text("the stored pages are being read by the rules")).to_be_visible()
+    with page.expect_download() as fields:
+        work("extraction")
+
+    assert fields.value.suggested_filename == f"crawl-{run.crawl_id}-run-1-fields.csv"
+    assert b"Words" in fields.value.path().read_bytes()
+    assert b"cell" not in fields.value.path().read_bytes()
+
+
 def test_the_menu_has_the_extracted_fields_of_a_crawl_that_has_rules(browse, run):
     page = browse("operator", f"/crawls/{run.crawl_id}/")
     page.locator("#downloads > summary").click()

@@ -7,17 +7,19 @@ import os
 import pty
 import signal
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
+from django.utils import timezone
 
 from allocation.models import Conservation, Process
 from crawling.base.errors import WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.models import CrawlJob, Page, Run
+from crawling.models import CrawlJob, Page, Run, RunTotal
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.grants import leave_pool
 from crawling.runs.start import start_run
@@ -92,6 +94,41 @@ def test_a_run_that_ended_at_a_limit_is_resumed_once_the_limit_is_raised(
 
     assert work_off(resume(CrawlJob.objects.get())).state == "finished"
     assert Page.objects.filter(run=run).count() == PAGES
+
+
+@pytest.mark.parametrize(
+    ("limit", "field", "offered"),
+    [
+        ({"max_pages": 10}, "max_pages", "20"),
+        ({"max_bytes": 500_000}, "max_megabytes", "4"),
+        ({"max_seconds": 60}, "max_minutes", "60"),
+    ],
+)
+def test_a_run_that_ended_at_a_limit_continues_once_its_page_has_raised_it(
+    ended, limit, field, offered
+):
+    _, run = ended(stop)
+    CrawlJob.objects.update(**limit)
+    RunTotal.objects.filter(run=run).update(fetched=10, bytes=2_000_000)
+    Run.objects.update(started_at=timezone.now() - timedelta(minutes=29, seconds=30))
+    operator, own = browser("operator"), reverse("crawling:crawl", args=[run.crawl_id])
+    for place in (own, reverse("crawling:crawls")):
+        button = soup(operator.get(place)).select_one("button[formaction$='/resume/']")
+        assert button.text.strip() == "Raise the limit and continue"
+
+    page = operator.post(button["formaction"], {"next": own}, follow=True)
+    asked = soup(page).select_one("main form.order input:not([type=hidden])")
+    assert (asked["name"], asked["value"]) == (field, offered)
+    address = page.redirect_chain[-1][0]
+    wrong = operator.post(address, {field: "many"})
+    assert wrong.status_code == 422
+    assert soup(operator.post(address, {field: "1"}, follow=True)).select_one(".message.error")
+    told = soup(operator.post(address, {field: "500"}, follow=True)).select_one(".message").text
+
+    assert "continues up to the new limit" in told
+    run.refresh_from_db()
+    assert run.state == "queued"
+    assert "No run of it has ended at a limit" in soup(operator.get(address)).text
 
 
 def test_a_run_with_an_empty_queue_is_not_resumed(make_site, crawl_to_the_end):

@@ -228,6 +228,61 @@ def shown_order(answer):
     ]
 
 
+def applied(operator, run, rules):
+    """The page that follows when rules are applied to the stored pages, and its address."""
+    address = f"/crawls/{run.crawl_id}/extracted/?run=1"
+    answer = operator.post(address, {"rules": rules, "load": "1"}, follow=True)
+    return answer, answer.redirect_chain[-1][0]
+
+
+def test_rows_of_rules_with_types_load_once_the_pages_are_read_and_their_file_is_made(
+    run, operator, background
+):
+    answer, page = applied(operator, run, "price = .price::price")
+    words, loads = shown_order(answer)
+    assert "the stored pages are being read by the rules" in words
+    assert not loads
+
+    file = BackgroundJob.objects.get(kind="bulk-fields", ended_at=None)
+    run_job(file.pk)
+    file.refresh_from_db()
+    assert file.waits == "it waits until the stored pages are read by other rules"
+    run_job(BackgroundJob.objects.get(kind="extraction", ended_at=None).pk)
+    assert not shown_order(operator.get(page))[1]
+    assert run_job(file.pk) == "made"
+
+    assert shown_order(operator.get(page))[1] == ["fields.csv"]
+    assert b"1234.5" in body(operator, run, "fields.csv")
+
+
+def test_rows_of_pages_that_could_not_be_read_do_not_load(run, operator, background):
+    _, page = applied(operator, run, "h1 = h1")
+    job = BackgroundJob.objects.get(kind="extraction", ended_at=None)
+    end_job(job, trouble="The archive is lost.")
+
+    words, loads = shown_order(operator.get(page))
+
+    assert "could not be read by the rules. The archive is lost." in words
+    assert not loads
+
+
+def test_the_page_says_why_nothing_was_extracted_and_where_to_do_it(run, operator):
+    def told():
+        page = soup(operator.get(f"/crawls/{run.crawl_id}/download/"))
+        (row,) = [row for row in page.select("tbody tr") if "Extracted fields" in row.th.text]
+        link = row.find("a", string="Apply rules to the stored pages")
+        return " ".join(row.th.text.split()), link and link["href"]
+
+    assert "No rule" not in told()[0]
+    call_command("crawl", "extract", str(run.crawl_id), "none=blink")
+    assert "No rule found anything on the stored pages." in told()[0]
+    BackgroundJob.objects.filter(kind="extraction").delete()
+    run.crawl.extract = {}
+    run.crawl.save()
+    assert "The run has no rules of extraction." in told()[0]
+    assert told()[1] == f"/crawls/{run.crawl_id}/extracted/?run=1"
+
+
 def test_an_older_file_of_an_order_tells_its_time_and_does_not_load_by_itself(
     run, operator, background
 ):

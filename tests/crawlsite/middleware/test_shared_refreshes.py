@@ -80,6 +80,17 @@ def test_many_viewers_are_answered_by_one_rendering(shared, house, rendered):
     assert viewers[1].get("/crawls/", headers={**REFRESH, "If-None-Match": etag}).status_code == 304
 
 
+def test_results_while_typing_are_those_of_another_user_who_typed_the_same(shared, house, rendered):
+    typing = {"HX-Request": "true", "HX-Target": "results"}
+    first, second = (browser(f"viewer{n}", "viewer") for n in range(2))
+
+    answers = [one.get("/search/text/?q=tree", headers=typing) for one in (first, second)]
+
+    assert rendered == ["/search/text/"]
+    assert answers[0].content == answers[1].content
+    assert "has this word" in answers[0].text
+
+
 def test_a_refresh_of_the_list_is_shared_by_operators_who_act_on_the_same_crawls_only(
     shared, house, rendered
 ):

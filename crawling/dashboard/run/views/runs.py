@@ -1,6 +1,6 @@
-"""The runs of a crawl: the size of each, its removal, and the rules on which runs are kept. Also
-the pages that delete a crawl or a run; they say what is deleted with it, and how long it can be
-restored.
+"""The runs of a crawl: the size of each, its removal, and the rules for that. Also the pages that
+delete a crawl or a run, which say what is deleted with it, and how long it can be restored. Buttons
+elsewhere delete a crawl at once, since *Undo* restores it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
+from crawling.dashboard.base.requests import next_page
 from crawling.dashboard.base.trouble import errors_told, show_mistakes
 from crawling.dashboard.base.undo import show_message
 from crawling.models import CrawlJob, DeletedKind, Run
@@ -28,7 +30,7 @@ from serving.access import AuthenticatedRequest, authenticated, needs
 
 RUNS = 50
 NUMBER = {"inputmode": "numeric", "autocomplete": "off"}
-DELETED = "is deleted. For 24 hours you can restore it from Recently deleted."
+DELETED = '{} is deleted. For 24 hours you can restore it from <a href="{}">Recently deleted</a>.'
 
 
 class RetentionForm(forms.Form):
@@ -120,9 +122,10 @@ def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
         except WrongState as trouble:
             error = str(trouble)
         else:
-            address = reverse("crawling:restore-deleted", args=[DeletedKind.CRAWL, job.pk])
-            show_message(request, f"{job.name} {DELETED}", address=address)
-            return redirect("crawling:crawls")
+            _tell_deleted(request, job.name, DeletedKind.CRAWL, job.pk)
+            sent_from, own = next_page(request), reverse("crawling:crawl", args=[crawl])
+            is_gone = not sent_from or sent_from.startswith(own)
+            return redirect("crawling:crawls" if is_gone else sent_from)
     view = crawl_view(job)
     facts = {
         "crawl": view,
@@ -139,8 +142,7 @@ def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpRespo
     if request.method == "POST":
         with errors_told(request, WrongState):
             remove_run(run, by=request.user)
-            address = reverse("crawling:restore-deleted", args=[DeletedKind.RUN, run.pk])
-            show_message(request, f"Run {number} of {run.crawl.name} {DELETED}", address=address)
+            _tell_deleted(request, f"Run {number} of {run.crawl.name}", DeletedKind.RUN, run.pk)
         return redirect("crawling:runs", pk)
     facts = {
         "crawl": run.crawl,
@@ -149,3 +151,8 @@ def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpRespo
         "why_not": removal_obstacle(run),
     }
     return render(request, "crawling/delete_run.html", facts)
+
+
+def _tell_deleted(request: AuthenticatedRequest, name: str, kind: DeletedKind, pk: int) -> None:
+    told = format_html(DELETED, name, reverse("crawling:deleted"))
+    show_message(request, told, address=reverse("crawling:restore-deleted", args=[kind, pk]))

@@ -17,7 +17,7 @@ from crawling.dashboard.base.undo import show_message
 from crawling.models import CrawlJob, Team
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.teams import hand_over, may_hand_over
-from crawling.runs.steering import confirmation_question
+from crawling.runs.steering import confirmation_question, limit_in_the_way
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS, Verb, offered_verbs
 from serving.access import AuthenticatedRequest, authenticated
@@ -36,11 +36,13 @@ STATES_AFTER = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
-    """Perform the action, or show why it is impossible. An action that loses something is confirmed
-    first.
+    """Perform the action, or show the reason why it is impossible. An action that loses something
+    is confirmed first, and a limit that a run has reached is raised before the run is resumed.
     """
     job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
     with errors_told(request, CrawlError, BadKeepTime):
+        if verb == "resume" and limit_in_the_way(job):
+            return redirect("crawling:raise-limit", job.pk)
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
         if is_asked and (sentence := confirmation_question(job, verb)):
             return _ask_to_confirm(request, job, verb, sentence)
@@ -62,7 +64,7 @@ def _ask_to_confirm(
         "crawl": job,
         "word": word,
         "verb": offered_verbs([word], has_run=True)[word],
-        "consequence": sentence,
+        "confirmation_question": sentence,
         "next": next_page(request) or reverse("crawling:crawl", args=[job.pk]),
     }
     return render(request, "crawling/confirm.html", facts)

@@ -322,10 +322,10 @@ def test_rows_offer_only_what_is_possible_now(operator, order):
 
     page = operator.get(reverse(LIST))
 
-    assert labels(page, "Draft") == ["Start"]
+    assert labels(page, "Draft") == ["Start", "Delete"]
     assert labels(page, "Queued") == ["Pause", "Stop"]
     assert labels(page, "Paused") == ["Resume", "Stop"]
-    assert labels(page, "Stopped") == ["Resume", "Run again"]
+    assert labels(page, "Stopped") == ["Resume", "Run again", "Delete"]
 
 
 def test_buttons_steer_and_lead_back_to_where_they_stood(operator, order):

@@ -210,6 +210,21 @@ def test_the_page_says_what_goes_and_for_how_long_it_can_be_restored(crawl):
     assert Page.objects.exists()
 
 
+def test_a_button_deletes_at_once_and_leads_back_to_where_it_was(crawl):
+    operator, address = browser("operator"), reverse("crawling:delete", args=[crawl.pk])
+    own, found = reverse("crawling:crawl", args=[crawl.pk]), "/crawls/?q=Manuals"
+    assert soup(operator.get(own)).select_one(f"[formaction='{address}']")
+    assert soup(operator.get(found)).select_one(f"[formaction='{address}']")
+
+    for sent_from, led_to in ((own, "/crawls/"), (found, found), ("//a.test/", "/crawls/")):
+        answer = operator.post(address, {"next": sent_from}, follow=True)
+        assert answer.redirect_chain == [(led_to, 302)]
+        message = soup(answer).select_one(".message.flash")
+        assert message.select_one("a")["href"] == DELETED
+        operator.post(message.button["formaction"], {"next": "/"}, follow=True)
+        assert CrawlJob.objects.get() == crawl
+
+
 def test_the_page_of_a_crawl_at_work_offers_no_deletion(order):
     crawl = create_crawl(order("http://127.0.0.1:8900/", name="busy"))
     start_run(crawl)

@@ -299,7 +299,9 @@ def test_rules_that_are_tried_are_kept_as_an_extractor_and_chosen_again(run, bac
     form = tried.select_one("form[action='/crawls/extractors/new/']")
     rules = form.select_one("input[name=rules]")["value"]
 
-    operator.post(form["action"], {"name": "Slanted", "rules": rules})
+    back = form.select_one("input[name=next]")["value"]
+    answer = operator.post(form["action"], {"name": "Slanted", "rules": rules, "next": back})
+    assert answer.url == back == f"{page}?rules=italic+%3D+i"
 
     again = soup(operator.get(page, {"extractor": "Slanted"}))
     assert again.select_one("textarea[name=rules]").text.strip() == "italic = i"

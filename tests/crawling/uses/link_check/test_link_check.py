@@ -441,7 +441,7 @@ def test_the_list_of_broken_links_says_what_the_order_and_a_limit_leave_unchecke
     assert "Images and links to other sites are not checked by this crawl." in plain
     assert "Set Check external links and Fetch page assets in the crawl" in plain
     assert "2 URLs were not fetched before the limit: links to them are not checked." in plain
-    assert "No problem of this kind in what was checked." in plain
+    assert "No broken link among 1 checked; 2 not checked." in plain
     whole = shown(name="whole", requisites=True, check_external=True)
     assert "not checked" not in whole
 
@@ -475,7 +475,7 @@ def test_what_rules_limits_and_robots_txt_leave_out_is_unchecked(make_site, craw
     page = soup(viewer.get(f"/crawls/{run.crawl_id}/links/?kind=broken"))
     shown = " ".join(page.select_one("[aria-labelledby=list]").get_text().split())
     assert said in shown
-    assert "No problem of this kind in what was checked." in shown
+    assert "No broken link among 2 checked; 5 not checked." in shown
 
 
 @pytest.mark.parametrize(

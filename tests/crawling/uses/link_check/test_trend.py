@@ -82,7 +82,7 @@ def test_each_run_says_which_broken_links_are_new_fixed_and_still_there(viewer, 
     assert trend(viewer, crawl) == [(3, 2, 3, 0, 0, 3), (2, 1, 3, 2, 1, 1), (1, None, 2, 0, 0, 2)]
     page = soup(viewer.get(f"/crawls/{crawl.pk}/"))
     rows = [row.get_text(" ", strip=True) for row in page.select("#broken-links tbody tr")]
-    assert rows == ["3 3 0 0 3 0", "2 3 2 1 1 0", "1 2 – – – –"]
+    assert rows == ["3 3 0 0 3 0", "2 3 2 1 1 0", "1 2 – – – 0"]
     assert len(page.select("#broken-links svg rect.new")) == 1
     assert soup(viewer.get(f"/crawls/{crawl.pk}/links/")).select("#broken-links")
 
@@ -152,6 +152,8 @@ def test_what_a_limit_left_untried_is_neither_fixed_nor_new(viewer, site, crawl_
     crawl.save()
     again(crawl)
 
+    left = [cell.get_text() for cell in page.select("#broken-links tbody td:last-child")]
+    assert left == ["2", "0"]
     assert trend(viewer, crawl) == [(3, 2, 3, 0, 0, 1), (2, 1, 1, 0, 0, 1), (1, None, 3, 0, 0, 3)]
     assert (told(), latest_news(most=9)) == ([], ([], None))
     assert f"{site.url}/gone" not in fixed
@@ -189,6 +191,28 @@ def test_a_first_run_says_how_many_links_are_broken_and_that_none_is_before_it(v
     week = soup(viewer.get(f"/crawls/{crawl.pk}/")).select_one("[aria-labelledby=week]")
 
     assert week.p.get_text() == "2 links are broken; there is no earlier run to compare with."
+
+
+def test_a_partial_run_without_broken_links_says_how_many_it_has_not_checked(
+    viewer, make_site, crawl_to_the_end
+):
+    site = make_site({"/": "<a href='/a'>a</a><a href='/b'>b</a>", "/a": "a", "/b": "b"})
+    crawl = count(crawl_to_the_end(f"{site.url}/", max_pages=1)).crawl
+    left = "2 URLs were not fetched before the limit: links to them are not checked."
+
+    page = soup(viewer.get(f"/crawls/{crawl.pk}/?overview"))
+    week, card = (
+        " ".join(page.select_one(f"[aria-labelledby={one}]").get_text().split())
+        for one in ("week", "broken-trend")
+    )
+    assert "No link is broken" in week
+    assert "2 URLs were not fetched: links to them are not checked." in week
+    assert f"No broken links among those checked in run 1. {left}" in card.replace(
+        "Later runs are compared with it. ", ""
+    )
+    opened = soup(viewer.get(f"/crawls/{crawl.pk}/links/"))
+    assert opened.select_one("h2#list").get_text(strip=True) == "Broken"
+    assert "No broken link among 1 checked; 2 not checked." in " ".join(opened.main.text.split())
 
 
 def test_runs_that_are_not_compared_yet_are_named_wherever_news_are_told(

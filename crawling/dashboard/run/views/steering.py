@@ -64,7 +64,7 @@ def _ask_to_confirm(
         "crawl": job,
         "word": word,
         "verb": offered_verbs([word], has_run=True)[word],
-        "confirmation_question": sentence,
+        "consequence": sentence,
         "next": next_page(request) or reverse("crawling:crawl", args=[job.pk]),
     }
     return render(request, "crawling/confirm.html", facts)

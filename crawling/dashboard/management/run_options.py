@@ -37,23 +37,25 @@ def run_of(options: Mapping[str, Any]) -> Run:
     return get_run(find_crawl(options["crawl"]).pk, options["run"])
 
 
-def run_tables(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
+def run_tables(options: Mapping[str, Any], tables: TablesOfRun) -> JobTables:
     """The tables of the run. With `--compute` they are made first.
 
     Raises CommandError, CrawlError.
     """
     run = run_of(options)
     if options["compute"]:
-        _make_tables(run, of)
-    return of.wanted(run)
+        _make_tables(run, tables)
+    return tables.wanted(run)
 
 
-def _make_tables(run: Run, of: TablesOfRun) -> None:
-    job = open_job(of.kind, run, by=None)
+def _make_tables(run: Run, tables: TablesOfRun) -> None:
+    job = open_job(tables.kind, run, by=None)
     try:
         work_here(job)
     except CrawlError as error:
         job.refresh_from_db()
         if not job.trouble:  # a background job is making them
             raise
-        raise CommandError(f"The {of.kind.label} could not be computed. {job.trouble}") from error
+        raise CommandError(
+            f"The {tables.kind.label} could not be computed. {job.trouble}"
+        ) from error

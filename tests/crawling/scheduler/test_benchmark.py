@@ -11,7 +11,7 @@ def test_duties_are_timed_beside_runs_that_wait_and_runs_that_ended(
     transactional_db, order, queue, capsys
 ):
     duties.fill(waiting=3, ended=5)
-    duties.unit_words()
+    duties.measure()
 
     assert Run.objects.filter(state="finished", crawl__name__startswith="ended").count() == 5
     assert Request.objects.filter(state="waiting").count() >= 3

@@ -11,7 +11,7 @@ from crawling.datasets.stored_documents import stored_document
 from crawling.models import ArchiveFile, Page
 from crawling.orders.rendering import Rendering
 from crawling.uses.withdrawals.file_removal import remove_records
-from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from crawling.web.statuses import FetchStatus
 from tests.servers import serve_site
 
@@ -181,7 +181,7 @@ def test_a_page_that_takes_too_long_is_read_as_it_was_sent(shop, crawl_to_the_en
 def test_a_withdrawal_removes_what_the_browser_made_of_the_page(shop, crawl_to_the_end):
     run = crawl_to_the_end(shop.url, render="always", max_pages=2)
     asked = {"kind": "page", "text": f"{shop.url}/", "reason": "asked for", "by": None}
-    remove_records(withdraw(run.crawl, run, **asked, at_once=True).pk)
+    remove_records(withdraw_pages(run.crawl, run, **asked, at_once=True).pk)
 
     left = {url for _, url in records_of(run) if url}
     assert not any(url.endswith(f"{shop.url}/") for url in left)

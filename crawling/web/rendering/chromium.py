@@ -49,7 +49,8 @@ DISABLED_FEATURES = (
     *("IsolateOrigins", "site-per-process", "SpareRendererForSitePerProcess"),
     *("ProactivelySwapBrowsingInstance", "BackForwardCache", "RenderDocument"),
     *("PaintHolding", "Translate", "MediaRouter", "OptimizationHints", "DialMediaRouteProvider"),
-    *("Prerender2", "NetworkPrediction", "FedCm", "WebBluetooth", "WebUSB", "WebOTP"),
+    *("WebRtcHideLocalIpsWithMdns", "Prerender2"),
+    *("NetworkPrediction", "FedCm", "WebBluetooth", "WebUSB", "WebOTP"),
 )
 NOTHING_TO_ASK = (
     "--deny-permission-prompts",

@@ -140,6 +140,11 @@ class BrowserProcess:
                 del self._pages[number]
                 threads.shutdown(wait=False, cancel_futures=True)
 
+    @property
+    def process_id(self) -> int:
+        """The program's. Browser and driver are among its children."""
+        return self._program.pid
+
     def pages(self) -> dict[int, str]:
         """The addresses of the pages at work, by number."""
         return {number: at_work.page.url for number, at_work in list(self._pages.items())}

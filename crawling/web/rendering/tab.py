@@ -19,6 +19,9 @@ SCRIPT = Path(__file__).with_name("page_script.js")
 WORLD = "crawl"
 #: a request of an empty page, which tells the process that the page has
 OF_PROCESS = "http://process.invalid/"
+#: what pages do not find: it is of no use without a network, and opens sockets all the same
+WITHOUT = """for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport'])
+  delete globalThis[name];"""
 #: a document may be replaced between two calls
 MOST_TRIES = 5
 
@@ -104,6 +107,7 @@ async def open_tab(browser: Browser, page: PageToRender) -> Tab:
         reduced_motion="reduce",
     )
     try:
+        await context.add_init_script(WITHOUT)
         opened = await context.new_page()
         session = await context.new_cdp_session(opened)
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from crawling.web.rendering.types import NoBrowserError
@@ -52,6 +53,8 @@ DISABLED_FEATURES = (
     *("WebRtcHideLocalIpsWithMdns", "Prerender2"),
     *("NetworkPrediction", "FedCm", "WebBluetooth", "WebUSB", "WebOTP"),
 )
+#: It has nothing to do, and pages would lose their requests, and go on without them, if it died
+NO_NETWORK_PROCESS = "NetworkServiceInProcess2"
 NOTHING_TO_ASK = (
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
@@ -60,8 +63,8 @@ NOTHING_TO_ASK = (
     "--no-first-run",
     "--block-new-web-contents",
 )
-#: Playwright's own flags that would let pages open windows
-NOT_WANTED = ["--disable-popup-blocking"]
+#: Playwright's own flags that would let pages open windows, and flood the browser with messages
+NOT_WANTED = ["--disable-popup-blocking", "--disable-ipc-flooding-protection"]
 
 
 def chromium_path() -> Path:
@@ -84,6 +87,7 @@ def flags(memory_bytes: int) -> list[str]:
         *ONE_PROCESS_A_PAGE,
         *NOTHING_TO_ASK,
         f"--disable-features={','.join(DISABLED_FEATURES)}",
+        f"--enable-features={NO_NETWORK_PROCESS}",
         f"--js-flags=--max-old-space-size={memory_bytes // 1024 // 1024}",
     ]
 
@@ -104,8 +108,8 @@ def noted_processes(folder: Path, name: str = "*") -> dict[int, int]:
     """The processes that a launcher of the folder has started, or all of them, with the times of
     their starts in the kernel's ticks. They may have ended.
     """
-    return {
-        int(process): int(start)
-        for path in folder.glob(f"{name}.pids")
-        for process, start in (line.split() for line in path.read_text().splitlines())
-    }
+    lines = []
+    for path in folder.glob(f"{name}.pids"):
+        with suppress(FileNotFoundError):  # the folder is being removed
+            lines += path.read_text().splitlines()
+    return {int(process): int(start) for process, start in map(str.split, lines)}

@@ -40,7 +40,9 @@ PAGES_OF_A_BROWSER = 500
 MOST_IDLE = 4
 #: the time between two measurements of the memory of all pages
 LOOK_SECONDS = 0.2
-START_SECONDS, CLOSE_SECONDS = 20, 2.0
+START_SECONDS, OPEN_SECONDS, LEAVE_SECONDS = 20, 10.0, 2.0
+#: the time to close a context: what its page has still to say has to be read before
+CLOSE_SECONDS = 10.0
 #: the most for the browser's own process and its helpers, beside the pages
 OWN_BYTES = 1024 * 1024 * 1024
 #: shared memory is in /dev/shm if there is so much, or else in files of the folder
@@ -69,6 +71,7 @@ class Engine:
         self._visits: dict[int, PageVisit] = {}
         self._idle: OrderedDict[ContextKey, Tab] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._leaving: dict[ContextKey, asyncio.Task[None]] = {}
         self._no_visits = asyncio.Event()
         self._no_visits.set()
         self._taken = self._pages = self._browsers = self._of_browser = 0
@@ -112,78 +115,82 @@ class Engine:
 
     async def render(self, number: int, page: PageToRender, ask: Ask) -> Rendered:
         """Raises NoBrowserError if no browser can be started."""
+        for _ in range(2):
+            if result := await self._try(number, page, ask):
+                return result
+        return Rendered(Verdict.CRASHED)
+
+    async def _try(self, number: int, page: PageToRender, ask: Ask) -> Rendered | None:
+        """The page; None if the browser had no process for it, and was killed for that."""
         async with self._starting:
-            await self._ensure_browser()
+            browser = await self._ensure_browser()
             self._taken += 1
             self._no_visits.clear()
-        tab = None
-        verdict = Verdict.CRASHED
-        try:
-            tab = await self._tab(page)
+        tab = result = None
+        with suppress(Error, TimeoutError):
+            tab = await self._tab(browser, page)
             visit = self._visits[number] = PageVisit(tab, page, ask)
             result = await visit.run()
-            verdict = result.verdict
-            return result
-        except Error:  # the browser died
-            return Rendered(Verdict.CRASHED)
-        finally:
-            self._visits.pop(number, None)
-            if tab:
-                await self._give_back(tab, verdict)
             self._pages += 1
-            self._taken -= 1
-            if not self._taken:
-                self._no_visits.set()
+        self._visits.pop(number, None)
+        if result and result.verdict is Verdict.CRASHED and tab and not tab.processes:
+            result = None
+        if result is None:
+            self._kill_browser(browser)
+        self._begin_to_leave(tab, result.verdict if result else Verdict.CRASHED)
+        return result
 
-    async def _ensure_browser(self) -> None:
-        self._of_browser += 1
-        if self._browser and self._of_browser > PAGES_OF_A_BROWSER:
+    def _begin_to_leave(self, tab: Tab | None, verdict: Verdict) -> None:
+        leaving = asyncio.ensure_future(self._leave(tab, verdict) if tab else asyncio.sleep(0))
+        if tab:
+            self._leaving[tab.key] = leaving
+        leaving.add_done_callback(self._note_left)
+
+    def _note_left(self, leaving: asyncio.Task[None]) -> None:
+        self._leaving = {key: task for key, task in self._leaving.items() if task is not leaving}
+        self._taken -= 1
+        if not self._taken:
+            self._no_visits.set()
+
+    async def _ensure_browser(self) -> Browser:
+        if self._browser and self._of_browser >= PAGES_OF_A_BROWSER:
             await self._no_visits.wait()
             await self._close()
         if not (self._browser and self._browser.is_connected()):
             await self.start()
-
-    async def _tab(self, page: PageToRender) -> Tab:
         assert self._browser
-        tab = self._idle.pop(context_key(page), None) if page.context else None
-        tab = tab or await open_tab(self._browser, page)
-        await tab.context.clear_cookies()
-        if page.cookies:
-            await tab.context.add_cookies(
-                [
-                    {
-                        **{"name": cookie.name, "value": cookie.value, "domain": cookie.domain},
-                        **{"path": cookie.path, "secure": cookie.is_secure},
-                        "httpOnly": cookie.is_http_only,
-                    }
-                    for cookie in page.cookies
-                ]
-            )
+        self._of_browser += 1
+        return self._browser
+
+    async def _tab(self, browser: Browser, page: PageToRender) -> Tab:
+        key = context_key(page)
+        if page.context and (leaving := self._leaving.get(key)):
+            await asyncio.wait({leaving})
+        tab = self._idle.pop(key, None) if page.context else None
+        if not tab:
+            async with asyncio.timeout(OPEN_SECONDS):
+                tab = await open_tab(browser, page)
+        await tab.set_cookies(page.cookies)
         return tab
 
-    async def _give_back(self, tab: Tab, verdict: Verdict) -> None:
+    async def _leave(self, tab: Tab, verdict: Verdict) -> None:
         """Keep a context for the next page of its host, or close it."""
         if verdict in KEPT and tab.key[0] and tab.key not in self._idle:
             with suppress(Error, TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
-                    await tab.session.send("Page.navigate", {"url": "about:blank"})
+                async with asyncio.timeout(LEAVE_SECONDS):
+                    await tab.leave()
                 self._idle[tab.key] = tab
-                if len(self._idle) > MOST_IDLE:
-                    _, oldest = self._idle.popitem(last=False)
-                    await self._close_tab(oldest)
-                return
-        if verdict not in KEPT:
-            self._kill(tab.processes)
-        await self._close_tab(tab)
-
-    async def _close_tab(self, tab: Tab) -> None:
+                if len(self._idle) <= MOST_IDLE:
+                    return
+                _, tab = self._idle.popitem(last=False)
+        self._kill(tab.processes)
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await tab.context.close()
         except Error:
             pass  # the browser died
         except TimeoutError:
-            self.kill_browser()
+            self._kill_browser(tab.context.browser)
 
     def _kill(self, processes: set[int]) -> None:
         """Kill processes of pages. Their numbers may belong to others by now if they have ended."""
@@ -191,11 +198,19 @@ class Engine:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
+    def _kill_browser(self, browser: Browser | None) -> None:
+        """Kill a browser, unless another has taken its place."""
+        if browser and browser is self._browser:
+            self.kill_browser()
+            self._note_end(browser)
+
     def kill_browser(self) -> None:
         """Kill the browser with all its processes; pages under way have crashed."""
         kill_sessions(noted_processes(self._folder, BROWSER_NAME))
 
-    def _note_end(self, _browser: Browser) -> None:
+    def _note_end(self, browser: Browser) -> None:
+        if browser is not self._browser:
+            return
         self._browser = None
         self._idle.clear()
         for visit in self._visits.values():
@@ -205,7 +220,7 @@ class Engine:
         browser, self._browser = self._browser, None
         self._idle.clear()
         with suppress(Error, TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
+            async with asyncio.timeout(LEAVE_SECONDS):
                 await browser.close() if browser else None
         self.kill_browser()
 
@@ -242,6 +257,8 @@ class Engine:
             for visit in list(self._visits.values()):
                 size = visit.tab.memory_bytes()
                 visit.memory_bytes = max(visit.memory_bytes, size)
+                if visit.tab.has_died():  # Chromium does not tell it if its zygote died, too
+                    visit.end(Verdict.CRASHED)
                 if size > visit.page.limits.memory_bytes:
                     visit.end(Verdict.TOO_MUCH_MEMORY)
                     self._kill(visit.tab.processes)
@@ -262,7 +279,7 @@ class Engine:
         visit = self._visits.get(number)
         if visit:
             with suppress(Error, TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
+                async with asyncio.timeout(LEAVE_SECONDS):
                     return await visit.live_picture()
         return b""
 

@@ -38,7 +38,8 @@ class Interception:
         self, tab: Tab, page: PageToRender, ask: Ask, over: Callable[[Verdict], None]
     ) -> None:
         self._tab, self._page, self._ask, self._over = tab, page, ask, over
-        self._has_begun = self.is_closed = False
+        #: whether the page was asked for and got its document
+        self.has_begun = self.is_closed = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.requests = self.body_bytes = self.navigations = 0
         self.failed: list[FailedRequest] = []
@@ -87,8 +88,8 @@ class Interception:
     async def _answer(self, event: dict[str, Any]) -> DoorAnswer:
         asked = event["request"]
         is_window = event["resourceType"] == "Document" and event["frameId"] == self._tab.frame
-        if is_window and not self._has_begun:
-            self._has_begun = True
+        if is_window and not self.has_begun:
+            self.has_begun = True
             page = self._page
             return DoorAnswer(page.status, "", page.headers, page.body)
         if self.is_closed or not asked["url"].startswith(("http://", "https://")):

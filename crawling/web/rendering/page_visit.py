@@ -28,7 +28,8 @@ QUIET_SECONDS = 0.4
 EFFECT_SECONDS = 0.15
 #: the part of the time limit for waiting, scrolling and clicking; the rest is for reading the page
 WAITING_SHARE = 0.7
-#: the time to read a page that has exceeded a limit, whose scripts may never let go
+#: The time to read a page that has exceeded a limit, whose scripts may never let go. It is a part
+#: of the time limit
 LAST_LOOK_SECONDS = 2.0
 MOST_DIALOGS, MOST_WINDOWS = 20, 10
 MOST_CONSOLE, LONGEST_CONSOLE = 100, 500
@@ -45,6 +46,7 @@ class PageVisit:
         self._over: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._began = time.monotonic()
         self._deadline = self._began + page.limits.seconds * WAITING_SHARE
+        self._last_look_seconds = min(LAST_LOOK_SECONDS, page.limits.seconds / 4)
         self._is_closed = False
         self._routes: dict[str, str] = {}
         self._states: list[PageState] = []
@@ -64,7 +66,7 @@ class PageVisit:
         try:
             await asyncio.wait(
                 (work, self._over),
-                timeout=self.page.limits.seconds,
+                timeout=self.page.limits.seconds - self._last_look_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if work.done() and not self._over.done():
@@ -96,7 +98,7 @@ class PageVisit:
         """The result of a page that has exceeded a limit, with its DOM if it still answers."""
         if verdict not in UNREAD:
             with suppress(Error, TimeoutError, ReplacedError):
-                async with asyncio.timeout(LAST_LOOK_SECONDS):
+                async with asyncio.timeout(self._last_look_seconds):
                     # a script that runs for ever is stopped; timers would start it again
                     await self.tab.session.send("Runtime.terminateExecution")
                     content = await self.tab.call(f"content({self.page.limits.html_bytes})")

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from struct import Struct
+from subprocess import DEVNULL
 from time import monotonic
 from typing import Any
 
@@ -43,6 +44,8 @@ from crawling.web.rendering.types import (
 )
 
 PROGRAM = "crawling.web.rendering.program"
+#: the file of the folder with what the program says about its faults, and the most of it to tell
+ERRORS, MOST_WORDS = "errors", 400
 #: the most requests of a page that the door is asked for at once
 DOOR_THREADS = 4
 #: What a process needs beside the page's memory: Chromium counts address space as its data that it
@@ -98,7 +101,10 @@ class BrowserProcess:
             )
             arguments = self._folder, its_link.fileno(), executable, memory_bytes
             program = ProgramSandbox(PROGRAM, *map(str, arguments), limits=limits)
-            self._program = program.start_silent(kept_open=(its_link.fileno(), held_by))
+            with (self._folder / ERRORS).open("wb") as errors:
+                self._program = program.start(
+                    DEVNULL, DEVNULL, errors, kept_open=(its_link.fileno(), held_by)
+                )
         finally:
             its_link.close()
             os.close(held_by)
@@ -115,7 +121,8 @@ class BrowserProcess:
         try:
             content, _ = self._receive()
         except (OSError, EOFError, WrongMessageError) as error:
-            raise NoBrowserError("The browser program does not start; try again.") from error
+            words = (self._folder / ERRORS).read_text(errors="replace")[-MOST_WORDS:].strip()
+            raise NoBrowserError(f"The browser program does not start: {words}") from error
         self._link.settimeout(None)
         if content["kind"] == "no_browser":
             raise NoBrowserError(str(content["sentence"])[:1000])
@@ -123,22 +130,23 @@ class BrowserProcess:
 
     def render(self, page: PageToRender, door: Door) -> Rendered:
         """Render a page, whose requests `door` answers meanwhile, in other threads. An error that
-        it raises ends the page, and is raised here.
+        it raises ends the page, and is raised here. A call of it that is still at work then is not
+        waited for.
         """
         number = next(self._numbers)
-        with ThreadPoolExecutor(DOOR_THREADS, f"door-{number}") as threads:
-            at_work = self._pages[number] = _PageAtWork(page, door, threads)
-            values = asdict(page)
-            body = values.pop("body")
-            try:
-                self._send({"kind": "render", "number": number, "values": values}, [body])
-                return at_work.result.result(page.limits.seconds + GRACE_SECONDS)
-            except FutureTimeoutError:
-                self._give_up()
-                return Rendered(Verdict.CRASHED)
-            finally:
-                del self._pages[number]
-                threads.shutdown(wait=False, cancel_futures=True)
+        threads = ThreadPoolExecutor(DOOR_THREADS, f"door-{number}")
+        at_work = self._pages[number] = _PageAtWork(page, door, threads)
+        values = asdict(page)
+        body = values.pop("body")
+        try:
+            self._send({"kind": "render", "number": number, "values": values}, [body])
+            return at_work.result.result(page.limits.seconds + GRACE_SECONDS)
+        except FutureTimeoutError:
+            self._give_up()
+            return Rendered(Verdict.CRASHED)
+        finally:
+            del self._pages[number]
+            threads.shutdown(wait=False, cancel_futures=True)
 
     @property
     def process_id(self) -> int:

@@ -63,6 +63,11 @@ def _process(number: int) -> Process | None:
     return None if parts[0] == "Z" else Process(int(parts[3]), int(parts[19]))
 
 
+def exists(number: int) -> bool:
+    """Whether a process has not ended; True on systems that do not tell."""
+    return _process(number) is not None or not PROCESSES.is_dir()
+
+
 def is_alive(noted: Mapping[int, int]) -> bool:
     """Whether any of some processes, which are given with their starts, is alive."""
     found = ((_process(number), start) for number, start in noted.items())

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, CDPSession, Error, Page
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    CDPSession,
+    Error,
+    Page,
+)
 
-from crawling.web.rendering.process_tree import memory_of
-from crawling.web.rendering.types import PageToRender
+from crawling.web.rendering.process_tree import exists, memory_of
+from crawling.web.rendering.types import Cookie, PageToRender
 
-SCRIPT = Path(__file__).with_name("page_script.js")
+#: scripts of ours: one in a world of its own, one in that of the page
+SCRIPT, BOUNDS = map(Path(__file__).with_name, ("page_script.js", "page_bounds.js"))
 #: the world of our script beside that of the page
 WORLD = "crawl"
 #: a request of an empty page, which tells the process that the page has
 OF_PROCESS = "http://process.invalid/"
-#: what pages do not find: it is of no use without a network, and opens sockets all the same
-WITHOUT = """for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport'])
-  delete globalThis[name];"""
 #: a document may be replaced between two calls
 MOST_TRIES = 5
+#: Chromium's words for a call in a document that was replaced meanwhile
+GONE = "Cannot find context", "Execution context was destroyed", "Inspected target navigated"
 
 #: all that pages of one context have in common
 ContextKey = tuple[str, str, str, int, int]
@@ -56,9 +63,31 @@ class Tab:
     processes: set[int] = field(default_factory=set)
 
     def memory_bytes(self) -> int:
-        sizes = {process: memory_of(process) for process in self.processes}
-        self.processes -= {process for process, size in sizes.items() if not size}
-        return sum(sizes.values())
+        return sum(map(memory_of, self.processes))
+
+    def has_died(self) -> bool:
+        """Whether no process of the page is left. False if none is known."""
+        return bool(self.processes) and not any(map(exists, self.processes))
+
+    async def set_cookies(self, cookies: Iterable[Cookie]) -> None:
+        """Raises Error."""
+        await self.session.send("Network.clearBrowserCookies")
+        given = [
+            {
+                **{"name": cookie.name, "value": cookie.value, "domain": cookie.domain},
+                **{"path": cookie.path, "secure": cookie.is_secure},
+                "httpOnly": cookie.is_http_only,
+            }
+            for cookie in cookies
+        ]
+        if given:
+            await self.session.send("Network.setCookies", {"cookies": given})
+
+    async def leave(self) -> None:
+        """Leave the page, so that nothing of it goes on. Raises Error."""
+        await self.session.send("Page.navigate", {"url": "about:blank"})
+        # no answer comes while a script of the page, which may run as it is left, has the thread
+        await self.session.send("Runtime.evaluate", {"expression": "0"})
 
     async def call(self, expression: str) -> Any:
         """The value of an expression in the world of our script. Raises Error and ReplacedError."""
@@ -82,7 +111,7 @@ class Tab:
                 },
             )
         except Error as error:
-            if "context" in str(error) or "navigated" in str(error):
+            if any(words in str(error) for words in GONE):
                 raise _GoneError from error
             raise
         if "exceptionDetails" in answer:
@@ -107,7 +136,7 @@ async def open_tab(browser: Browser, page: PageToRender) -> Tab:
         reduced_motion="reduce",
     )
     try:
-        await context.add_init_script(WITHOUT)
+        await context.add_init_script(path=BOUNDS)
         opened = await context.new_page()
         session = await context.new_cdp_session(opened)
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]

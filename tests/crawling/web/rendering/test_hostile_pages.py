@@ -47,8 +47,8 @@ HOSTILE = {
         RenderVerdict.TOO_MUCH_MEMORY,
     ),
     "elements": (
-        """<body><script>while (true)
-        document.body.insertAdjacentHTML('beforeend', ('<p>' + 'x'.repeat(500)).repeat(1e4))</script>""",
+        """<body><script>const html = ('<p>' + 'x'.repeat(500)).repeat(1e4);
+        while (true) document.body.insertAdjacentHTML('beforeend', html)</script>""",
         RenderVerdict.TOO_MUCH_MEMORY,
     ),
     "memory of a worker": (

@@ -160,12 +160,12 @@ class ProgramSandbox:
             start_new_session=True,
         )
 
-    def start_silent(self, *, kept_open: Sequence[int]) -> Program:
+    def start_silent(self, *, kept_open: Sequence[int], errors: IO[bytes] | None = None) -> Program:
         """Start the program as `start` does, without input and output: it works on its
         descriptors.
         """
         nothing = subprocess.DEVNULL
-        return self.start(nothing, nothing, nothing, kept_open=kept_open)
+        return self.start(nothing, nothing, errors or nothing, kept_open=kept_open)
 
     def _is_folder_full(self) -> bool:
         most = self._limits.folder_bytes

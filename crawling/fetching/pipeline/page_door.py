@@ -26,7 +26,7 @@ from crawling.frontier.host_state import known_robots
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import as_read, fetch_robots
-from crawling.web.rendering.types import DoorAnswer, DoorRequest, Headers, Refusal, RenderLimits
+from crawling.web.rendering.types import DoorAnswer, DoorRefusal, DoorRequest, Headers, RenderLimits
 from crawling.web.robots import MAX_ROBOTS_BYTES, RobotsRules
 from dnscache.resolver import Resolution
 
@@ -72,10 +72,10 @@ class PageDoor:
         try:
             address = read_address(request.url, self.address.url)
         except BadUrl:
-            return DoorAnswer(refusal=Refusal.BY_CRAWL)
+            return DoorAnswer(refusal=DoorRefusal.BY_CRAWL)
         is_own = address.host_key == self.address.host_key
         if not self._may_ask(request, address, is_own=is_own):
-            return DoorAnswer(refusal=Refusal.BY_CRAWL)
+            return DoorAnswer(refusal=DoorRefusal.BY_CRAWL)
         is_file = request.method == "GET" and not request.is_navigation
         if is_file and (known := self.files.get(address.url)):
             return known
@@ -85,9 +85,9 @@ class PageDoor:
             self.context.client.egress.dialling,
         )
         if refusal or not self._wait_for_turn(dial, is_own=is_own):
-            return DoorAnswer(refusal=Refusal.NO_ANSWER if refusal else Refusal.BY_LIMIT)
+            return DoorAnswer(refusal=DoorRefusal.NO_ANSWER if refusal else DoorRefusal.BY_LIMIT)
         if (request.is_navigation or self.obeys_robots) and self._is_forbidden(address, dial):
-            return DoorAnswer(refusal=Refusal.BY_ROBOTS)
+            return DoorAnswer(refusal=DoorRefusal.BY_ROBOTS)
         answer = self._fetch(request, address, dial, is_own=is_own)
         if is_file and answer.status == HTTPStatus.OK and is_kept(answer):
             self.files.put(address.url, answer)
@@ -169,7 +169,7 @@ class PageDoor:
         self.context.archive_aside(address, dial, fetched)
         fetched.body.close()
         if fetched.status <= 0:
-            return DoorAnswer(refusal=Refusal.NO_ANSWER)
+            return DoorAnswer(refusal=DoorRefusal.NO_ANSWER)
         return DoorAnswer(fetched.status, "", headers_of(fetched), body)
 
 

@@ -30,14 +30,14 @@ from crawling.web.documents.html import TYPES as HTML_TYPES
 from crawling.web.documents.registry import read_document
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.budgets import DEADLINE_SECONDS
-from crawling.web.fetch.cookies import Cookie as StoredCookie
+from crawling.web.fetch.cookies import Cookie
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.rendering.types import (
-    Cookie,
+    BrowserCookie,
     PageToRender,
     Rendered,
-    Verdict,
+    RenderVerdict,
 )
 from crawling.web.statuses import FetchStatus, is_success
 
@@ -48,12 +48,12 @@ HTML = "text/html;charset=utf-8"
 MOST_TOLD, LONGEST_TOLD = 20, 300
 #: the status of a page whose rendering was ended
 ENDED = {
-    Verdict.TOO_LONG: FetchStatus.RENDER_TIMED_OUT,
-    Verdict.TOO_MUCH_MEMORY: FetchStatus.RENDER_MEMORY,
-    Verdict.CRASHED: FetchStatus.RENDER_CRASHED,
-    Verdict.TOO_MANY_REQUESTS: FetchStatus.RENDER_REQUESTS,
-    Verdict.TOO_MANY_NAVIGATIONS: FetchStatus.RENDER_REQUESTS,
-    Verdict.TOO_LARGE: FetchStatus.RENDER_BYTES,
+    RenderVerdict.TOO_LONG: FetchStatus.RENDER_TIMED_OUT,
+    RenderVerdict.TOO_MUCH_MEMORY: FetchStatus.RENDER_MEMORY,
+    RenderVerdict.CRASHED: FetchStatus.RENDER_CRASHED,
+    RenderVerdict.TOO_MANY_REQUESTS: FetchStatus.RENDER_REQUESTS,
+    RenderVerdict.TOO_MANY_NAVIGATIONS: FetchStatus.RENDER_REQUESTS,
+    RenderVerdict.TOO_LARGE: FetchStatus.RENDER_BYTES,
 }
 
 
@@ -141,10 +141,10 @@ def _page(
     )
 
 
-def _cookie(stored: StoredCookie) -> Cookie:
+def _cookie(stored: Cookie) -> BrowserCookie:
     domain = stored.domain if stored.is_host_only else f".{stored.domain}"
     # the crawl's own client sends cookies, so no script has to read them
-    return Cookie(
+    return BrowserCookie(
         stored.name, stored.value, domain, stored.path, stored.is_secure, is_http_only=True
     )
 
@@ -153,9 +153,9 @@ def _document(result: Rendered, address: Address, context: FetchContext) -> Docu
     """The rendered page, with the links that only appeared after clicks or as routes. None if there
     is no text of a document.
     """
-    if not result.html:
+    if not result.document.html:
         return None
-    document = _read(result.html, _base(result.url, address), context)
+    document = _read(result.document.html, _base(result.document.url, address), context)
     links = {link.url: link for link in document.links}
     for state in result.states:
         if state.html:
@@ -188,8 +188,8 @@ def _read(html: str, base: Address, context: FetchContext) -> Document:
 def _derived(result: Rendered) -> dict[str, tuple[str, bytes]]:
     """By the names that Browsertrix gives to such records."""
     made = {
-        "dom": (HTML, result.html.encode("utf-8", "replace")),
-        "text": ("text/plain;charset=utf-8", result.text.encode("utf-8", "replace")),
+        "dom": (HTML, result.document.html.encode("utf-8", "replace")),
+        "text": ("text/plain;charset=utf-8", result.document.text.encode("utf-8", "replace")),
         "view": ("image/jpeg", result.picture),
         "thumbnail": ("image/jpeg", result.thumbnail),
     }
@@ -200,14 +200,14 @@ def _facts(result: Rendered) -> dict[str, Any]:
     """The browser's notes. Texts of strangers are cut to their beginnings."""
     failed = [[_told(one.url), _told(one.reason)] for one in result.failed_requests[:MOST_TOLD]]
     return {
-        "seconds": round(result.seconds, 2),
-        "requests": result.requests,
-        "bytes": result.body_bytes,
-        "memory_bytes": result.memory_bytes,
-        "scrolls": result.scrolls,
+        "seconds": round(result.counts.seconds, 2),
+        "requests": result.counts.requests,
+        "bytes": result.counts.body_bytes,
+        "memory_bytes": result.counts.memory_bytes,
+        "scrolls": result.counts.scrolls,
         "clicks": len(result.states),
-        "dialogs": result.dialogs,
-        "is_partial": result.verdict is Verdict.PARTLY,
+        "dialogs": result.counts.dialogs,
+        "is_partial": result.verdict is RenderVerdict.PARTLY,
         "console": [_told(line) for line in result.console[:MOST_TOLD]],
         "failed": failed,
     }

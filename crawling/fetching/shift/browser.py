@@ -12,7 +12,7 @@ from crawling.fetching.pipeline.page_browser import MIB, PageFiles
 from crawling.installation.run_log import write
 from crawling.models import Level
 from crawling.web.rendering.process import BrowserProcess
-from crawling.web.rendering.types import Door, NoBrowserError, PageToRender, Rendered, Verdict
+from crawling.web.rendering.types import Door, NoBrowserError, PageToRender, Rendered, RenderVerdict
 
 logger = logging.getLogger(__name__)
 #: the longest wait for the browser to start
@@ -47,7 +47,7 @@ class ShiftBrowser:
                 if (process := self._await_process()) is None:
                     break
                 rendered = process.render(page, door)
-                if rendered.verdict is not Verdict.CRASHED or not process.has_ended:
+                if rendered.verdict is not RenderVerdict.CRASHED or not process.has_ended:
                     break
             return rendered
         finally:

@@ -53,7 +53,8 @@ DISABLED_FEATURES = (
     *("WebRtcHideLocalIpsWithMdns", "Prerender2"),
     *("NetworkPrediction", "FedCm", "WebBluetooth", "WebUSB", "WebOTP"),
 )
-#: It has nothing to do, and pages would lose their requests, and go on without them, if it died
+#: The process for the network has nothing to do. If it died, pages would lose their requests, and
+#: go on without them
 NO_NETWORK_PROCESS = "NetworkServiceInProcess2"
 NOTHING_TO_ASK = (
     "--deny-permission-prompts",
@@ -70,9 +71,7 @@ NOT_WANTED = ["--disable-popup-blocking", "--disable-ipc-flooding-protection"]
 def chromium_path() -> Path:
     """The browser of this machine. Raises NoBrowserError with the remedy."""
     for name in NAMES:
-        if found := shutil.which(
-            name, path=f"{os.environ.get('PATH', '')}:/usr/bin:/usr/local/bin"
-        ):
+        if found := shutil.which(name) or shutil.which(name, path=os.defpath):
             return Path(found)
     for pattern in OWN_NAMES:
         if own := sorted(OWN_FOLDER.glob(pattern)):

@@ -8,19 +8,21 @@ import binascii
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
-from crawling.web.rendering.tab import OF_PROCESS, Tab
+from crawling.web.rendering.tab import OF_PROCESS, BrowserTab
 from crawling.web.rendering.types import (
+    LONGEST_URL,
     DoorAnswer,
+    DoorRefusal,
     DoorRequest,
     FailedRequest,
     Headers,
     PageToRender,
-    Refusal,
-    Verdict,
+    RenderVerdict,
 )
 
 Ask = Callable[[DoorRequest], Awaitable[DoorAnswer]]
@@ -33,15 +35,22 @@ FIRST_ERROR = 400
 SMALL_BYTES = 256 * 1024
 
 
+@dataclass(slots=True)
+class DoorCounts:
+    requests: int = 0
+    body_bytes: int = 0
+    #: of the window, by scripts
+    navigations: int = 0
+
+
 class Interception:
     def __init__(
-        self, tab: Tab, page: PageToRender, ask: Ask, over: Callable[[Verdict], None]
+        self, tab: BrowserTab, page: PageToRender, ask: Ask, over: Callable[[RenderVerdict], None]
     ) -> None:
         self._tab, self._page, self._ask, self._over = tab, page, ask, over
-        #: whether the page was asked for and got its document
-        self.has_begun = self.is_closed = False
+        self._has_begun = self.is_closed = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self.requests = self.body_bytes = self.navigations = 0
+        self.counts = DoorCounts()
         self.failed: list[FailedRequest] = []
         #: when a request began or was answered last
         self.active_at = time.monotonic()
@@ -74,7 +83,7 @@ class Interception:
             try:
                 answer = await self._answer(event)
             except asyncio.CancelledError:
-                answer = DoorAnswer(refusal=Refusal.BY_LIMIT)
+                answer = DoorAnswer(refusal=DoorRefusal.BY_LIMIT)
             if answer.refusal is None and not self.is_closed:
                 await self._fulfil(session, event["requestId"], answer)
             else:
@@ -88,38 +97,38 @@ class Interception:
     async def _answer(self, event: dict[str, Any]) -> DoorAnswer:
         asked = event["request"]
         is_window = event["resourceType"] == "Document" and event["frameId"] == self._tab.frame
-        if is_window and not self.has_begun:
-            self.has_begun = True
+        if is_window and not self._has_begun:
+            self._has_begun = True
             page = self._page
             return DoorAnswer(page.status, "", page.headers, page.body)
         if self.is_closed or not asked["url"].startswith(("http://", "https://")):
-            return DoorAnswer(refusal=Refusal.BY_BROWSER)
+            return DoorAnswer(refusal=DoorRefusal.BY_BROWSER)
         if asked["url"] == OF_PROCESS:
-            return DoorAnswer(refusal=Refusal.BY_BROWSER)
+            return DoorAnswer(refusal=DoorRefusal.BY_BROWSER)
         if refusal := self._refusal(is_window=is_window):
             return DoorAnswer(refusal=refusal)
         answer = await self._ask(_request(event, is_window=is_window))
         self._count(asked["url"], answer)
         return answer
 
-    def _refusal(self, *, is_window: bool) -> Refusal | None:
-        self.navigations += is_window
-        if self.navigations > MOST_NAVIGATIONS:
-            self._over(Verdict.TOO_MANY_NAVIGATIONS)
-        elif self.requests >= self._page.limits.requests:
-            self._over(Verdict.TOO_MANY_REQUESTS)
+    def _refusal(self, *, is_window: bool) -> DoorRefusal | None:
+        self.counts.navigations += is_window
+        if self.counts.navigations > MOST_NAVIGATIONS:
+            self._over(RenderVerdict.TOO_MANY_NAVIGATIONS)
+        elif self.counts.requests >= self._page.limits.requests:
+            self._over(RenderVerdict.TOO_MANY_REQUESTS)
         else:
-            self.requests += 1
+            self.counts.requests += 1
             return None
-        return Refusal.BY_LIMIT
+        return DoorRefusal.BY_LIMIT
 
     def _count(self, url: str, answer: DoorAnswer) -> None:
-        self.body_bytes += len(answer.body)
-        if self.body_bytes > self._page.limits.body_bytes:
-            self._over(Verdict.TOO_LARGE)
+        self.counts.body_bytes += len(answer.body)
+        if self.counts.body_bytes > self._page.limits.body_bytes:
+            self._over(RenderVerdict.TOO_LARGE)
         reason = answer.refusal or (str(answer.status) if answer.status >= FIRST_ERROR else "")
         if reason and len(self.failed) < MOST_TOLD:
-            self.failed.append(FailedRequest(url[:2000], reason))
+            self.failed.append(FailedRequest(url[:LONGEST_URL], reason))
 
     async def _fulfil(self, session: CDPSession, request: str, answer: DoorAnswer) -> None:
         body = answer.body

@@ -13,7 +13,7 @@ from struct import Struct
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from crawling.web.rendering.types import Rendered
+from crawling.web.rendering.types import Rendered, RenderedDocument
 
 #: bytes of the JSON, and of all blobs
 HEAD = Struct(">II")
@@ -62,7 +62,7 @@ def unpack(head: bytes, blobs: bytes) -> Message:
 
 def packed_result(number: int, result: Rendered) -> bytes:
     values = asdict(result)
-    blobs = [values.pop(name).encode(errors=ERRORS) for name in TEXTS]
+    blobs = [values["document"].pop(name).encode(errors=ERRORS) for name in TEXTS]
     blobs += [values.pop(name) for name in PICTURES]
     return pack({"kind": "rendered", "number": number, "values": values}, blobs)
 
@@ -71,10 +71,11 @@ def result_of(values: Any, blobs: list[bytes]) -> Rendered:
     """Raises WrongMessageError."""
     try:
         texts = [blob.decode(errors=ERRORS) for blob in blobs[: len(TEXTS)]]
-        pictures = blobs[len(TEXTS) :]
-        named = dict(zip(TEXTS, texts, strict=True)) | dict(zip(PICTURES, pictures, strict=True))
-        return made(Rendered, values, **named)
-    except (ValueError, TypeError) as error:
+        pictures = dict(zip(PICTURES, blobs[len(TEXTS) :], strict=True))
+        known = values.pop("document")
+        document = made(RenderedDocument, known, **dict(zip(TEXTS, texts, strict=True)))
+        return made(Rendered, values, document=document, **pictures)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise WrongMessageError(str(error)) from error
 
 

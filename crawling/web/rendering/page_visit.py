@@ -10,16 +10,20 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from playwright.async_api import ConsoleMessage, Dialog, Error, Page
+from playwright.async_api import Error, Page
 
 from crawling.web.rendering.interception import Ask, Interception
-from crawling.web.rendering.tab import OF_PROCESS, ReplacedError, Tab
+from crawling.web.rendering.page_events import PageEvents
+from crawling.web.rendering.tab import OF_PROCESS, BrowserTab, ReplacedError
 from crawling.web.rendering.types import (
+    LONGEST_URL,
     PageState,
     PageToRender,
+    RenderCounts,
     Rendered,
+    RenderedDocument,
+    RenderVerdict,
     Route,
-    Verdict,
 )
 
 #: a page is quiet when neither its DOM nor its requests did anything for so long
@@ -31,31 +35,26 @@ WAITING_SHARE = 0.7
 #: The time to read a page that has exceeded a limit, whose scripts may never let go. It is a part
 #: of the time limit
 LAST_LOOK_SECONDS = 2.0
-MOST_DIALOGS, MOST_WINDOWS = 20, 10
-MOST_CONSOLE, LONGEST_CONSOLE = 100, 500
-MOST_ROUTES, LONGEST_URL = 50, 4000
 JPEG_QUALITY, THUMBNAIL_SCALE, LIVE_SCALE = 70, 0.25, 0.5
-#: scripts of such a page may hold its thread for ever
-UNREAD = {Verdict.CRASHED, Verdict.TOO_MUCH_MEMORY, Verdict.NOT_SHOWN}
+#: a page with such a verdict has no process, or no document, that could be read
+UNREAD = {RenderVerdict.CRASHED, RenderVerdict.TOO_MUCH_MEMORY, RenderVerdict.NOT_SHOWN}
 
 
 class PageVisit:
-    def __init__(self, tab: Tab, page: PageToRender, ask: Ask) -> None:
+    def __init__(self, tab: BrowserTab, page: PageToRender, ask: Ask) -> None:
         self.tab, self.page = tab, page
         self.requests = Interception(tab, page, ask, self.end)
-        self._over: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        self.events = PageEvents(tab, self.end)
+        self._over: asyncio.Future[RenderVerdict] = asyncio.get_running_loop().create_future()
         self._began = time.monotonic()
         self._deadline = self._began + page.limits.seconds * WAITING_SHARE
         self._last_look_seconds = min(LAST_LOOK_SECONDS, page.limits.seconds / 4)
-        self._is_closed = False
-        self._routes: dict[str, str] = {}
         self._states: list[PageState] = []
-        self._console: list[str] = []
         self._known: set[str] = set()
-        self._dialogs = self._windows = self._scrolls = 0
+        self._scrolls = 0
         self.memory_bytes = 0
 
-    def end(self, verdict: Verdict) -> None:
+    def end(self, verdict: RenderVerdict) -> None:
         """End the page with a verdict, unless it has one."""
         if not self._over.done():
             self._over.set_result(verdict)
@@ -71,14 +70,13 @@ class PageVisit:
             )
             if work.done() and not self._over.done():
                 return await self._of_work(work)
-            verdict = self._over.result() if self._over.done() else Verdict.TOO_LONG
+            verdict = self._over.result() if self._over.done() else RenderVerdict.TOO_LONG
             work.cancel()
             self.requests.close()
             return await self._last_look(verdict)
         finally:
             work.cancel()
             self.requests.close()
-            self._is_closed = True
             self._stop_listening()
             with suppress(Error, asyncio.CancelledError, ReplacedError):
                 await work
@@ -87,14 +85,14 @@ class PageVisit:
         try:
             return work.result()
         except ReplacedError:
-            return self._result(Verdict.TOO_MANY_NAVIGATIONS)
+            return self._result(RenderVerdict.TOO_MANY_NAVIGATIONS)
         except Error:
             # The process of the page is gone, of which another event tells the reason
             with suppress(TimeoutError):
                 return self._result(await asyncio.wait_for(self._over, EFFECT_SECONDS))
-            return self._result(Verdict.CRASHED)
+            return self._result(RenderVerdict.CRASHED)
 
-    async def _last_look(self, verdict: Verdict) -> Rendered:
+    async def _last_look(self, verdict: RenderVerdict) -> Rendered:
         """The result of a page that has exceeded a limit, with its DOM if it still answers."""
         if verdict not in UNREAD:
             with suppress(Error, TimeoutError, ReplacedError):
@@ -107,7 +105,7 @@ class PageVisit:
 
     async def _work(self) -> Rendered:
         verdict = await self._open()
-        if verdict is not Verdict.RENDERED:
+        if verdict is not RenderVerdict.RENDERED:
             return self._result(verdict)
         is_quiet = await self._settle()
         is_quiet = await self._scroll() and is_quiet
@@ -118,10 +116,10 @@ class PageVisit:
             picture, thumbnail = await self._picture(1.0), await self._picture(THUMBNAIL_SCALE)
         content = await self.tab.call(f"content({self.page.limits.html_bytes})")
         is_whole = is_quiet and not content["isCut"]
-        verdict = Verdict.RENDERED if is_whole else Verdict.PARTLY
+        verdict = RenderVerdict.RENDERED if is_whole else RenderVerdict.PARTLY
         return self._result(verdict, content, picture, thumbnail)
 
-    async def _open(self) -> Verdict:
+    async def _open(self) -> RenderVerdict:
         session = self.tab.session
         if not self.tab.processes:
             await session.send(
@@ -129,8 +127,8 @@ class PageVisit:
             )
         answer = await session.send("Page.navigate", {"url": self.page.url})
         if answer.get("isDownload") or answer.get("errorText"):
-            return Verdict.NOT_SHOWN
-        return Verdict.RENDERED
+            return RenderVerdict.NOT_SHOWN
+        return RenderVerdict.RENDERED
 
     async def _settle(self, quiet_seconds: float = QUIET_SECONDS) -> bool:
         """Wait until the page is quiet. Return whether it is before the waiting has to end."""
@@ -152,8 +150,8 @@ class PageVisit:
     async def _note_place(self) -> str:
         """Note which DOM the present address has. Return the DOM's fingerprint."""
         place = await self.tab.call("place()")
-        if place["url"] in self._routes:
-            self._routes[place["url"]] = place["fingerprint"]
+        if place["url"] in self.events.routes:
+            self.events.routes[place["url"]] = place["fingerprint"]
         return str(place["fingerprint"])
 
     async def _scroll(self) -> bool:
@@ -200,94 +198,59 @@ class PageVisit:
         return picture if len(picture) <= limits.picture_bytes else b""
 
     async def live_picture(self) -> bytes:
-        """What the window shows now. Raises Error."""
+        """A picture of what the window shows now. Raises Error."""
         return await self._picture(LIVE_SCALE)
 
     def _result(
         self,
-        verdict: Verdict,
+        verdict: RenderVerdict,
         content: dict[str, Any] | None = None,
         picture: bytes = b"",
         thumbnail: bytes = b"",
     ) -> Rendered:
         found = content or {}
         most = self.page.limits.html_bytes
+        requests, events = self.requests, self.events
         return Rendered(
             verdict=verdict,
-            url=found.get("url", "")[:LONGEST_URL],
-            html=found.get("html", "")[:most],
-            text=found.get("text", "")[:most],
-            title=found.get("title", "")[:LONGEST_URL],
-            fingerprint=found.get("fingerprint", ""),
+            document=RenderedDocument(
+                url=found.get("url", "")[:LONGEST_URL],
+                html=found.get("html", "")[:most],
+                text=found.get("text", "")[:most],
+                title=found.get("title", "")[:LONGEST_URL],
+                fingerprint=found.get("fingerprint", ""),
+            ),
             picture=picture,
             thumbnail=thumbnail,
-            routes=tuple(Route(url, mark) for url, mark in self._routes.items()),
+            routes=tuple(Route(url, mark) for url, mark in events.routes.items()),
             states=tuple(self._states),
-            console=tuple(self._console),
-            failed_requests=tuple(self.requests.failed),
-            requests=self.requests.requests,
-            body_bytes=self.requests.body_bytes,
-            dialogs=self._dialogs,
-            windows=self._windows,
-            scrolls=self._scrolls,
-            seconds=time.monotonic() - self._began,
-            memory_bytes=self.memory_bytes,
+            console=tuple(events.console),
+            failed_requests=tuple(requests.failed),
+            counts=RenderCounts(
+                requests=requests.counts.requests,
+                body_bytes=requests.counts.body_bytes,
+                dialogs=events.dialogs,
+                windows=events.windows,
+                scrolls=self._scrolls,
+                seconds=time.monotonic() - self._began,
+                memory_bytes=self.memory_bytes,
+            ),
         )
 
     def _listen(self) -> None:
-        tab = self.tab
-        tab.session.on("Fetch.requestPaused", self._take)
-        tab.session.on("Page.navigatedWithinDocument", self._note_route)
-        tab.page.on("dialog", self._dismiss)
-        tab.page.on("console", self._note_console)
-        tab.page.on("pageerror", self._note_error)
-        tab.page.on("crash", self._note_crash)
-        tab.context.on("page", self._close_window)
+        self.events.begin()
+        self.tab.session.on("Fetch.requestPaused", self._take)
+        self.tab.page.on("crash", self._note_crash)
 
     def _stop_listening(self) -> None:
-        tab = self.tab
-        tab.session.remove_listener("Fetch.requestPaused", self._take)
-        tab.session.remove_listener("Page.navigatedWithinDocument", self._note_route)
-        tab.page.remove_listener("dialog", self._dismiss)
-        if len(self._console) < MOST_CONSOLE:
-            tab.page.remove_listener("console", self._note_console)
-        tab.page.remove_listener("pageerror", self._note_error)
-        tab.page.remove_listener("crash", self._note_crash)
-        tab.context.remove_listener("page", self._close_window)
+        self.events.end()
+        self.tab.session.remove_listener("Fetch.requestPaused", self._take)
+        self.tab.page.remove_listener("crash", self._note_crash)
 
     def _take(self, event: dict[str, Any]) -> None:
         self.requests.take(self.tab.session, event)
 
-    def _note_route(self, event: dict[str, Any]) -> None:
-        url = event["url"][:LONGEST_URL]
-        if event["frameId"] == self.tab.frame and len(self._routes) < MOST_ROUTES:
-            self._routes.setdefault(url, "")
-
-    async def _dismiss(self, dialog: Dialog) -> None:
-        self._dialogs += 1
-        if self._dialogs > MOST_DIALOGS:
-            self.end(Verdict.TOO_MANY_DIALOGS)
-        with suppress(Error):
-            # to dismiss the question of `beforeunload` would be to stay
-            await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
-
-    def _note_console(self, message: ConsoleMessage) -> None:
-        self._console.append(f"{message.type}: {message.text[:LONGEST_CONSOLE]}")
-        if len(self._console) == MOST_CONSOLE:
-            self.tab.page.remove_listener("console", self._note_console)
-
-    def _note_error(self, error: Error) -> None:
-        if len(self._console) < MOST_CONSOLE:
-            self._console.append(f"error: {str(error)[:LONGEST_CONSOLE]}")
-
     def _note_crash(self, _page: Page) -> None:
         # V8 and the kernel end a process that has used up its memory before it is measured
         is_large = self.memory_bytes > self.page.limits.memory_bytes / 2
-        self.end(Verdict.TOO_MUCH_MEMORY if is_large else Verdict.CRASHED)
-
-    async def _close_window(self, page: Page) -> None:
-        self._windows += 1
-        if self._windows > MOST_WINDOWS:
-            self.end(Verdict.TOO_MANY_WINDOWS)
-        with suppress(Error):
-            await page.close()
+        self.end(RenderVerdict.TOO_MUCH_MEMORY if is_large else RenderVerdict.CRASHED)

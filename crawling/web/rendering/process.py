@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from struct import Struct
-from subprocess import DEVNULL
 from time import monotonic
 from typing import Any
 
@@ -40,7 +39,7 @@ from crawling.web.rendering.types import (
     NoBrowserError,
     PageToRender,
     Rendered,
-    Verdict,
+    RenderVerdict,
 )
 
 PROGRAM = "crawling.web.rendering.program"
@@ -48,7 +47,7 @@ PROGRAM = "crawling.web.rendering.program"
 ERRORS, MOST_WORDS = "errors", 400
 #: the most requests of a page that the door is asked for at once
 DOOR_THREADS = 4
-#: What a process needs beside the page's memory: Chromium counts address space as its data that it
+#: The memory of a process beside that of the page: Linux counts address space as data that Chromium
 #: never touches (330 MiB measured for an empty page, 680 MiB for Playwright's driver)
 BESIDE_BYTES = 1024 * 1024 * 1024
 #: the largest file that any of the processes writes, such as a piece of shared memory
@@ -66,7 +65,7 @@ SEND_TIMEOUT = Struct("@ll").pack(10, 0)
 
 
 @dataclass(eq=False, slots=True)
-class _PageAtWork:
+class _WorkingPage:
     page: PageToRender
     door: Door
     threads: ThreadPoolExecutor
@@ -89,7 +88,7 @@ class BrowserProcess:
         executable = chromium_path()
         self._folder, held_by = make_folder()
         self._numbers = count()
-        self._pages: dict[int, _PageAtWork] = {}
+        self._pages: dict[int, _WorkingPage] = {}
         self._answers: dict[int, Future[tuple[Any, list[bytes]]]] = {}
         self._sending = threading.Lock()
         self.has_ended = False
@@ -102,9 +101,8 @@ class BrowserProcess:
             arguments = self._folder, its_link.fileno(), executable, memory_bytes
             program = ProgramSandbox(PROGRAM, *map(str, arguments), limits=limits)
             with (self._folder / ERRORS).open("wb") as errors:
-                self._program = program.start(
-                    DEVNULL, DEVNULL, errors, kept_open=(its_link.fileno(), held_by)
-                )
+                kept_open = its_link.fileno(), held_by
+                self._program = program.start_silent(kept_open=kept_open, errors=errors)
         finally:
             its_link.close()
             os.close(held_by)
@@ -135,7 +133,7 @@ class BrowserProcess:
         """
         number = next(self._numbers)
         threads = ThreadPoolExecutor(DOOR_THREADS, f"door-{number}")
-        at_work = self._pages[number] = _PageAtWork(page, door, threads)
+        at_work = self._pages[number] = _WorkingPage(page, door, threads)
         values = asdict(page)
         body = values.pop("body")
         try:
@@ -143,7 +141,7 @@ class BrowserProcess:
             return at_work.result.result(page.limits.seconds + GRACE_SECONDS)
         except FutureTimeoutError:
             self._give_up()
-            return Rendered(Verdict.CRASHED)
+            return Rendered(RenderVerdict.CRASHED)
         finally:
             del self._pages[number]
             threads.shutdown(wait=False, cancel_futures=True)
@@ -230,7 +228,7 @@ class BrowserProcess:
             case "answer" if answer := self._answers.get(number):
                 _settle(answer, (content.get("values"), blobs))
 
-    def _answer(self, at_work: _PageAtWork, number: int, asked: int, request: DoorRequest) -> None:
+    def _answer(self, at_work: _WorkingPage, number: int, asked: int, request: DoorRequest) -> None:
         try:
             answer = at_work.door.answer(request)
         except Exception as error:  # any fault of the caller's door is the caller's
@@ -250,7 +248,7 @@ class BrowserProcess:
 
     def _settle_all(self) -> None:
         for at_work in list(self._pages.values()):
-            _settle(at_work.result, Rendered(Verdict.CRASHED))
+            _settle(at_work.result, Rendered(RenderVerdict.CRASHED))
         for answer in list(self._answers.values()):
             _settle(answer, (None, []))
 

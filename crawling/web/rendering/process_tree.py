@@ -16,7 +16,7 @@ CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 KIB = 1024
 #: the time that the kernel gets for the end of processes
 KILL_SECONDS, LOOK_SECONDS = 5.0, 0.01
-#: of /proc/PID/status, if the kernel shows the shares of pages to nobody but root
+#: of /proc/PID/status, where the kernel shows the shares of pages to root alone
 OWN_MEMORY = "RssAnon:", "RssShmem:"
 
 
@@ -42,25 +42,25 @@ def _kib(line: str) -> int:
     return int(line.split()[1])
 
 
-class Process(NamedTuple):
+class ProcessStart(NamedTuple):
     session: int
     #: since the start of the system, in the kernel's ticks
     start: int
 
 
-def processes() -> dict[int, Process]:
+def processes() -> dict[int, ProcessStart]:
     """The processes of this machine, without those that have ended."""
     numbers = (int(path.name) for path in PROCESSES.glob("[0-9]*"))
     return {number: process for number in numbers if (process := _process(number))}
 
 
-def _process(number: int) -> Process | None:
+def _process(number: int) -> ProcessStart | None:
     try:
         # the name of a program, which is in parentheses, may contain anything
         parts = (PROCESSES / str(number) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
-    return None if parts[0] == "Z" else Process(int(parts[3]), int(parts[19]))
+    return None if parts[0] == "Z" else ProcessStart(int(parts[3]), int(parts[19]))
 
 
 def exists(number: int) -> bool:

@@ -18,8 +18,9 @@ from playwright._impl._driver import compute_driver_executable
 from playwright.async_api import Error, Playwright, async_playwright
 
 from crawling.machine.sandbox_program import run_sandboxed
+from crawling.web.rendering.browser_start import DRIVER_NAME, BrowserStart
 from crawling.web.rendering.chromium import write_launcher
-from crawling.web.rendering.engine import DRIVER_NAME, Engine
+from crawling.web.rendering.engine import Engine
 from crawling.web.rendering.messages import (
     HEAD,
     made,
@@ -35,7 +36,7 @@ from crawling.web.rendering.types import (
     NoBrowserError,
     PageToRender,
     Rendered,
-    Verdict,
+    RenderVerdict,
 )
 
 #: the environment variable by which Playwright is told which program is its driver
@@ -71,7 +72,7 @@ class Program:
         try:
             result = await self._engine.render(number, page, ask)
         except NoBrowserError:
-            result = Rendered(Verdict.CRASHED)
+            result = Rendered(RenderVerdict.CRASHED)
         self._writer.write(packed_result(number, result))
 
     async def _ask(self, number: int, request: DoorRequest) -> DoorAnswer:
@@ -97,7 +98,9 @@ class Program:
         self._writer.write(pack({"kind": "answer", "number": content["number"], "values": values}))
 
 
-async def _serve(link: socket.socket, engine_of: Callable[[Playwright], Engine]) -> None:
+async def _serve(
+    link: socket.socket, engine_of: Callable[[Playwright], Engine], *, has_no_network: bool
+) -> None:
     """Render what comes over the link, until the caller, the driver or this program's parent has
     ended.
     """
@@ -111,7 +114,9 @@ async def _serve(link: socket.socket, engine_of: Callable[[Playwright], Engine])
             writer.write(pack({"kind": "no_browser", "sentence": str(error)}))
             await writer.drain()
             return
-        writer.write(pack({"kind": "ready", "values": asdict(engine.facts())}))
+        writer.write(
+            pack({"kind": "ready", "values": asdict(engine.facts(has_no_network=has_no_network))})
+        )
         ends = (
             asyncio.ensure_future(_take_messages(reader, Program(engine, writer))),
             asyncio.ensure_future(engine.watch()),
@@ -139,11 +144,12 @@ def main(folder_name: str, link_descriptor: str, executable: str, memory_bytes: 
     os.environ |= {DRIVER: str(launcher), "TMPDIR": folder_name, "HOME": folder_name}
 
     def engine_of(playwright: Playwright) -> Engine:
-        memory = int(memory_bytes)
-        return Engine(playwright, folder, executable, memory, has_no_network=has_no_network)
+        return Engine(BrowserStart(playwright, folder, executable, int(memory_bytes)), folder)
 
     with suppress(Error), socket.socket(fileno=int(link_descriptor)) as link:
-        asyncio.run(_serve(link, engine_of))  # an error: the driver has died
+        asyncio.run(
+            _serve(link, engine_of, has_no_network=has_no_network)
+        )  # an error: the driver has died
     # the caller may have died, and then nothing but this program ends what is left
     shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)

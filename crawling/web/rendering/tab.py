@@ -19,7 +19,7 @@ from playwright.async_api import (
 )
 
 from crawling.web.rendering.process_tree import exists, memory_of
-from crawling.web.rendering.types import Cookie, PageToRender
+from crawling.web.rendering.types import BrowserCookie, PageToRender
 
 #: scripts of ours: one in a world of its own, one in that of the page
 SCRIPT, BOUNDS = map(Path(__file__).with_name, ("page_script.js", "page_bounds.js"))
@@ -51,7 +51,7 @@ def _script() -> str:
 
 
 @dataclass(eq=False, slots=True)
-class Tab:
+class BrowserTab:
     key: ContextKey
     context: BrowserContext
     page: Page
@@ -69,7 +69,7 @@ class Tab:
         """Whether no process of the page is left. False if none is known."""
         return bool(self.processes) and not any(map(exists, self.processes))
 
-    async def set_cookies(self, cookies: Iterable[Cookie]) -> None:
+    async def set_cookies(self, cookies: Iterable[BrowserCookie]) -> None:
         """Raises Error."""
         await self.session.send("Network.clearBrowserCookies")
         given = [
@@ -123,7 +123,7 @@ class _GoneError(Exception):
     """The document of a call is no more."""
 
 
-async def open_tab(browser: Browser, page: PageToRender) -> Tab:
+async def open_tab(browser: Browser, page: PageToRender) -> BrowserTab:
     """A new context with one empty page. Raises Error."""
     language = page.accept_language
     context = await browser.new_context(
@@ -149,6 +149,6 @@ async def open_tab(browser: Browser, page: PageToRender) -> Tab:
         with suppress(Error):
             await context.close()
         raise
-    return Tab(
+    return BrowserTab(
         context_key(page), context, opened, session, target["targetId"], target["browserContextId"]
     )

@@ -1,4 +1,4 @@
-"""What a caller hands to a browser and gets back: text, numbers and bytes."""
+"""Pages as a caller hands them to a browser, and as they come back: text, numbers and bytes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from enum import StrEnum
 from typing import Protocol
 
 Headers = list[tuple[str, str]]
+#: in characters, of all addresses of a result
+LONGEST_URL = 4000
 
 
 class NoBrowserError(Exception):
     """There is no browser that can be started, for the reason in the text."""
 
 
-class Verdict(StrEnum):
+class RenderVerdict(StrEnum):
     RENDERED = "rendered"
     #: the page was still at work, or larger than its limit, when it was read
     PARTLY = "partly"
@@ -31,7 +33,7 @@ class Verdict(StrEnum):
     NOT_SHOWN = "not_shown"
 
 
-class Refusal(StrEnum):
+class DoorRefusal(StrEnum):
     """The reason why a request of a page gets no answer."""
 
     BY_CRAWL = "by_crawl"
@@ -60,7 +62,7 @@ class RenderLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Cookie:
+class BrowserCookie:
     name: str
     value: str
     #: with a dot in front if subdomains get it, too
@@ -82,7 +84,7 @@ class PageToRender:
     user_agent: str
     limits: RenderLimits = RenderLimits()
     accept_language: str = ""
-    cookies: tuple[Cookie, ...] = ()
+    cookies: tuple[BrowserCookie, ...] = ()
     wants_picture: bool = False
     #: the most clicks on what looks like *load more*
     clicks: int = 0
@@ -112,7 +114,7 @@ class DoorAnswer:
     headers: Headers = field(default_factory=list)
     #: without content encoding
     body: bytes = b""
-    refusal: Refusal | None = None
+    refusal: DoorRefusal | None = None
 
 
 class Door(Protocol):
@@ -150,21 +152,19 @@ class FailedRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
-    verdict: Verdict
+class RenderedDocument:
+    """The window after rendering; all empty if the page could not be read."""
+
     #: after navigations and routes
     url: str = ""
     html: str = ""
     text: str = ""
     title: str = ""
     fingerprint: str = ""
-    #: JPEG; empty without one
-    picture: bytes = b""
-    thumbnail: bytes = b""
-    routes: tuple[Route, ...] = ()
-    states: tuple[PageState, ...] = ()
-    console: tuple[str, ...] = ()
-    failed_requests: tuple[FailedRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RenderCounts:
     #: those that the door was asked for, and the bytes of their bodies
     requests: int = 0
     body_bytes: int = 0
@@ -174,6 +174,20 @@ class Rendered:
     seconds: float = 0.0
     #: the highest measured size of the process of the page
     memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    verdict: RenderVerdict
+    document: RenderedDocument = RenderedDocument()
+    #: JPEG; empty without one
+    picture: bytes = b""
+    thumbnail: bytes = b""
+    routes: tuple[Route, ...] = ()
+    states: tuple[PageState, ...] = ()
+    console: tuple[str, ...] = ()
+    failed_requests: tuple[FailedRequest, ...] = ()
+    counts: RenderCounts = RenderCounts()
 
 
 @dataclass(frozen=True, slots=True)

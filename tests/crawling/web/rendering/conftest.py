@@ -12,10 +12,10 @@ from crawling.web.rendering.chromium import chromium_path
 from crawling.web.rendering.process import BrowserProcess
 from crawling.web.rendering.types import (
     DoorAnswer,
+    DoorRefusal,
     DoorRequest,
     NoBrowserError,
     PageToRender,
-    Refusal,
     Rendered,
     RenderLimits,
 )
@@ -56,7 +56,7 @@ class SiteDoor:
         return sorted("/" + request.url.split("/", 3)[-1] for request in self.requests)
 
 
-REFUSED = DoorAnswer(refusal=Refusal.BY_ROBOTS)
+REFUSED = DoorAnswer(refusal=DoorRefusal.BY_ROBOTS)
 
 
 def page_of(html: str | bytes, *, limits: dict | None = None, **named) -> PageToRender:

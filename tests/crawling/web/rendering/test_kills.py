@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from crawling.web.rendering.folders import PREFIX
-from crawling.web.rendering.types import DoorAnswer, Verdict
+from crawling.web.rendering.types import DoorAnswer, RenderVerdict
 from tests.crawling.web.rendering.conftest import PATIENCE_SECONDS, SiteDoor, page_of
 
 pytestmark = pytest.mark.slow
@@ -44,7 +44,7 @@ def is_part(process: psutil.Process, part: str) -> bool:
 
 
 def await_end(processes: list[psutil.Process], seconds: float = SOON_SECONDS) -> list[str]:
-    """Those that are still alive after some time. A zombie has ended."""
+    """The processes that are still alive after some time. A zombie has ended."""
     _, alive = psutil.wait_procs(processes, timeout=seconds)
     return [str(one) for one in alive if one.status() != psutil.STATUS_ZOMBIE]
 
@@ -108,11 +108,11 @@ def test_a_killed_program_or_driver_ends_all_and_pages_have_crashed(part, folder
             process.kill()
 
     try:
-        assert held.result().verdict is Verdict.CRASHED
+        assert held.result().verdict is RenderVerdict.CRASHED
         assert held.ended_at - killed_at < SOON_SECONDS
         assert poll(lambda: browser.has_ended)
         assert await_end(processes) == []
-        assert browser.render(page_of("x"), SiteDoor({})).verdict is Verdict.CRASHED
+        assert browser.render(page_of("x"), SiteDoor({})).verdict is RenderVerdict.CRASHED
         browser.end()
         assert folders() == []
     finally:
@@ -130,12 +130,12 @@ def test_a_killed_browser_is_started_again_for_the_next_page(part, start_browser
             process.kill()
 
     try:
-        assert held.result().verdict is Verdict.CRASHED
+        assert held.result().verdict is RenderVerdict.CRASHED
         assert held.ended_at - killed_at < SOON_SECONDS
     finally:
         held.go_on.set()
     pages = (browser.render(page_of("<title>next"), SiteDoor({})) for _ in range(2))
-    assert "next" in {page.title for page in pages}
+    assert "next" in {page.document.title for page in pages}
     assert not browser.has_ended
 
 
@@ -149,9 +149,9 @@ def test_a_killed_process_for_graphics_costs_no_page(start_browser):
             process.kill()
     held.go_on.set()
 
-    assert held.result().title == "went on"
+    assert held.result().document.title == "went on"
     page = browser.render(page_of("<title>next", wants_picture=True), SiteDoor({}))
-    assert (page.title, page.picture[:2]) == ("next", b"\xff\xd8")
+    assert (page.document.title, page.picture[:2]) == ("next", b"\xff\xd8")
 
 
 def test_a_stopped_program_is_given_up_after_the_time_of_its_page(start_browser, monkeypatch):
@@ -162,7 +162,7 @@ def test_a_stopped_program_is_given_up_after_the_time_of_its_page(start_browser,
 
     page = browser.render(page_of("x", limits={"seconds": 1.0}), SiteDoor({}))
 
-    assert page.verdict is Verdict.CRASHED
+    assert page.verdict is RenderVerdict.CRASHED
     assert await_end(processes) == []
 
 
@@ -208,7 +208,7 @@ def test_the_end_of_a_process_ends_pages_and_leaves_nothing(folders, start_brows
     browser.end()
 
     held.go_on.set()
-    assert held.result().verdict is Verdict.CRASHED
+    assert held.result().verdict is RenderVerdict.CRASHED
     assert await_end(processes) == []
     assert folders() == []
     assert set(Path("/dev/shm").glob("*chrom*")) <= shared
@@ -220,7 +220,8 @@ def test_a_browser_is_replaced_after_so_many_pages(start_browser, monkeypatch):
     browser = start_browser()
 
     titles = [
-        browser.render(page_of(f"<title>{n}", context="a"), SiteDoor({})).title for n in range(5)
+        browser.render(page_of(f"<title>{n}", context="a"), SiteDoor({})).document.title
+        for n in range(5)
     ]
 
     assert titles == list("01234")

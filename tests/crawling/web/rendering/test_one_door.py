@@ -103,14 +103,14 @@ def test_a_page_that_tries_all_ways_reaches_nothing_but_the_door(
     with InternetSockets(browser.process_id) as sockets:
         page = browser.render(page_of(ALL_WAYS.replace("CANARY", at)), door)
 
-    assert page.title == "20"
+    assert page.document.title == "20"
     assert canary_.heard == []
     assert sockets.found == []
     paths = {path.strip("/") for path in door.paths}
     assert BY_DOOR - paths == set()
     assert not paths & {"service.js", "from-service", "window", "noopener", "socket"}
-    assert "root:" not in page.text
-    assert "candidate" not in page.text
+    assert "root:" not in page.document.text
+    assert "candidate" not in page.document.text
 
 
 def test_the_canaries_of_these_tests_hear(canary_):

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from crawling.web.rendering.types import Cookie, DoorAnswer, Route, Verdict
+from crawling.web.rendering.types import BrowserCookie, DoorAnswer, RenderVerdict, Route
 from tests.crawling.web.rendering.conftest import ADDRESS, HTML, REFUSED, SiteDoor
 
 SHOP = """<!doctype html><html lang=de><title>empty</title><link rel=stylesheet href=/a.css>
@@ -22,12 +22,19 @@ def test_links_and_text_of_scripts_are_in_the_result(render):
 
     page = render(SHOP, door=door)
 
-    assert page.verdict is Verdict.RENDERED
-    assert '<a href="/one">one</a> <a href="/two">two</a>' in page.html
-    assert page.html.startswith('<!DOCTYPE html>\n<html lang="de">')
-    assert (page.title, page.text.split(), page.url) == ("full", ["one", "two"], ADDRESS)
+    assert page.verdict is RenderVerdict.RENDERED
+    assert '<a href="/one">one</a> <a href="/two">two</a>' in page.document.html
+    assert page.document.html.startswith('<!DOCTYPE html>\n<html lang="de">')
+    assert (page.document.title, page.document.text.split(), page.document.url) == (
+        "full",
+        ["one", "two"],
+        ADDRESS,
+    )
     assert door.paths == ["/a.css", "/a.js", "/data.json"]
-    assert (page.requests, page.body_bytes) == (3, sum(len(str(f)) for f in door.files.values()))
+    assert (page.counts.requests, page.counts.body_bytes) == (
+        3,
+        sum(len(str(f)) for f in door.files.values()),
+    )
     assert {request.resource_type for request in door.requests} == {"stylesheet", "script", "xhr"}
 
 
@@ -40,7 +47,7 @@ def test_the_crawls_user_agent_and_languages_are_sent_and_seen(render):
     )
 
     headers = {name.lower(): value for name, value in door.requests[0].headers}
-    assert page.title == headers["user-agent"] == "crawlsite/1 (+about)"
+    assert page.document.title == headers["user-agent"] == "crawlsite/1 (+about)"
     assert headers["accept-language"] == "de-CH,fr;q=0.5"
 
 
@@ -55,7 +62,7 @@ def test_redirects_of_the_door_are_followed_through_the_door(render):
     moved = DoorAnswer(302, "Found", [("Location", "/two.js")])
     door = SiteDoor({"/one.js": moved, "/two.js": "document.title = 'moved'"})
 
-    assert render("<script src=/one.js></script>", door=door).title == "moved"
+    assert render("<script src=/one.js></script>", door=door).document.title == "moved"
     assert door.paths == ["/one.js", "/two.js"]
 
 
@@ -74,7 +81,7 @@ def test_a_refused_request_and_an_error_are_told_of(render):
 
 
 def test_cookies_of_the_crawl_are_there_and_none_of_the_page_before(render):
-    cookie = Cookie("login", "secret", "site.example", is_http_only=True)
+    cookie = BrowserCookie("login", "secret", "site.example", is_http_only=True)
     door = SiteDoor({"/x": ""})
     html = "<script>document.cookie = 'own=1'; fetch('/x')</script>"
 
@@ -88,7 +95,7 @@ def test_cookies_of_the_crawl_are_there_and_none_of_the_page_before(render):
 def test_pages_of_one_context_share_storage_and_others_share_nothing(render):
     html = "<script>document.title = localStorage.n = 1 + Number(localStorage.n || 0)</script>"
 
-    titles = [render(html, context=name).title for name in ("a", "a", "b", "", "")]
+    titles = [render(html, context=name).document.title for name in ("a", "a", "b", "", "")]
 
     assert titles == ["1", "2", "1", "1", "1"]
 
@@ -101,7 +108,15 @@ def test_cross_origin_answers_need_permission_as_in_any_browser(render):
         {"/x": "x", "/y": DoorAnswer(200, "", [("Access-Control-Allow-Origin", "*")], b"y")},
     )
 
-    assert sorted(page.text.split()) == ["allowed", "refused"]
+    assert sorted(page.document.text.split()) == ["allowed", "refused"]
+
+
+def test_preflights_come_through_the_door(render):
+    door = SiteDoor({"/y": DoorAnswer(200, "", [("Access-Control-Allow-Origin", "*")], b"y")})
+
+    render("<script>fetch('http://other.example/y', {method: 'PUT'})</script>", door=door)
+
+    assert [request.method for request in door.requests] == ["OPTIONS"]
 
 
 def test_several_pages_are_rendered_at_once_each_with_its_own_door(browser, render):
@@ -117,7 +132,7 @@ def test_several_pages_are_rendered_at_once_each_with_its_own_door(browser, rend
         page = render(
             "<script src=/n.js></script>", {"/n.js": answer}, url=f"http://{name}.example/"
         )
-        titles.append(page.title)
+        titles.append(page.document.title)
 
     threads = [threading.Thread(target=one, args=(name,)) for name in "abc"]
     [thread.start() for thread in threads]
@@ -140,7 +155,7 @@ def test_at_most_four_requests_of_a_page_are_at_the_door_at_once(render):
 
     page = render("".join(f"<img src=/i?{n}>" for n in range(20)), {"/i": answer})
 
-    assert (page.requests, most[0]) == (20, 4)
+    assert (page.counts.requests, most[0]) == (20, 4)
 
 
 def test_an_error_of_the_door_ends_the_page_and_is_raised(browser, render):
@@ -149,13 +164,13 @@ def test_an_error_of_the_door_ends_the_page_and_is_raised(browser, render):
 
     with pytest.raises(ZeroDivisionError):
         render("<img src=/x>", {"/x": answer})
-    assert render("<title>next</title>").title == "next"
+    assert render("<title>next</title>").document.title == "next"
 
 
 def test_a_document_that_is_no_page_is_not_shown(render):
     headers = [("Content-Type", "application/zip"), ("Content-Disposition", "attachment")]
 
-    assert render(b"PK", headers=headers).verdict is Verdict.NOT_SHOWN
+    assert render(b"PK", headers=headers).verdict is RenderVerdict.NOT_SHOWN
 
 
 def test_pictures_are_jpeg_of_the_window_and_small(render):
@@ -172,10 +187,10 @@ def test_routes_without_navigation_are_told_of_with_their_dom(render):
         location.hash = 'three'; }, 50)</script>"""
     )
 
-    assert page.url == "http://site.example/two#three"
+    assert page.document.url == "http://site.example/two#three"
     assert page.routes == (
         Route("http://site.example/two", ""),
-        Route("http://site.example/two#three", page.fingerprint),
+        Route("http://site.example/two#three", page.document.fingerprint),
     )
 
 
@@ -187,15 +202,17 @@ def test_content_of_shadow_roots_is_in_html_and_text(render):
         })</script>"""
     )
 
-    assert '<template shadowrootmode="open"><a href="/in">inside</a></template>' in page.html
-    assert "inside" in page.text
+    assert (
+        '<template shadowrootmode="open"><a href="/in">inside</a></template>' in page.document.html
+    )
+    assert "inside" in page.document.text
 
 
 def test_a_page_that_moves_on_by_itself_is_read_where_it_arrives(render):
     door = SiteDoor({"/there.html": "<title>there</title>"})
     page = render("<script>location.replace('/there.html')</script>", door=door)
 
-    assert (page.title, page.url) == ("there", "http://site.example/there.html")
+    assert (page.document.title, page.document.url) == ("there", "http://site.example/there.html")
     assert [request.is_navigation for request in door.requests] == [True]
 
 
@@ -218,8 +235,8 @@ def test_what_scrolling_loads_is_in_the_result(render):
       if (n < 6 && rest < 50) fetch('/more').then(more) });
     </script><body>"""
 
-    assert "item6" in render(html, {"/more": ""}).text
-    assert "item3" not in render(html, {"/more": ""}, limits={"scrolls": 0}).text
+    assert "item6" in render(html, {"/more": ""}).document.text
+    assert "item3" not in render(html, {"/more": ""}, limits={"scrolls": 0}).document.text
 
 
 def test_load_more_is_clicked_within_its_bound_and_nothing_with_consequences_is(render):
@@ -235,27 +252,31 @@ def test_load_more_is_clicked_within_its_bound_and_nothing_with_consequences_is(
 
     page = render(html, clicks=3)
 
-    assert page.title == ""
+    assert page.document.title == ""
     assert [state.label for state in page.states] == ["Load more"] * 3
-    assert "item3" in page.html
-    assert "item4" not in page.html
+    assert "item3" in page.document.html
+    assert "item4" not in page.document.html
     assert len({state.fingerprint for state in page.states}) == 3
 
 
 def test_states_that_differ_in_nothing_are_one(render):
     page = render("<button onclick='0'>Show more</button>", clicks=5)
 
-    assert (page.verdict, page.states) == (Verdict.RENDERED, ())
+    assert (page.verdict, page.states) == (RenderVerdict.RENDERED, ())
 
 
 def test_html_is_cut_at_its_limit_and_the_page_counts_as_rendered_in_part(render):
     page = render("<p>" + "x" * 5000, limits={"html_bytes": 1000})
 
-    assert (page.verdict, len(page.html)) == (Verdict.PARTLY, 1000)
+    assert (page.verdict, len(page.document.html)) == (RenderVerdict.PARTLY, 1000)
 
 
 def test_a_policy_of_the_page_binds_the_page_and_not_our_script(render):
     headers = [*HTML, ("Content-Security-Policy", "default-src 'none'")]
     page = render("<p>text</p><script>document.title = 'ran'</script>", headers=headers)
 
-    assert (page.verdict, page.title, page.text) == (Verdict.RENDERED, "", "text")
+    assert (page.verdict, page.document.title, page.document.text) == (
+        RenderVerdict.RENDERED,
+        "",
+        "text",
+    )

@@ -35,17 +35,20 @@
     Object.entries(found.told).forEach(([key, text]) => sum(key, text));
     const closed = document.getElementById("closed-addresses");
     if (closed && found.closed !== undefined && closed.innerHTML.trim() !== found.closed) closed.innerHTML = found.closed; // our own template
-    showFirst(closed);
+    nameStart(closed);
     if (found.is_resolving) timer = setTimeout(check, NAMES_MS); // what names of seeds resolve to is told then
     else trySeeds(found);
     document.getElementById("estimate").innerHTML = found.estimate; // our own template
   }
 
-  // While addresses are not allowed, Save and start would be refused: the button that allows them comes first.
-  function showFirst(closed) {
-    const start = document.getElementById("save-and-start"), isRefused = Boolean(closed?.querySelector("[name=start]"));
-    start?.classList.toggle("primary", !isRefused);
-    start?.classList.toggle("secondary", isRefused);
+  // While addresses are not allowed, Save and start would be refused: it allows them first, and says so.
+  function nameStart(closed) {
+    const start = document.getElementById("save-and-start"), allowing = closed?.querySelector("[data-start]");
+    if (!start) return;
+    if (allowing) start.setAttribute("formaction", allowing.dataset.start);
+    else start.removeAttribute("formaction");
+    const words = allowing ? allowing.dataset.words : "Save and start";
+    if (start.textContent !== words) start.textContent = words;
   }
 
   // Once we have said who we are, seeds that are fit to be fetched are tried as soon as they are typed.

@@ -12,7 +12,7 @@
     { ask: "crawls", kind: () => "Crawl", name: (one) => one.name, href: (one) => `${home("c")}${one.id}/` },
     { ask: "named-things", kind: (one) => one.kind, name: (one) => one.name, href: (one) => one.path },
     { ask: "hosts", kind: () => "Host", name: (one) => one.name, href: (one) => `${home("h")}${one.id}/` },
-    { ask: "pages", kind: (one) => `Page · ${one.url.split("/")[2] || "file"}, ${one.crawl_name}`, name: (one) => one.title || one.url,
+    { ask: "pages", kind: (one) => `Page · ${[...new Set([one.url.split("/")[2] || "file", one.crawl_name])].join(", ")}`, name: (one) => one.title || one.url,
       href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
   ];
   let asked = 0, timer, sought = "", last = Promise.resolve();
@@ -39,7 +39,7 @@
   // What the page itself offers: the places and its own buttons.
   function own(text) {
     const holds = (name) => name.toLowerCase().includes(text.toLowerCase());
-    const name = (element) => element.getAttribute("aria-label") || element.textContent.trim();
+    const name = (element) => element.getAttribute("aria-label") || [...element.childNodes].filter((one) => one.ariaHidden !== "true").map((one) => one.textContent).join("").trim();
     const actions = [...document.querySelectorAll("main .verbs :is(button, a), main .head > [role=button]")].filter((one) => !one.disabled);
     return [
       ...actions.filter((one) => holds(name(one))).map((one) => row("Action", name(one), () => one.click())),

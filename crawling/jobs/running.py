@@ -112,7 +112,7 @@ def _units_held(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
         yield None
         return
     reference, mebibytes = HELD_AS.format(job.pk), kind.memory(job)
-    label, is_first = f"{kind.label} {job.pk}", partial(kind.job.is_first, job.pk)
+    label, is_first = f"{kind.label}, job {job.pk}", partial(kind.job.is_first, job.pk)
     with idle_turn(reference, label=label, mebibytes=mebibytes, is_first=is_first) as turn:
         yield turn
 

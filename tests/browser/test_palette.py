@@ -48,6 +48,10 @@ def test_hosts_places_and_actions_are_found_too(palette):
     palette.keyboard.type("resour")
     expect(dialog.get_by_role("link", name="Resources Place")).to_be_visible()
     palette.keyboard.press("Control+a")
+    palette.keyboard.type("problems")
+    news = dialog.get_by_role("link").filter(has_text="Problems and news")
+    assert news.inner_text().count("Problems and news") == 1
+    palette.keyboard.press("Control+a")
     palette.keyboard.type("new crawl")
     expect(dialog.get_by_role("button", name="New crawl Action")).to_be_visible()
 

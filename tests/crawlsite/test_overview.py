@@ -7,6 +7,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import connection
 from django.db.models.signals import post_init
@@ -268,7 +269,8 @@ def test_whoever_cannot_create_crawls_sees_no_steps(db):
 def test_an_example_says_that_it_is_one_and_another_crawl_does_not(operator, order, settings):  # noqa: F811
     settings.DEMO, settings.DEMO_PORT = True, 8901
     example = create_crawl(order("http://127.0.0.1:8901/library/", name="Demo"))
-    own = create_crawl(order("http://127.0.0.1:8900/", name="Mine"))
+    by = User.objects.get(username="operator")
+    own = create_crawl(order("http://127.0.0.1:8901/shop/", name="Mine"), by=by)
 
     told = [
         "made-up site on this machine" in operator.get(address).content.decode()

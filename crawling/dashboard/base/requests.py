@@ -169,7 +169,15 @@ def redirect_back(request: HttpRequest) -> HttpResponse:
 
 def next_page(request: HttpRequest) -> str:
     """The address of the next page that a form names; "" if it is not one of our pages."""
-    page = request.POST.get("next", "")
+    return _our_page(request, request.POST.get("next", ""))
+
+
+def page_to_return_to(request: HttpRequest) -> str:
+    """The page from which a link led here, as `?next=`; "" if it is not one of our pages."""
+    return _our_page(request, request.GET.get("next", ""))
+
+
+def _our_page(request: HttpRequest, page: str) -> str:
     is_ours = url_has_allowed_host_and_scheme(
         page, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )

@@ -56,7 +56,7 @@ class CrawlListRow(NamedTuple):
             [
                 f"{crawl.scope} scope",
                 crawl.visit_order.replace("_", " "),
-                f"{crawl.delay_seconds:g} s delay",
+                f"at least {crawl.delay_seconds:g} s delay",
                 *depth,
                 *workers,
             ]

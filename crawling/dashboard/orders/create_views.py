@@ -363,7 +363,7 @@ def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
 
 def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
     named = first_few([f"{one.address}:{one.port}" for one in closed])
-    return f"not allowed yet: {named}; allow them below"
+    return f"not allowed yet: {named}; allow {'it' if len(closed) == 1 else 'them'} below"
 
 
 def _save_identity(form: CrawlForm, by: User) -> dict[str, str]:

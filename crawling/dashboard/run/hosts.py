@@ -61,7 +61,10 @@ class HostRow:
     #: when the next fetch may begin; None if no URL waits or the run has ended
     due_at: datetime | None
     delay_seconds: float
-    #: the crawl that is fetching from the host; empty if there is none
+    #: the delay of the order; the host's is longer if its robots.txt, its slowness or another crawl
+    #: requires that
+    ordered_delay_seconds: float
+    #: the crawl with a running fetch; empty if there is none
     leased_by: str
     is_leased_here: bool
     robots: str
@@ -217,6 +220,7 @@ def _row(run: Run, queue: HostQueue, *, robots: str, is_at_gate: bool, is_restin
         done=queue.done,
         due_at=_free_at(queue) if is_due else None,
         delay_seconds=max(host.delay_seconds, run.crawl.delay_seconds),
+        ordered_delay_seconds=run.crawl.delay_seconds,
         leased_by=shift.process.run.crawl.name if shift else "",
         is_leased_here=bool(shift and shift.process.run_id == run.pk),
         robots=robots,

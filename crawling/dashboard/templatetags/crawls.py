@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import template
 from django.forms import BoundField
@@ -75,6 +78,15 @@ def digits(number: float, most: int) -> str:
     size = math.floor(math.log10(abs(number))) if number else 0
     places = max(0, most - 1 - size)
     return f"{number:,.{places}f}"
+
+
+@register.filter
+def only_here(address: str) -> bool:
+    """Whether an address of the dashboard can be opened on this machine only."""
+    host = urlsplit(address).hostname or ""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
 
 
 @register.filter

@@ -108,6 +108,7 @@ def page_buttons(context: Context, page: Page) -> dict[str, Any]:
         "run": page.run,
         "crawl": crawl,
         "perms": context.get("perms"),
+        "request": context.get("request"),
         "buttons": list(_visible_links(context, Place.PAGE, page, crawl.pk)),
         "more": list(_visible_links(context, Place.PAGE_MENU, page, crawl.pk)),
     }

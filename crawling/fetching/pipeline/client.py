@@ -192,6 +192,7 @@ class Client:
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
         form_type: str = "",
+        method: str = "",
         added: Mapping[str, str] = NOTHING_ADDED,
         login: Submission | None = None,
     ) -> Fetched:
@@ -199,7 +200,8 @@ class Client:
 
         keep: return the exchange, too, for the archive. judge: decides from the head of an answer
         whether its body is read. asking: headers that ask for less than the whole document. form:
-        the data to post. form_type: its type; by default its beginning tells. added: headers of a
+        the data to post. form_type: its type; by default its beginning tells. method: another than
+        GET and POST. added: headers of a
         page's script, which replace none of the crawl's own. login: the form that is sent to this
         address.
         """
@@ -213,6 +215,7 @@ class Client:
             return refusal
         session = self.session_of(address.host_key)
         how = self._request_options(session, route, form, form_type, login)
+        how = replace(how, other_method=method) if method else how
         headers = self.policy.headers(address, session, how, added)
         fetched = fetch(
             self.connections,

@@ -32,7 +32,8 @@ from dnscache.resolver import Resolution
 
 #: the most requests of a page to other hosts than its own
 MOST_ELSEWHERE = 100
-METHODS = ("GET", "POST")
+#: OPTIONS asks whether a script of one site may ask another (Fetch Standard, 4.8)
+METHODS = ("GET", "POST", "OPTIONS")
 #: headers of a browser that are not passed on, since the client sets them as for a plain fetch, or
 #: speaks HTTP in its own way
 OWN_HEADERS = frozenset(
@@ -159,6 +160,7 @@ class PageDoor:
             min(self.limits.body_bytes, self.context.client.max_document_bytes),
             keep=self.context.archives,
             form=request.body if request.method == "POST" else None,
+            method="OPTIONS" if request.method == "OPTIONS" else "",
             form_type=_fields(request.headers).get("content-type", ""),
             added=passed_on(request.headers),
         )

@@ -17,12 +17,13 @@ def demo_web() -> str:
 
 
 def is_example(crawl: CrawlJob) -> bool:
-    """Whether all of the crawl's seeds are on the demo web."""
+    """Whether the crawl is of the demo web, and no user has created it."""
     web = demo_web()
-    return bool(web and crawl.seeds) and all(seed.startswith(web) for seed in crawl.seeds)
+    is_by_none = crawl.created_by_id is None
+    return bool(web and crawl.seeds) and is_by_none and crawl.seeds[0].startswith(web)
 
 
 def own_crawls() -> QuerySet[CrawlJob]:
-    """The crawls that do not begin on the demo web."""
-    web = demo_web()
-    return CrawlJob.objects.exclude(seeds__0__startswith=web) if web else CrawlJob.objects.all()
+    """The crawls that are no examples."""
+    web, crawls = demo_web(), CrawlJob.objects.all()
+    return crawls.exclude(seeds__0__startswith=web, created_by=None) if web else crawls

@@ -17,7 +17,13 @@ from django.urls import path, reverse
 from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.panels import Link, Panel, Place
-from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_run
+from crawling.dashboard.base.requests import (
+    asked_number,
+    next_page,
+    page_to_return_to,
+    wanted_page,
+    wanted_run,
+)
 from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told
 from crawling.jobs.enqueue import jobs_of
@@ -167,12 +173,15 @@ def replay(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def player(request: AuthenticatedRequest) -> HttpResponse:
-    """Show the state of ReplayWeb.page on this server. A POST requests its installation."""
+    """Show the state of ReplayWeb.page on this server, with a link back to `?next=`. A POST
+    requests its installation.
+    """
     if request.method == "POST":
         require(request.user, INSTALL)
         install_player(request.user)
-        return redirect("crawling:player")
+        return redirect(next_page(request) or "crawling:player")
     here = {"player": player_state(request.user), "may_install": request.user.has_perm(INSTALL)}
+    here["back"] = page_to_return_to(request)
     return render_live(request, "exports/player.html", "exports/_player.html", here)
 
 

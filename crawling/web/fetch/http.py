@@ -159,6 +159,8 @@ class RequestOptions:
     #: seconds for connecting, and until the answer begins
     timeouts: tuple[float, float] = (5.0, 5.0)
     body: bytes | None = None
+    #: empty for GET, or POST with a body
+    other_method: str = ""
     #: the type of the body; empty if it is derived from the body
     body_type: str = ""
     #: whether the query has secrets, which no page may show
@@ -172,7 +174,7 @@ class RequestOptions:
 
     @property
     def method(self) -> str:
-        return "GET" if self.body is None else "POST"
+        return self.other_method or ("GET" if self.body is None else "POST")
 
     def with_cookies(self, headers: Mapping[str, str], url: str) -> Mapping[str, str]:
         cookie = self.cookies.header(canonical_address(url)) if self.cookies else ""

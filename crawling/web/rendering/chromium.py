@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+from crawling.machine.browser import browser_path
 from crawling.web.rendering.types import NoBrowserError
 
-#: Debian's names, the smaller one first
-NAMES = "chromium-headless-shell", "chromium"
-#: in which Playwright installs its own, and the names there
-OWN_FOLDER = Path.home() / ".cache/ms-playwright"
-OWN_NAMES = "chromium_headless_shell-*/*/headless_shell", "chromium-*/*/chrome"
 NONE = (
     "There is no Chromium on this machine. `make browser` as root installs Debian's; "
     "`playwright install chromium` installs Playwright's."
@@ -70,12 +64,8 @@ NOT_WANTED = ["--disable-popup-blocking", "--disable-ipc-flooding-protection"]
 
 def chromium_path() -> Path:
     """The browser of this machine. Raises NoBrowserError with the remedy."""
-    for name in NAMES:
-        if found := shutil.which(name) or shutil.which(name, path=os.defpath):
-            return Path(found)
-    for pattern in OWN_NAMES:
-        if own := sorted(OWN_FOLDER.glob(pattern)):
-            return own[-1]
+    if found := browser_path():
+        return found
     raise NoBrowserError(NONE)
 
 

@@ -105,7 +105,7 @@ def test_a_row_shows_the_crawls_parameters(operator, order):
 
     row = soup(operator.get(reverse(LIST))).select_one("main tbody").get_text(" ", strip=True)
 
-    assert "path scope, depth first, 0.5 s delay, 3 deep, 2 workers" in row
+    assert "path scope, depth first, at least 0.5 s delay, 3 deep, 2 workers" in row
 
 
 def test_a_search_within_a_state_keeps_both_and_the_sorting(operator, three):

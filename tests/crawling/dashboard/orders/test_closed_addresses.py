@@ -48,7 +48,9 @@ def test_an_administrator_allows_an_address_beside_the_seeds(administrator):
 
 def test_all_addresses_are_allowed_and_the_crawl_started_by_one_button(administrator):
     refused = soup(administrator.post(reverse("crawling:new"), {**FORM, "start": "1"}))
-    [button] = refused.select("#closed-addresses .message.warning button.primary[name=start]")
+    [button] = refused.select("button#save-and-start.primary")
+    warning = refused.select_one("#closed-addresses .message.warning")
+    assert warning["data-start"] == button["formaction"]
 
     page = administrator.post(button["formaction"], {**FORM, "start": "1"}, follow=True)
 
@@ -62,7 +64,7 @@ def test_all_addresses_are_allowed_and_the_crawl_started_by_one_button(administr
     }
 
 
-def test_a_button_that_would_be_refused_is_not_the_first(administrator):
+def test_the_button_that_starts_says_that_it_allows(administrator):
     def of_first_rank(address, sent):
         page = soup(administrator.post(reverse(address), sent))
         buttons = page.select("form.order button.primary")

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from crawling.models import Host
 from tests.crawling.pages import browser, soup
 
 
@@ -60,3 +61,18 @@ def test_a_crawl_that_stays_in_its_scope_has_no_filter_and_asks_no_more(
     assert not page.select("nav.ways a")
     assert names(page) == ["127.0.0.1"]
     assert not [one for one in asked.captured_queries if '"crawling_url"' in one["sql"]]
+
+
+def test_a_delay_that_is_longer_than_the_crawls_says_so(make_site, crawl_to_the_end):
+    run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", delay_seconds=0.5)
+    page, viewer = f"/crawls/{run.crawl_id}/hosts/", browser("viewer")
+
+    def delay():
+        cell = soup(viewer.get(page)).select(".hosts tbody td.number")[-1]
+        return " ".join(cell.get_text(" ").split()), cell.small
+
+    assert delay() == ("500 ms", None)
+    Host.objects.update(delay_seconds=2)
+    told, reason = delay()
+    assert told == "2 s more than the crawl’s 500 ms"
+    assert "robots.txt" in reason["title"]

@@ -67,6 +67,17 @@ def test_an_operator_creates_a_link_that_opens_the_report_without_a_log_in(
     assert not report.cookies
 
 
+def test_an_address_that_works_on_this_machine_only_says_so(crawl):
+    operator, page = browser("operator"), f"/crawls/{crawl.pk}/share/"
+    only_here = "This address works on this machine only"
+
+    here = operator.post(page, {"days": "3"}, headers={"Host": "127.0.0.1:8000"})
+    public = operator.post(page, {"days": "3"})
+
+    assert only_here in here.content.decode()
+    assert only_here not in public.content.decode()
+
+
 def test_the_page_is_not_kept_by_caches_nor_listed_nor_told_to_other_sites(crawl, stranger):
     for address in (shared(crawl), "/shared/unknown/"):
         answer = stranger.get(address)

@@ -7,6 +7,7 @@ import io
 import json
 import tarfile
 from base64 import b64encode
+from urllib.parse import quote
 from wsgiref.util import setup_testing_defaults
 
 import pytest
@@ -76,8 +77,8 @@ def test_a_button_installs_the_player_and_it_is_served_at_once(registry, stored)
     administrator, operator = browser("administrator"), browser("operator")
     assert "ask an administrator" in operator.get(stored).content.decode()
     assert "ask an administrator" in operator.get(PLACE).content.decode()
-    offer = soup(administrator.get(stored)).find("a", href=PLACE).text
-    assert offer.split() == ["Replay:", "install", "ReplayWeb.page"]
+    offer = soup(administrator.get(stored)).find("a", href=f"{PLACE}?next={quote(stored, safe='')}")
+    assert offer.text.split() == ["Replay:", "install", "ReplayWeb.page"]
     assert button(administrator) is not None
     assert operator.post(PLACE).status_code == 403
 
@@ -88,6 +89,13 @@ def test_a_button_installs_the_player_and_it_is_served_at_once(registry, stored)
     shown = administrator.get(PLACE).content.decode()
     assert "ReplayWeb.page 1.2.3 is installed." in shown
     assert "Create the WACZ file for a replay" in operator.get(stored).content.decode()
+    asked = soup(administrator.get(offer["href"]))
+    assert (
+        asked.find("a", string=lambda text: text and "Back to the page" in text)["href"] == stored
+    )
+    assert "Back to the page" not in administrator.get(f"{PLACE}?next=//a.test/").content.decode()
+    sent = administrator.post(PLACE, {"next": offer["href"]})
+    assert sent.url == offer["href"]
     told = administrator.get("/api/v1/replay").json()
     assert (told["is_installed"], told["trouble"]) == (True, "")
 

@@ -35,9 +35,9 @@ password: .venv/ready ## give the first administrator a new password
 # Debian's headless shell is Chromium without its windows: the tests of pages take half the time. Where there is none, Chromium does.
 GET = DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends fonts-dejavu-core openssl
 
-browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), if it is missing and you are root
+browser: ## install the browser that renders pages, and that tests need (Chromium, openssl), if it is missing and you are root
 	@command -v chromium-headless-shell >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-	  && echo >&2 'crawlsite: installing Chromium for the tests of pages, once; this takes about a minute' \
+	  && echo >&2 'crawlsite: installing Chromium, which renders pages and tests ours, once; this takes about a minute' \
 	  && { apt-get update && { $(GET) chromium-headless-shell || $(GET) chromium; }; } >/dev/null 2>&1 \
 	  && command -v chromium-headless-shell >/dev/null; } || command -v chromium >/dev/null \
 	  || { echo >&2 'crawlsite: NO BROWSER, so every test in tests/browser is SKIPPED (CI refuses that); run: sudo apt-get install chromium-headless-shell'; test "$$CI" != true; }

@@ -70,7 +70,7 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
 
 
-class Uncounted(NamedTuple):
+class MissingCounts(NamedTuple):
     """Why a page lacks numbers."""
 
     sentence: str
@@ -78,28 +78,28 @@ class Uncounted(NamedTuple):
     is_coming: bool = True
 
 
-def why_uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> Uncounted | None:
+def why_uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> MissingCounts | None:
     """Why kinds have no count, or the run is not compared with the one before; None if all is
     counted.
     """
     if len(counts) == len(ProblemKind):
         is_due = open_jobs().filter(kind="broken-links", run=run).exists()
         is_compared = not is_due or BrokenLinks.objects.filter(run=run).exists()
-        return None if is_compared else Uncounted("Broken links are not compared yet.")
+        return None if is_compared else MissingCounts("Broken links are not compared yet.")
     lacking = "Kinds with “–” are not counted yet."
     if run.state not in ENDED_STATES:
-        return Uncounted(f"{lacking} They are counted once the run has ended.")
+        return MissingCounts(f"{lacking} They are counted once the run has ended.")
     for name in (Derived.LINKS, Derived.TEXTS):
         if not (lag := lag_of(run, name)).complete:
             sentence = f"{lacking} {lag.missing}. {lag.prospect}."
-            return Uncounted(sentence, lag.state != "stopped")
+            return MissingCounts(sentence, lag.state != "stopped")
     job = open_jobs().filter(kind="problem-counts", run=run).first()
     if job is None:
-        return Uncounted(f"{lacking} Their count took too long.", is_coming=False)
+        return MissingCounts(f"{lacking} Their count took too long.", is_coming=False)
     if job.waits:
-        return Uncounted(f"{lacking} Their count: {job.waits}.")
+        return MissingCounts(f"{lacking} Their count: {job.waits}.")
     told = "They are being counted." if job.began_at else "Their count waits for other jobs."
-    return Uncounted(f"{lacking} {told}")
+    return MissingCounts(f"{lacking} {told}")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
 from crawling.archive.reader import (
+    RENDITIONS,
     CommittedBytes,
     further_records,
     open_file_from,
@@ -19,6 +20,7 @@ from crawling.archive.reader import (
     packed_pieces,
     packed_record,
     pieces,
+    rendition_of,
 )
 from crawling.archive.records import WarcRecord, gzip_member, warcinfo_record
 from crawling.base.errors import ArchiveTrouble
@@ -110,6 +112,8 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
                 lately[place] = None
                 # an import has its further records in its own run
                 yield from exchange_of(one) if one.run_id == page.run_id else packed_record(one)
+        for made in filter(None, (rendition_of(page, kind) for kind in RENDITIONS)):
+            yield from packed_record(made)
         forget_oldest(lately, MOST_REMEMBERED)
 
 

@@ -71,6 +71,7 @@ SHOWN = {
     "crawls/<int:pk>/pages/": "list_crawl_pages",
     "crawls/<int:pk>/pages/<int:url>/": "get_crawl_page",
     "crawls/<int:pk>/pages/<int:url>/content/": "export_page_warc",
+    "crawls/<int:pk>/pages/<int:url>/picture/<slug:kind>/": "export_page_warc",
     "crawls/<int:pk>/shown/": "get_crawl_page",
     "crawls/<int:pk>/pages/<int:url>/fields/": "get_rule_preview",
     "crawls/<int:pk>/pages/<int:url>/fields/page/": "get_rule_preview",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from crawling.datasets.jobs import LINKS
 from crawling.fetching.worker.jobs import run_shift
 from crawling.installation.identity import set_identity
 from crawling.jobs.rq_jobs import SHIFTS
+from crawling.machine.browser import browser_path
 from crawling.models import AllowedNetwork, BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
@@ -55,6 +57,14 @@ def the_pool() -> Pool:
     return Pool.objects.filter(name="default").first() or create_pool(
         name="default", classes=CLASSES
     )
+
+
+@pytest.fixture(scope="session")
+def needs_browser():
+    """Skip tests loudly where there is no browser; CI has one."""
+    if browser_path() is None:
+        refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        refuse("NO BROWSER: pages are not rendered; run `make browser`")
 
 
 @pytest.fixture

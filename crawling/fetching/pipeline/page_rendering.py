@@ -6,8 +6,8 @@ import threading
 
 from crawling.fetching.pipeline.browser_budget import BrowserBudget
 from crawling.fetching.pipeline.page_browser import BrowserEngine
+from crawling.frontier import RenderingOutcome
 from crawling.frontier.record.renderings import RunRenderings
-from crawling.frontier.types import RenderingOutcome
 from crawling.orders.rendering import (
     NO_TALLY,
     Rendering,

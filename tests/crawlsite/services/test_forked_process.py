@@ -37,7 +37,7 @@ def fork(tmp_path):
     yield fork
     for child in children:
         child.signal_all(signal.SIGKILL)
-        eventually(child.ended)
+        eventually(child.poll_end)
 
 
 def sleep():
@@ -65,7 +65,7 @@ def refuse():
 def test_it_ends_with_its_status_and_prints_to_its_log(fork, capfd, work, status, told):
     child = fork(work)
 
-    eventually(child.ended)
+    eventually(child.poll_end)
 
     assert child.process.returncode == status
     assert told in child.log.read_text()
@@ -77,7 +77,7 @@ def test_a_stop_that_comes_at_once_ends_it_though_its_parent_only_remembers_sign
         for _ in range(15):
             child = fork(sleep)
             child.signal_all(signal.SIGTERM)
-            eventually(child.ended)
+            eventually(child.poll_end)
             assert child.process.returncode == -signal.SIGTERM
 
     assert signals.received == []
@@ -98,7 +98,7 @@ def test_a_lock_of_its_parent_is_free_when_the_parent_lets_go(fork, tmp_path):
 def test_it_works_where_it_is_told_to_and_reads_nothing(fork, tmp_path):
     child = fork(lambda: print(os.getcwd(), repr(sys.stdin.read()), os.getsid(0) == os.getpid()))
 
-    eventually(child.ended)
+    eventually(child.poll_end)
 
     assert child.log.read_text() == f"{tmp_path} '' True\n"
 
@@ -117,5 +117,5 @@ def test_what_it_starts_itself_ends_with_it(fork):
 
     child.signal_all(signal.SIGTERM)
 
-    eventually(child.ended)
+    eventually(child.poll_end)
     eventually(lambda: still_running(pids) == [])

@@ -176,7 +176,7 @@ def test_only_a_process_of_the_noted_age_is_signalled(place, make_stranger):
     )
 
     assert stop_left_over(notes)
-    eventually(ours.ended)
+    eventually(ours.poll_end)
 
     assert stranger.poll() is None
     assert not stop_left_over(notes)

@@ -36,7 +36,7 @@ def script(text):
     return 200, {"Content-Type": "text/javascript"}, text
 
 
-pytestmark = pytest.mark.usefixtures("browsers")
+pytestmark = pytest.mark.usefixtures("needs_browser", "browsers")
 
 
 @pytest.fixture

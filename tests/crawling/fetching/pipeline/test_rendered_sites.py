@@ -8,7 +8,7 @@ from crawling.orders.rendering import Rendering
 from tests.webs.rendered.expected import SITES
 from tests.webs.rendered.serving import rendered_web
 
-pytestmark = [pytest.mark.usefixtures("browsers"), pytest.mark.drill]
+pytestmark = [pytest.mark.usefixtures("needs_browser", "browsers"), pytest.mark.drill]
 #: their routes are fragments, which are no addresses of their own
 BY_FRAGMENTS = ("hash",)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
 
-from crawling.web.rendering.chromium import chromium_path
 from crawling.web.rendering.process import BrowserProcess
 from crawling.web.rendering.types import (
     DoorAnswer,
     DoorRefusal,
     DoorRequest,
-    NoBrowserError,
     PageToRender,
     Rendered,
     RenderLimits,
@@ -69,17 +66,8 @@ def page_of(html: str | bytes, *, limits: dict | None = None, **named) -> PageTo
     )
 
 
-@pytest.fixture(scope="session")
-def _has_browser():
-    try:
-        chromium_path()
-    except NoBrowserError as error:
-        refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-        refuse(f"NO BROWSER: {error}")
-
-
 @pytest.fixture
-def start_browser(_has_browser) -> Iterator[Callable[..., BrowserProcess]]:
+def start_browser(needs_browser) -> Iterator[Callable[..., BrowserProcess]]:
     """Return a function that starts a browser process."""
     started = []
 
@@ -93,7 +81,7 @@ def start_browser(_has_browser) -> Iterator[Callable[..., BrowserProcess]]:
 
 
 @pytest.fixture(scope="module")
-def browser(_has_browser) -> Iterator[BrowserProcess]:
+def browser(needs_browser) -> Iterator[BrowserProcess]:
     browser = BrowserProcess(memory_bytes=512 * MIB)
     yield browser
     browser.end()

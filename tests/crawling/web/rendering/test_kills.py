@@ -181,7 +181,7 @@ browser.render(PageToRender("http://a.example/", 200, headers, html, "x"), Door(
 """
 
 
-@pytest.mark.usefixtures("_has_browser")
+@pytest.mark.usefixtures("needs_browser")
 @pytest.mark.parametrize("is_program_killed", [False, True])
 def test_nothing_is_left_of_a_killed_caller(is_program_killed, folders, start_browser):
     """If the program is killed at the same moment, the next browser process removes its folder."""

@@ -9,7 +9,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -232,7 +232,7 @@ class BrowserProcess:
         try:
             answer = at_work.door.answer(request)
         except Exception as error:  # any fault of the caller's door is the caller's
-            with suppress(Exception):
+            with suppress(InvalidStateError):  # the page has ended meanwhile
                 at_work.result.set_exception(error)
             return
         values = asdict(answer)

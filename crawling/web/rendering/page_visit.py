@@ -160,9 +160,16 @@ class PageVisit:
             if not await self.tab.call(f"scroll({self.page.limits.scrolls - step})"):
                 break
             self._scrolls += 1
-            if not await self._settle(EFFECT_SECONDS):
+            if not await self._settle_after(EFFECT_SECONDS):
                 return False
         return True
+
+    async def _settle_after(self, quiet_seconds: float) -> bool:
+        """As `_settle`, after a scroll or a click. The page was quiet before it, and nothing tells
+        that it has no effect.
+        """
+        await asyncio.sleep(EFFECT_SECONDS)
+        return await self._settle(quiet_seconds)
 
     async def _click(self) -> bool:
         """Click on what shows more, until nothing changes. Return whether the page was quiet."""
@@ -174,7 +181,7 @@ class PageVisit:
             label = await self.tab.call("click()")
             if not label:
                 break
-            if not await self._settle():
+            if not await self._settle_after(QUIET_SECONDS):
                 return False
             content = await self.tab.call(f"content({self.page.limits.html_bytes})")
             fingerprint = content["fingerprint"]

@@ -47,6 +47,8 @@ class ContentMarks(NamedTuple):
     fingerprint: int
     #: the SHA-256 of a document that counts as content; else empty
     digest: bytes
+    #: the SHA-256 of the answer's body; the content of a rendered page is another
+    body_digest: bytes
     #: the facts of its text, if a reading process has computed them
     facts: TextFacts | None = None
 
@@ -73,12 +75,10 @@ def conclude(
     if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_head_only):
         return outcome
     fetched = replace(fetched, body=fetched.body.at_hand())
-    marks = _digests(fetched)
-    document = page.document if page else None
-    if document is None:
-        document = (
-            NOTHING if is_head_only else _read(claimed, address, fetched, marks, context, ahead)
-        )
+    marks = _digests(fetched, page)
+    document = NOTHING
+    if not is_head_only:
+        document = _read(claimed, address, fetched, marks, context, ahead, page)
     marks = marks._replace(facts=ahead.facts if ahead else None)
     is_seed = claimed.depth == 0 and not claimed.nesting and 200 <= fetched.status < 300
     if is_seed and not document.is_sitemap and (told := context.refusal_of_seed(fetched)):
@@ -123,7 +123,7 @@ def _with_answer(
             if astray is FetchStatus.REDIRECT_NOWHERE
             else astray.sentence
         )
-        captured = _captured(claimed, fetched, answer.digest, found)
+        captured = _captured(claimed, fetched, marks.body_digest, found)
         return UrlOutcome(
             claimed.id, UrlState.FAILED, astray, told, answer=answer, captured=captured
         )
@@ -139,7 +139,7 @@ def _with_answer(
         answer=answer,
         links=links,
         refusals=refusals,
-        captured=_captured(claimed, fetched, answer.digest, found),
+        captured=_captured(claimed, fetched, marks.body_digest, found),
         page_links=page_links,
         modified=document.modified,
         bad_maps=bad_maps(address, maps) if maps else (),
@@ -239,12 +239,14 @@ def _read(
     marks: ContentMarks,
     context: FetchContext,
     ahead: AheadDocument | None,
+    page: ReadPage | None,
 ) -> Document:
     if not is_success(fetched.status) or not fetched.body:
         return NOTHING
     if context.copies.is_copy(claimed.id, marks.fingerprint, marks.digest, context.port):
         return COPY
-    document = ahead.document() if ahead else None
+    document = page.document if page else None
+    document = document or (ahead.document() if ahead else None)
     document = document or read_document(context.source_of(address, fetched))
     is_cut = fetched.is_partial and not (document.unread or is_redirect(fetched.status))
     return replace(document, unread=TruncationReason.BROKEN) if is_cut else document
@@ -314,8 +316,10 @@ def _text_facts(
     return known or TextFacts(text, address.url, document.title, has_key=True, is_listed=is_listed)
 
 
-def _digests(fetched: Fetched) -> ContentMarks:
-    """The fingerprint of a document, and its SHA-256 if it counts as content."""
+def _digests(fetched: Fetched, page: ReadPage | None) -> ContentMarks:
+    """The fingerprint of a document, and its SHA-256 if it counts as content. A rendered page has
+    those of what was read: scripts make different pages of one answer, and DOMs of one page differ.
+    """
     is_content = bool(fetched.body) and (
         200 <= fetched.status < 300 or fetched.unchanged_since is not None
     )
@@ -324,7 +328,19 @@ def _digests(fetched: Fetched) -> ContentMarks:
         fingerprint.update(piece)
         if is_content:
             digest.update(piece)
-    return ContentMarks(as_signed(fingerprint.intdigest()), digest.digest() if is_content else b"")
+    body_digest = digest.digest() if is_content else b""
+    if page and page.is_rendered and page.document:
+        fingerprint, digest = xxh3_64(), sha256()
+        for piece in _content(page.document):
+            fingerprint.update(piece)
+            digest.update(piece)
+    mark = as_signed(fingerprint.intdigest())
+    return ContentMarks(mark, digest.digest() if is_content else b"", body_digest)
+
+
+def _content(document: Document) -> Iterable[bytes]:
+    for text in (document.title, document.text, *(link.url for link in document.links)):
+        yield text.encode("utf-8", "replace") + b"\0"
 
 
 def _summary(document: Document, stated_charset: str | None) -> DocumentSummary:

@@ -61,6 +61,10 @@ class ReadPage:
     #: the renditions of the page by a browser, by kind: type and bytes
     derived: Mapping[str, tuple[str, bytes]] = field(default_factory=dict, repr=False)
 
+    @property
+    def is_rendered(self) -> bool:
+        return bool(self.derived)
+
 
 def limits_of(part: RenderingPart) -> RenderLimits:
     return RenderLimits(

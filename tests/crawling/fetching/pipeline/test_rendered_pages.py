@@ -92,6 +92,20 @@ def test_a_page_is_fetched_once_and_its_files_once_a_shift(shop, crawl_to_the_en
     assert sorted(shop.paths) == sorted({*shop.paths})
 
 
+def test_pages_of_one_shell_are_compared_by_what_scripts_made_of_them(shop, crawl_to_the_end):
+    shop.pages["/app.js"] = script(
+        'document.getElementById("app").textContent = location.pathname == "/a" ? "One" : "Two"'
+    )
+    shop.pages |= dict.fromkeys(("/a", "/b", "/c"), SHELL)
+    seeds = [f"{shop.url}/{name}" for name in "abc"]
+    run = crawl_to_the_end(*seeds, render="always", skip_copies=True)
+
+    first, second, third = Page.objects.filter(run=run).order_by("url__url")
+    assert first.duplicate_of is second.duplicate_of is None
+    assert third.duplicate_of == second.pk
+    assert first.payload_sha256 == second.payload_sha256 != first.digest
+
+
 def test_robots_txt_holds_for_files_unless_the_order_says_otherwise(shop, crawl_to_the_end):
     shop.pages["/robots.txt"] = (200, {"Content-Type": "text/plain"}, NO_SCRIPT)
 

@@ -64,6 +64,8 @@ logger = logging.getLogger(__name__)
 #: the interval of duties about active runs while nothing is active; they are done then in case a
 #: notification was lost
 IDLE_SECONDS = 20.0
+#: the same for duties that only tidy
+IDLE_TIDY_SECONDS = 300.0
 #: the pause after a round that has left work, so that permanent work does not keep a processor busy
 PAUSES = {Progress.UNFINISHED: FLOOR_SECONDS / 10, Progress.PENDING: FLOOR_SECONDS}
 #: a duty that takes longer than this is logged
@@ -78,7 +80,7 @@ class Duty:
     do: Callable[[], object]
     every_seconds: float
     #: the least time between two rounds while nothing is active
-    idle_seconds: float = 0.0
+    idle_seconds: float = IDLE_SECONDS
     due_at: float = 0.0
     done_at: float = -math.inf
 
@@ -88,22 +90,22 @@ class Duty:
 
 def duties() -> list[Duty]:
     return [
-        Duty(deliver_other_messages, 0.0, IDLE_SECONDS),
-        Duty(start_due_crawls, 1.0, IDLE_SECONDS),
-        Duty(IdleCapacity().start_idle_crawls, 1.0, IDLE_SECONDS),
-        Duty(reap_expired, 2.0, IDLE_SECONDS),
-        Duty(close_shifts_lost_here, 1.0, IDLE_SECONDS),
-        Duty(settle_leftovers, 5.0, IDLE_SECONDS),
+        Duty(deliver_other_messages, 0.0),
+        Duty(start_due_crawls, 1.0),
+        Duty(IdleCapacity().start_idle_crawls, 1.0),
+        Duty(reap_expired, 2.0),
+        Duty(close_shifts_lost_here, 1.0),
+        Duty(settle_leftovers, 5.0),
         Duty(enroll_anew, 60.0),
-        Duty(in_slices(Rejudger().rejudge_after_edits), 1.0),
-        Duty(take_over_hosts, 5.0, IDLE_SECONDS),
-        Duty(ExtraProcesses().fit_processes, 2.0, IDLE_SECONDS),
-        Duty(start_scheduled, 5.0),
-        Duty(follow_changes, 10.0),
+        Duty(in_slices(Rejudger().rejudge_after_edits), 1.0, 0.0),
+        Duty(take_over_hosts, 5.0),
+        Duty(ExtraProcesses().fit_processes, 2.0),
+        Duty(start_scheduled, 5.0, 0.0),
+        Duty(follow_changes, 10.0, 0.0),
         Duty(resend, 10.0),
-        Duty(request_due_jobs, 10.0),
-        Duty(resend_background, 10.0),
-        Duty(rank_anew, 1.0, IDLE_SECONDS),
+        Duty(request_due_jobs, 10.0, 0.0),
+        Duty(resend_background, 10.0, 0.0),
+        Duty(rank_anew, 1.0),
         Duty(count_workers, 5.0, IDLE_SECONDS / 2),
         Duty(keep_checkpoints, 60.0),
         Duty(keep_wait_counts, 60.0),
@@ -118,8 +120,8 @@ def duties() -> list[Duty]:
         Duty(delete_expired_rows, 600.0),
         Duty(total_minutes, 60.0),
         Duty(sample_use, 10.0),
-        Duty(tidy_jobs, 30.0),
-        *(Duty(do, seconds) for do, seconds in offered_by_uses("jobs", "DUTIES")),
+        Duty(tidy_jobs, 30.0, IDLE_TIDY_SECONDS),
+        *(Duty(*one) for one in offered_by_uses("jobs", "DUTIES")),
     ]
 
 

@@ -78,9 +78,10 @@ def sum_up_weeks() -> None:
         request_job(SUMMING, None, by=None, subject="due")
 
 
+#: alerts are sent in an idle installation, too
 DUTIES = (
-    (raise_ongoing_alerts, 10.0),
+    (raise_ongoing_alerts, 10.0, 0.0),
     (sum_up_weeks, 60.0),
-    (wake_courier, 5.0),
+    (wake_courier, 5.0, 0.0),
     (forget_removed, 600.0),
 )

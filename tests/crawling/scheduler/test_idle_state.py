@@ -74,7 +74,7 @@ def test_a_process_that_waits_for_units_or_has_some_is_at_work(pool):
 
 def test_a_duty_about_runs_at_work_is_seldom_done_without_any_and_at_once_when_work_begins():
     done = []
-    some = [Duty(lambda: done.append("work"), 1.0, IDLE_SECONDS)]
+    some = [Duty(lambda: done.append("work"), 1.0)]
 
     for second in range(int(IDLE_SECONDS)):
         make_round(some, float(second), is_idle=True)
@@ -90,7 +90,7 @@ def test_a_duty_about_runs_at_work_is_seldom_done_without_any_and_at_once_when_w
 )
 def test_a_duty_that_is_not_done_yet_goes_on_in_an_idle_installation(left, due):
     parts, done = iter([left, left, Progress.DONE]), []
-    some = [Duty(lambda: next(parts), 1.0, IDLE_SECONDS)]
+    some = [Duty(lambda: next(parts), 1.0)]
 
     for now in (0.0, 0.1, 0.2, 1.0, 2.0, 3.0):
         if some[0].is_due(now, is_idle=True):
@@ -131,7 +131,7 @@ def test_what_begins_by_itself_keeps_its_rhythm_in_an_idle_installation():
 
     assert own >= {
         *("start_scheduled", "follow_changes", "raise_ongoing_alerts", "wake_courier"),
-        *("request_due_jobs", "resend_background", "rejudge_after_edits", "measure_disk"),
+        *("request_due_jobs", "resend_background", "rejudge_after_edits"),
     }
 
 

@@ -130,7 +130,7 @@ def test_what_begins_by_itself_keeps_its_rhythm_in_an_idle_installation():
     own = {duty.do.__name__ for duty in duties() if not duty.idle_seconds}
 
     assert own >= {
-        *("start_scheduled", "follow_changes", "raise_ongoing_alerts", "wake_courier"),
+        *("start_scheduled", "follow_changes", "wake_courier"),
         *("request_due_jobs", "resend_background", "rejudge_after_edits"),
     }
 

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from crawlsite.private_files import close_to_others
+from crawlsite.static_files import collect_static_files
 
 
 class Command(BaseCommand):
@@ -21,5 +22,5 @@ class Command(BaseCommand):
         close_to_others((settings.STATE_DIR, settings.ARCHIVE_DIR))
         # in one process, since each would begin with a second of imports
         call_command("migrate", verbosity=0)
-        call_command("collectstatic", interactive=False, verbosity=0)
+        collect_static_files()
         call_command("set_up", stdout=self.stdout)

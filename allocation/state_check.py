@@ -53,7 +53,7 @@ def check_request(
 
     Raises ValueError or IndexError for an invalid request.
     """
-    wanted, parties = tuple(request), parties or numbered_parties(state)
+    wanted, parties = tuple(request), parties or parties_by_number(state)
     try:
         verdict = banker.decide(state, process, wanted, state_is_safe=_is_safe(state))
     except RequestExceedsNeed:
@@ -92,7 +92,7 @@ def _is_safe(state: State) -> bool:
 
 def _unsafe_reason(state: State, parties: Parties | None) -> str:
     """The reason why the state is unsafe: claims that exceed the capacity, or mutual waits."""
-    parties, units = parties or numbered_parties(state), capacity_of_classes(state, ())
+    parties, units = parties or parties_by_number(state), capacity_of_classes(state, ())
     finish = set(banker.finishable_processes(state))
     stuck = [i for i in range(len(state.maximum)) if i not in finish]
     beyond = [i for i in stuck if not banker.fits(state.maximum[i], units)]
@@ -125,7 +125,7 @@ def named_parties(state: State, processes: Sequence[str], classes: Sequence[str]
     return Parties(tuple(rows), tuple(UnitWords(name, "units") for name in classes))
 
 
-def numbered_parties(state: State) -> Parties:
+def parties_by_number(state: State) -> Parties:
     """Processes and classes by their numbers from 0, as in the question."""
     return named_parties(
         state,

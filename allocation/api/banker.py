@@ -11,7 +11,13 @@ from ninja.errors import HttpError
 from allocation.api.schemas import AnswerOut, SafeStepOut, SafetyQuestion
 from allocation.reasons import Parties
 from allocation.rules.banker import State
-from allocation.state_check import StateCheck, check, check_request, named_parties, numbered_parties
+from allocation.state_check import (
+    StateCheck,
+    check,
+    check_request,
+    named_parties,
+    parties_by_number,
+)
 from serving.access import AuthenticatedRequest, needs
 
 banker = Router()
@@ -43,7 +49,7 @@ def _parties(question: SafetyQuestion, state: State) -> Parties:
     """The processes and classes, with the given names or with numbers. Raises ValueError if there
     are too many or too few names.
     """
-    plain = numbered_parties(state)
+    plain = parties_by_number(state)
     processes = question.processes or [row.label for row in plain.rows]
     classes = question.classes or [measure.key for measure in plain.measures]
     if len(processes) != len(plain.rows) or len(classes) != len(plain.measures):

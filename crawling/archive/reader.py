@@ -186,7 +186,7 @@ def page_with_content(page: Page) -> Page:
         )
     if holder := holders.order_by("pk").first():
         return holder.stored
-    return _withdrawn_further(page) or page
+    return _withdrawn_import_record(page) or page
 
 
 def page_as_shown(page: Page) -> Page:
@@ -215,7 +215,7 @@ def rendition_of(page: Page, kind: str) -> Page | None:
     )
 
 
-def _withdrawn_further(page: Page) -> Page | None:
+def _withdrawn_import_record(page: Page) -> Page | None:
     digest = "\\x" + bytes(page.payload_sha256 or b"").hex()
     wanted = {"payload_sha256": digest, "is_revisit": False}
     holders = WithdrawnPage.objects.filter(run=page.run_id, content__further__contains=[wanted])

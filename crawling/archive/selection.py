@@ -36,7 +36,7 @@ AT_A_TIME = 500
 FOREIGN = "payloads in archives of other runs, to which revisit records of this run refer"
 
 
-def files_here(run: Run) -> list[ArchiveFile]:
+def local_files(run: Run) -> list[ArchiveFile]:
     """The run's files. Raises ArchiveTrouble if one is on another machine, or there is none."""
     files = list(ArchiveFile.objects.filter(run=run, committed_length__gt=0).order_by("pk"))
     if not files:

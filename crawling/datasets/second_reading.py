@@ -211,11 +211,11 @@ def _read_html(
     document, charset, unread = parse_html(source.body, source.charset)
     # the missing text of a page that was read in part may come after its end
     is_whole = not unread and page.unread in WHOLE
-    findings = list(_of_page(page, find_in_html(document))) if is_whole else []
+    findings = list(_page_findings(page, find_in_html(document))) if is_whole else []
     reader = StructuredDataReader(source.url)
     reader.read(document)
     links = Links(source.url, charset=charset, base=reader.base)
-    findings += _of_links(page, bad_links(document, links))
+    findings += _link_findings(page, bad_links(document, links))
     reader.read_microformats(microformats.items(document, reader.base))
     text = _in_its_language(text_of(document))
     reader.read_text(text, text.language)
@@ -233,7 +233,7 @@ def _read_other(
     page: Page, source: DocumentSource, *, has_text: bool
 ) -> tuple[list[FindingRow], PageText]:
     document = read_document(source)
-    findings = list(_of_links(page, document.notes.bad))
+    findings = list(_link_findings(page, document.notes.bad))
     if not has_text:
         return findings, PageText()
     text = " ".join(document.text.split())
@@ -248,7 +248,7 @@ def _read_feed(source: DocumentSource) -> list[DataRow]:
     return reader.rows
 
 
-def _of_page(page: Page, found: HtmlFindings) -> Iterator[FindingRow]:
+def _page_findings(page: Page, found: HtmlFindings) -> Iterator[FindingRow]:
     known = page.pk, fingerprint(page.url.url)
     yield *known, READ, page.url.url, 1, 0
     for place in sorted(found.ids):
@@ -257,7 +257,7 @@ def _of_page(page: Page, found: HtmlFindings) -> Iterator[FindingRow]:
         yield *known, ERROR, code, count, line
 
 
-def _of_links(page: Page, found: Mapping[str, int]) -> Iterator[FindingRow]:
+def _link_findings(page: Page, found: Mapping[str, int]) -> Iterator[FindingRow]:
     known = page.pk, fingerprint(page.url.url)
     if found:
         yield *known, HAS_BAD_LINKS, page.url.url, 1, 0

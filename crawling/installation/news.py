@@ -81,7 +81,7 @@ def by_run(items: Iterable[NewsItem]) -> list[RunNews]:
     ]
 
 
-def _no_news(runs: Collection[int]) -> Mapping[int, str]:
+def _nothing(runs: Collection[int]) -> Mapping[int, str]:
     return {}
 
 
@@ -95,9 +95,9 @@ class NewsSource:
     #: the name of the comparison that these runs still lack
     label: str
     #: from ids of runs to words for what is wrong in each, whether it is news or not
-    standing: Callable[[Collection[int]], Mapping[int, str]] = _no_news
+    standing: Callable[[Collection[int]], Mapping[int, str]] = _nothing
     #: from ids of runs to a sentence on what each has not checked
-    unchecked: Callable[[Collection[int]], Mapping[int, str]] = _no_news
+    unchecked: Callable[[Collection[int]], Mapping[int, str]] = _nothing
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def _read_place(after: str) -> tuple[datetime, str] | None:
         return None
 
 
-def of_shown_runs(found: QuerySet[M], crawl: CrawlJob | None) -> QuerySet[M]:
+def rows_of_shown_runs(found: QuerySet[M], crawl: CrawlJob | None) -> QuerySet[M]:
     """Rows with a `run`, without rows of deleted runs and crawls. crawl: only rows of this
     crawl.
     """

@@ -193,11 +193,13 @@ def _mistake_in_claim(
 def start_amounts(claim: Mapping[str, int]) -> dict[str, int]:
     """The start request of a shift with this claim, which is granted completely or not at all."""
     return {
-        key: _at_first(key, claim) for key, units in claim.items() if units and key not in STAGED
+        key: _units_at_start(key, claim)
+        for key, units in claim.items()
+        if units and key not in STAGED
     }
 
 
-def _at_first(key: str, claim: Mapping[str, int]) -> int:
+def _units_at_start(key: str, claim: Mapping[str, int]) -> int:
     if key == "memory":
         return min(claim[key], max(1, claim.get("fetch_slots", 1)))
     return min(1, claim[key]) if key in GROWING else claim[key]

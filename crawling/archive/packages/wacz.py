@@ -43,8 +43,8 @@ from crawling.archive.rewriting import joined_ranges, ranges_of
 from crawling.archive.selection import (
     FOREIGN,
     exchange_of,
-    files_here,
     foreign_payloads,
+    local_files,
     runs_with,
 )
 from crawling.base.errors import ArchiveTrouble
@@ -107,7 +107,7 @@ class WaczPackage:
         self.layout.segments, self.size = self._out.segments, self._out.size
 
     def _write_pieces(self) -> Iterator[bytes]:
-        files = [file for run in self.runs for file in files_here(run)]
+        files = [file for run in self.runs for file in local_files(run)]
         foreign, singles = foreign_payloads(*self.runs), self._pages_to_copy()
         self._lay_out(files, foreign, singles)
         lists = _Lists()

@@ -107,7 +107,7 @@ class TablesOut(CancellableOut):
     )
 
 
-def _of_tables(of: TablesOfRun, out: type[TablesOut], run: Run) -> dict[str, Any]:
+def _tables_facts(of: TablesOfRun, out: type[TablesOut], run: Run) -> dict[str, Any]:
     """The facts, with the counts of the job's tables. The counts are 0 if the job has made no
     tables.
     """
@@ -178,7 +178,7 @@ def tables_endpoints(
         router,
         path,
         out,
-        partial(_of_tables, of, out),
+        partial(_tables_facts, of, out),
         lambda run, user: of.ask(run, by=user),
         told=told,
         asked=asked,

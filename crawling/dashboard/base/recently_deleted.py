@@ -88,13 +88,13 @@ class RestorableKind(NamedTuple):
     needs: str = ""
 
 
-def of_uses() -> Mapping[str, RestorableKind]:
+def restorable_kinds_of_uses() -> Mapping[str, RestorableKind]:
     """The kinds that uses of crawls offer, by name."""
     return {kind.name: kind for kind in offered_by_uses("pages", "RESTORABLE")}
 
 
 def restorable_kinds() -> list[str]:
-    return [*DeletedKind.values, *of_uses()]
+    return [*DeletedKind.values, *restorable_kinds_of_uses()]
 
 
 def kept_row(kind: str, item_id: int, name: str, deleted_at: datetime, **facts: Any) -> DeletedRow:
@@ -111,7 +111,7 @@ def deleted_rows(user: User | None) -> list[DeletedRow]:
         _crawls(),
         _runs(),
         _items(user),
-        *(_visible_rows(kind, user) for kind in of_uses().values()),
+        *(_visible_rows(kind, user) for kind in restorable_kinds_of_uses().values()),
     )
     return sorted(rows, key=attrgetter("deleted_at", "kind", "id"), reverse=True)
 
@@ -159,7 +159,7 @@ def _visible_rows(
 
 
 def permission_of(kind: str) -> str:
-    found = of_uses().get(kind)
+    found = restorable_kinds_of_uses().get(kind)
     return found.permission if found else PERMISSIONS[kind]
 
 
@@ -192,7 +192,7 @@ def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
     """Raises NotFound."""
     if kind in RESTORE_BY_ID:
         found = (_crawls if kind == DeletedKind.CRAWL else _runs)(pk=item_id)
-    elif of_use := of_uses().get(kind):
+    elif of_use := restorable_kinds_of_uses().get(kind):
         found = _visible_rows(of_use, user, pk=item_id)
     else:
         found = _items(user, kind=kind, pk=item_id)
@@ -207,7 +207,7 @@ def restore(kind: str, item_id: int, *, by: User | None) -> str:
     row = _deleted_row_for(kind, item_id, by)
     if kind in RESTORE_BY_ID:
         RESTORE_BY_ID[kind](item_id, by=by)
-    elif of_use := of_uses().get(kind):
+    elif of_use := restorable_kinds_of_uses().get(kind):
         of_use.restore(item_id, by=by)
     else:
         restore_item(kind, item_id, by=by)
@@ -221,7 +221,7 @@ def remove_for_good(kind: str, item_id: int, *, name: str, by: User | None) -> N
     row = _deleted_row_for(kind, item_id, by)
     if kind in REMOVE_BY_ID:
         REMOVE_BY_ID[kind](item_id, name=name, by=by)
-    elif of_use := of_uses().get(kind):
+    elif of_use := restorable_kinds_of_uses().get(kind):
         if of_use.remove is None:
             raise WrongState(f"No {kind} is deleted permanently: orders may name it.")
         if name != row.name:

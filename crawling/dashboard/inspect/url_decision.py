@@ -117,7 +117,7 @@ def _common_facts(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFa
     )
     return UrlDecisionFacts(
         blocklist=current_blocklist(address),
-        robots=list(_of_robots(address)),
+        robots=list(_robots_facts(address)),
         runs=runs,
         rows={row.run_id: row for row in rows},
         verdicts={verdict.run_id: verdict for verdict in Verdict.objects.filter(**here)},
@@ -138,8 +138,8 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
         depth, hops = (verdict.depth, verdict.hops) if verdict else (1, 0)
         ruling = filters.judge(address, depth=depth, hops=hops, is_seed=address.url in crawl.seeds)
     facts = [DecisionFact("rule", _describe_rule(ruling, f"revision {crawl.revision}"))]
-    facts += _of_verdict(run, verdict) if verdict and not row else ()
-    facts += _of_row(run, row) if row else ()
+    facts += _scope_facts(run, verdict) if verdict and not row else ()
+    facts += _url_facts(run, row) if row else ()
     facts += common.robots
     if crawl.pk in common.excepted:
         facts.append(
@@ -149,7 +149,7 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
                 "robots.txt.",
             )
         )
-    facts += _of_budget(run, row)
+    facts += _budget_facts(run, row)
     return _describe_decision(
         crawl,
         run,
@@ -194,7 +194,7 @@ def _describe_rule(ruling: Ruling, case: str) -> str:
     return f"{said}: {ruling.sentence}." if ruling.sentence else f"{said}."
 
 
-def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
+def _scope_facts(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
     rule = Rule(verdict.rule)
     pages = f"{verdict.links:,} page{'s' * (verdict.links != 1)}"
     yield DecisionFact(
@@ -206,9 +206,9 @@ def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
         yield DecisionFact("verdict", "First found on:", via)
 
 
-def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
+def _url_facts(run: Run, row: Url) -> Iterator[DecisionFact]:
     """The facts about a URL in the run's frontier, from there and from the findings."""
-    yield from _of_frontier(run, row)
+    yield from _queue_facts(run, row)
     if via := _url(row.via):
         yield DecisionFact(
             "frontier",
@@ -239,7 +239,7 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
         yield from _chain(run, page)
 
 
-def _of_frontier(run: Run, row: Url) -> Iterator[DecisionFact]:
+def _queue_facts(run: Run, row: Url) -> Iterator[DecisionFact]:
     if run.crawl.is_focused:
         yield DecisionFact(
             "similarity",
@@ -286,7 +286,7 @@ def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
         page = following
 
 
-def _of_robots(address: Address) -> Iterator[DecisionFact]:
+def _robots_facts(address: Address) -> Iterator[DecisionFact]:
     """The verdict of robots.txt on the URL. A background job reads the file, since a stranger wrote
     it.
     """
@@ -316,7 +316,7 @@ def _of_robots(address: Address) -> Iterator[DecisionFact]:
     yield DecisionFact("robots", f"{name} {said}. It was fetched:", at=at)
 
 
-def _of_budget(run: Run, row: Url | None) -> Iterator[DecisionFact]:
+def _budget_facts(run: Run, row: Url | None) -> Iterator[DecisionFact]:
     if (hard := limit_reached(run)) and run.state in ENDED_STATES:
         yield DecisionFact("budget", hard)
     if soft := soft_limit_reached(run):

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from django.db.models import QuerySet
 
 from crawling.archive.reader import check_not_withdrawn
-from crawling.archive.selection import files_here, foreign_payloads, warc_of, warc_of_run
+from crawling.archive.selection import foreign_payloads, local_files, warc_of, warc_of_run
 from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.models import ExtractedRow, Page, Run
 from crawling.orders.ranking import Order, Ranking
@@ -172,7 +172,7 @@ def warc_file(run: Run, wanted: PageFilter) -> Download:
 
     Raises ArchiveTrouble if there are no records, or if they are not on this machine.
     """
-    files, name = files_here(run), f"{_stem(run, wanted)}.warc.gz"
+    files, name = local_files(run), f"{_stem(run, wanted)}.warc.gz"
     if not wanted:
         check_not_withdrawn(files)
         foreign = foreign_payloads(run)
@@ -188,7 +188,7 @@ def warc_file(run: Run, wanted: PageFilter) -> Download:
 
 def page_file(page: Page) -> Download:
     """The records of one page, with the record that has its payload. Raises ArchiveTrouble."""
-    files_here(page.run)
+    local_files(page.run)
     name = f"page-{page.pk}.warc.gz"
     return Download(
         name, WARC, warc_of([page], name=name, facts=_warcinfo_fields(page.run, PageFilter()))

@@ -90,7 +90,7 @@ def has_others(run: Run) -> bool:
     return bool(leaves) and run.crawl.scope != Reach.ANYWHERE
 
 
-def _of_crawl(run: Run) -> Q:
+def _in_scope(run: Run) -> Q:
     """The queues of hosts in the scope of a run: the hosts of its seeds and of their redirect
     targets, and in a scope of domains all hosts of these domains.
     """
@@ -103,7 +103,7 @@ def _of_crawl(run: Run) -> Q:
 
 
 def host_counts(run: Run) -> ScopeCounts:
-    counts = run.queues.aggregate(own=Count("pk", filter=_of_crawl(run)), every=Count("pk"))
+    counts = run.queues.aggregate(own=Count("pk", filter=_in_scope(run)), every=Count("pk"))
     return ScopeCounts(counts["own"], counts["every"] - counts["own"])
 
 
@@ -116,16 +116,16 @@ def hosts_of(
     queues = run.queues.select_related("host").only(*READ)
     queues = queues.prefetch_related(prefetched_shifts("host__shift"))
     if which is not HostScope.ALL:
-        own = _of_crawl(run)
+        own = _in_scope(run)
         queues = queues.filter(own if which is HostScope.OF_CRAWL else ~own)
-    queues = queues.annotate(**{name: _of_robots(field) for name, field in ROBOTS.items()})
+    queues = queues.annotate(**{name: _robots_field(field) for name, field in ROBOTS.items()})
     if text:
         queues = queues.filter(host__name__contains=text.lower())  # names are in lower case
     key, sign = sort.removeprefix("-"), "-" if sort.startswith("-") else ""
     return queues.order_by(sign + SORTS[key], "-done", "pk")
 
 
-def _of_robots(field: str) -> Subquery:
+def _robots_field(field: str) -> Subquery:
     """A field of the latest robots.txt of a queue's host."""
     name = OuterRef("host__name")
     origins = [Concat(Value(f"{scheme}://"), name) for scheme in ("http", "https")]
@@ -218,7 +218,7 @@ def _row(run: Run, queue: HostQueue, *, robots: str, is_at_gate: bool, is_restin
         process=queue.process_number,
         queued=queue.queued,
         done=queue.done,
-        due_at=_free_at(queue) if is_due else None,
+        due_at=_next_fetch_at(queue) if is_due else None,
         delay_seconds=max(host.delay_seconds, run.crawl.delay_seconds),
         ordered_delay_seconds=run.crawl.delay_seconds,
         leased_by=shift.process.run.crawl.name if shift else "",
@@ -237,7 +237,7 @@ def _outage_of(queue: HostQueue) -> Outage | None:
     )
 
 
-def _free_at(queue: HostQueue) -> datetime:
+def _next_fetch_at(queue: HostQueue) -> datetime:
     host = queue.host
     if host.shift_id is None or host.lease_until is None:
         return max(queue.due_at, host.due_at)

@@ -103,7 +103,7 @@ def rates_of(run: Run, *, is_live: bool, fetched: int) -> FetchRates:
     until = run.finished_at or timezone.now()
     last = until.replace(second=0, microsecond=0)
     begun = (run.started_at or last).replace(second=0, microsecond=0)
-    found = _of_seconds(run, run.started_at, until, fetched) if run.started_at else None
+    found = _rates_of_short_run(run, run.started_at, until, fetched) if run.started_at else None
     counts = found.counts if found else _minutes(run, max(last - (BARS - 1) * MINUTE, begun), last)
     rate = None
     if is_live and run.started_at:
@@ -130,7 +130,9 @@ def _minutes(run: Run, first: datetime, last: datetime) -> Sequence[tuple[dateti
     ]
 
 
-def _of_seconds(run: Run, first: datetime, until: datetime, counted: int) -> FetchRates | None:
+def _rates_of_short_run(
+    run: Run, first: datetime, until: datetime, counted: int
+) -> FetchRates | None:
     """The bars of a run that took a few minutes, by its pages. None if bars of minutes suffice, or
     if the run has too many pages.
     """

@@ -324,9 +324,9 @@ class PatternWatch:
             return counted
         page = FetchedPage(outcome, answer, known)
         page.is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
-        counted += [self._of_site(page), *self._of_list(page)]
+        counted += [self._site_worth(page), *self._list_worths(page)]
         if answer.pattern:
-            counted.append(self._of_pattern(page, answer.pattern))
+            counted.append(self._pattern_worth(page, answer.pattern))
         if answer.text.simhash is not None:
             self._texts[answer.text.simhash] = None
             forget_oldest(self._texts, MOST_TEXTS)
@@ -346,7 +346,7 @@ class PatternWatch:
         for outcome in outcomes:
             self._counted.pop(outcome.url_id, None)
 
-    def _of_pattern(self, page: FetchedPage, pattern: Pattern) -> PatternWorth:
+    def _pattern_worth(self, page: FetchedPage, pattern: Pattern) -> PatternWorth:
         worth = self._worth(pattern)
         # in a suspicious pattern, a text like that of any other page counts as known, even if its
         # ids differ, and links to other pages are no sign of worth
@@ -356,12 +356,12 @@ class PatternWatch:
         worth.count(is_new=is_new, leads_on=page.leads_to_more_of(pattern))
         return worth
 
-    def _of_site(self, page: FetchedPage) -> PatternWorth:
+    def _site_worth(self, page: FetchedPage) -> PatternWorth:
         worth = self._worth(site_pattern(page.address))
         worth.count(is_new=page.is_new_to(worth.texts), leads_on=page.leads_to_others)
         return worth
 
-    def _of_list(self, page: FetchedPage) -> list[PatternWorth]:
+    def _list_worths(self, page: FetchedPage) -> list[PatternWorth]:
         """The worths of a list's page. A page brings something new if it leads to an item, shows an
         image, or has a word or a parameter's value in its text that no page of the list had.
         """

@@ -88,7 +88,7 @@ def needs_no_job(run: Run) -> bool:
     return False
 
 
-def of_no_job(run: Run) -> BackgroundJob | None:
+def no_changing_job(run: Run) -> BackgroundJob | None:
     return None
 
 
@@ -108,7 +108,7 @@ class BulkTable:
     #: job
     needs_job: Callable[[Run], bool] = needs_no_job
     #: returns the latest job that changes the rows of all pages; orders of files wait for its end
-    changed_by: Callable[[Run], BackgroundJob | None] = of_no_job
+    changed_by: Callable[[Run], BackgroundJob | None] = no_changing_job
     #: returns the sizes of some rows of a CSV file in bytes, from which its size is estimated; None
     #: to use its first rows
     sizes: Callable[[Run], Sequence[int]] | None = None

@@ -264,20 +264,20 @@ def _address_to_add(query: Mapping[str, Any]) -> str:
     return f"{reverse('collections:add')}?{urlencode(query, doseq=True)}"
 
 
-def _of_page(page: Page, crawl: int) -> str:
+def _address_to_add_page(page: Page, crawl: int) -> str:
     return _address_to_add({"page": page.pk}) if page.archive_file_id else ""
 
 
-def _of_crawls(crawls: Sequence[int]) -> str:
+def _address_to_add_crawls(crawls: Sequence[int]) -> str:
     return _address_to_add({"crawl": list(crawls)})
 
 
-def _of_crawl(crawl: CrawlJob) -> Mapping[str, str]:
-    return {"add_address": _of_crawls([crawl.pk])}
+def _panel_context(crawl: CrawlJob) -> Mapping[str, str]:
+    return {"add_address": _address_to_add_crawls([crawl.pk])}
 
 
-LINKS = (Link(Place.PAGE_MENU, "Add to a collection", _of_page, needs=CHANGE),)
-PANELS = (Panel(Place.CRAWL_MENU, "collections/_crawl_menu.html", _of_crawl),)
+LINKS = (Link(Place.PAGE_MENU, "Add to a collection", _address_to_add_page, needs=CHANGE),)
+PANELS = (Panel(Place.CRAWL_MENU, "collections/_crawl_menu.html", _panel_context),)
 SHARED = (
     SharedKind(
         "share link",
@@ -290,13 +290,13 @@ SHARED = (
 )
 
 
-def _of_team(team: Team) -> str:
+def _collections_of_team(team: Team) -> str:
     # a deleted collection may be restored, and would then belong to another team of that name
     names = list(Collection.all_objects.filter(team=team.name).values_list("name", flat=True))
     return f"collections {first_few(names)}" if names else ""
 
 
-TEAM_USES = (_of_team,)
+TEAM_USES = (_collections_of_team,)
 
 
 def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
@@ -310,7 +310,7 @@ def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
 RESTORABLE = (
     RestorableKind("collection", CHANGE, _deleted_rows, restore_collection, remove_collection_now),
 )
-BULK_PAGES = (BulkPage("collect", "Add to collection", "i-bookmark", _of_crawls),)
+BULK_PAGES = (BulkPage("collect", "Add to collection", "i-bookmark", _address_to_add_crawls),)
 FOUND_BY_NAME = (
     NamedKind(
         "Collection",

@@ -78,23 +78,23 @@ def _wacz_package(run: Run, at: datetime) -> Package:
 WACZ = export_kind("wacz", "WACZ file", _wacz_package)
 
 
-def _of_run(run: Run, at: datetime) -> Package:
+def _run_mirror(run: Run, at: datetime) -> Package:
     # readers of documents are imported only where they are needed
     from crawling.uses.exports.mirror.packing import MirrorPackage
 
     return MirrorPackage(run, at, [run])
 
 
-def _of_crawl(run: Run, at: datetime) -> Package:
+def _crawl_mirror(run: Run, at: datetime) -> Package:
     from crawling.uses.exports.mirror.packing import MirrorPackage
     from crawling.uses.exports.state import archived_runs
 
     return MirrorPackage(run, at, archived_runs(run), is_of_crawl=True)
 
 
-MIRROR = export_kind("mirror", "mirror", _of_run)
+MIRROR = export_kind("mirror", "mirror", _run_mirror)
 LATEST_MIRROR = export_kind(
-    "latest-mirror", "mirror of the latest pages", _of_crawl, scope=JobScope.CRAWL
+    "latest-mirror", "mirror of the latest pages", _crawl_mirror, scope=JobScope.CRAWL
 )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, QuerySet
 
-from crawling.archive.selection import files_here
+from crawling.archive.selection import local_files
 from crawling.jobs.enqueue import jobs_of, open_job, request_job
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import JobKind
@@ -36,7 +36,7 @@ def open_export(run: Run, kind: JobKind) -> BackgroundJob:
 
 def _check_archived(run: Run, kind: JobKind) -> None:
     for one in exported_runs(run, kind):
-        files_here(one)
+        local_files(one)
 
 
 def exported_runs(run: Run, kind: JobKind) -> list[Run]:

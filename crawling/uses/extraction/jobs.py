@@ -57,7 +57,7 @@ def request_extraction(
     revision. Raises WrongState while a job extracts by other rules.
     """
     spec = {"rules": dict(rules), "extractor": extractor}
-    return _of_rules(request_job(EXTRACTION, run, spec, by=by), rules)
+    return _require_same_rules(request_job(EXTRACTION, run, spec, by=by), rules)
 
 
 def request_by_extractor(run: Run, reference: str, *, by: User | None) -> BackgroundJob:
@@ -94,10 +94,10 @@ def open_extraction(
 ) -> BackgroundJob:
     """Open the job of an extraction for a command that extracts itself."""
     spec = {"rules": dict(rules), "extractor": extractor}
-    return _of_rules(open_job(EXTRACTION, run, spec, by=by), rules)
+    return _require_same_rules(open_job(EXTRACTION, run, spec, by=by), rules)
 
 
-def _of_rules(job: BackgroundJob, rules: Mapping[str, str]) -> BackgroundJob:
+def _require_same_rules(job: BackgroundJob, rules: Mapping[str, str]) -> BackgroundJob:
     if job.spec["rules"] != rules:
         raise WrongState("The run is being read again by other rules; ask again once that is done.")
     return job

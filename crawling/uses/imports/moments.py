@@ -42,7 +42,7 @@ def read_moment(text: str) -> Moment:
     said = text.strip()[:LONGEST]
     found = DATE.fullmatch(said)
     if not found:
-        return Moment(_of_mail(said), timedelta(seconds=1))
+        return Moment(_read_mail_date(said), timedelta(seconds=1))
     *numbers, fraction, zone = found.groups()
     given = [int(number) for number in numbers if number]
     year, month, day, hour, minute, second = [*given, *(0, 1, 1, 0, 0, 0)[len(given) :]]
@@ -57,7 +57,7 @@ def read_moment(text: str) -> Moment:
     return Moment(_in_utc(at, timedelta(days)), lasts)
 
 
-def _of_mail(text: str) -> datetime:
+def _read_mail_date(text: str) -> datetime:
     """A date in the form of RFC 5322, which HTTP uses, too."""
     try:
         return parsedate_to_datetime(text).astimezone(UTC)

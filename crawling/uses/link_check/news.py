@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
-from crawling.installation.news import KEPT, NewsItem, NewsSource, of_shown_runs, shown_runs
+from crawling.installation.news import KEPT, NewsItem, NewsSource, rows_of_shown_runs, shown_runs
 from crawling.jobs.job_rows import seen_jobs
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
@@ -23,7 +23,7 @@ def find_news(
     since: datetime, until: datetime | None, crawl: CrawlJob | None, most: int
 ) -> Iterator[NewsItem]:
     some = BrokenLinks.objects.filter(Q(new__gt=0) | Q(fixed__gt=0), found_at__gte=since)
-    found = of_shown_runs(some, crawl).select_related("run__crawl", "against")
+    found = rows_of_shown_runs(some, crawl).select_related("run__crawl", "against")
     found = found if until is None else found.filter(found_at__lte=until)
     for row in found.order_by("-found_at")[:most]:
         for kind, count, change in (

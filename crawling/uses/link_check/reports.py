@@ -200,13 +200,13 @@ def _wanted_links(page: str, target: str, host: str, kind: str) -> tuple[list[st
     values: dict[str, Any] = {name: url for name, url in asked.items() if url}
     conditions = [CONDITIONS[name] for name in values]
     if kind:
-        conditions.append(_of_elements(LINK_TYPES[kind][1]))
+        conditions.append(_element_condition(LINK_TYPES[kind][1]))
     if "target" in values:
         values["fingerprint"] = fingerprint(asked["target"])
     return conditions or ["true"], values
 
 
-def _of_elements(elements: tuple[str, ...]) -> str:
+def _element_condition(elements: tuple[str, ...]) -> str:
     return f"element IN {elements}".replace(",)", ")")
 
 
@@ -237,7 +237,7 @@ def list_media(
     """Images, sound, film and other media on pages, sorted by address or another column. kind: only
     one of MEDIA_TYPES. Raises TooManyMedia, LinkSearchTookTooLong, and BadOrder for an invalid key.
     """
-    shown = _of_elements(_media_elements(kind))
+    shown = _element_condition(_media_elements(kind))
     order = ListOrder.of(sort, MEDIA_COLUMNS, "target")
     if not order.is_by_key:
         [(media,)] = query_links(run, f"SELECT count(*) FROM links WHERE {shown}")  # noqa: S608
@@ -260,7 +260,7 @@ def list_media(
 
 
 def count_media(run: Run, *, kind: str = "") -> int:
-    return count_rows(run, "target", _of_elements(_media_elements(kind)), {})
+    return count_rows(run, "target", _element_condition(_media_elements(kind)), {})
 
 
 def _media_elements(kind: str) -> tuple[str, ...]:

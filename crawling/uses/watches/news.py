@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 
 from crawling.base.alert_events import AlertEvent
-from crawling.installation.news import NewsItem, NewsSource, of_shown_runs, shown_runs
+from crawling.installation.news import NewsItem, NewsSource, rows_of_shown_runs, shown_runs
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
@@ -27,7 +27,7 @@ def find_news(
 ) -> Iterator[NewsItem]:
     """The findings as news. A page that several watches cover counts once."""
     some = WatchEvent.objects.filter(found_at__gte=since, watch__removal_asked_at=None)
-    found = of_shown_runs(some, crawl)
+    found = rows_of_shown_runs(some, crawl)
     names = ("run__crawl", "run__crawl__name", "run__number", "kind")
     rows = found.order_by().values(*names).annotate(at=Max("found_at"))
     rows = rows.annotate(pages=Count("fingerprint", distinct=True)).order_by("-at")

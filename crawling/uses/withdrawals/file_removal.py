@@ -228,14 +228,14 @@ def _pages_to_move(withdrawal: Withdrawal) -> dict[ArchiveFile, list[MovedPage]]
         if (page := pages.get(page_id)) and page.archive_file:
             moved = MovedPage(page, page.url.url, withdrawn[withdrawn_id].stored)
             files[page.archive_file].append(moved)
-    for moved in _sharing_further(withdrawal):
+    for moved in _pages_that_share_records(withdrawal):
         assert moved.page.archive_file
         if not any(moved.is_of(one.page) for one in files[moved.page.archive_file]):
             files[moved.page.archive_file].append(moved)
     return files
 
 
-def _sharing_further(withdrawal: Withdrawal) -> list[MovedPage]:
+def _pages_that_share_records(withdrawal: Withdrawal) -> list[MovedPage]:
     with connection.cursor() as cursor:
         cursor.execute(SHARING_FURTHER, {"withdrawal": withdrawal.pk})
         found = cursor.fetchall()

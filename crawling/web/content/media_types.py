@@ -237,22 +237,22 @@ def document_type(field: str, start: bytes, *, options: str = "") -> str:
     if forbids_sniffing(options) or essence.endswith("+xml"):
         return essence
     found = _by_signature(IMAGES if family == "image" else RECORDINGS, start)
-    return found or (_of_video(start) if family != "image" else "") or essence
+    return found or (_video_type(start) if family != "image" else "") or essence
 
 
 def _type_of_text(field: str, essence: str, start: bytes, options: str) -> str:
     """The type of a document that may be text or markup."""
     start = _without_mark(start)
     root = ROOT.match(start)
-    if root and (found := _of_root(root[1].lower(), start)):
+    if root and (found := _type_by_root(root[1].lower(), start)):
         is_xml = essence in ("text/xml", XML) or essence.endswith("+xml")
         return essence if is_xml and essence != "application/xhtml+xml" else found
     if essence == TEXT and not forbids_sniffing(options) and _is_binary(start):
-        return _of_bytes(start, may_lead=True) or (OCTETS if field in APACHE else TEXT)
+        return _type_by_signatures(start, may_lead=True) or (OCTETS if field in APACHE else TEXT)
     if essence == HTML and b"<" not in start and ADDRESSES.fullmatch(start):
         return TEXT
     if essence not in READ_AS_STATED and essence.startswith("text/") and essence not in SCRIPTS:
-        return _of_markup(start) or essence
+        return _type_by_markup(start) or essence
     return essence
 
 
@@ -267,12 +267,12 @@ def _unknown(start: bytes, options: str) -> str:
     may_lead = not forbids_sniffing(options)
     text = _without_mark(start)
     root = ROOT.match(text)
-    if root and (found := _of_root(root[1].lower(), text)):
+    if root and (found := _type_by_root(root[1].lower(), text)):
         return found
-    if may_lead and (found := _of_markup(text)):
+    if may_lead and (found := _type_by_markup(text)):
         return found
     is_marked = start.startswith((UTF_8_MARK, *UTF_16_MARKS))
-    if found := "" if is_marked else _of_bytes(start, may_lead=may_lead):
+    if found := "" if is_marked else _type_by_signatures(start, may_lead=may_lead):
         return found
     return TEXT if is_marked or not _is_binary(start) else OCTETS
 
@@ -282,21 +282,21 @@ def _is_binary(start: bytes) -> bool:
     return len(header.translate(None, BINARY)) < len(header)
 
 
-def _of_root(name: bytes, start: bytes) -> str:
+def _type_by_root(name: bytes, start: bytes) -> str:
     return "" if name == b"rdf" and RSS_1 not in start else OF_ROOTS[name]
 
 
-def _of_markup(start: bytes) -> str:
+def _type_by_markup(start: bytes) -> str:
     if MARKUP.match(start):
         return HTML
     return "text/xml" if XML_START.match(start) else ""
 
 
-def _of_bytes(start: bytes, *, may_lead: bool) -> str:
+def _type_by_signatures(start: bytes, *, may_lead: bool) -> str:
     signatures = (PDF if may_lead else ()) + POSTSCRIPT + IMAGES + RECORDINGS
     return (
         _by_signature(signatures, start)
-        or _of_video(start)
+        or _video_type(start)
         or _by_signature(ARCHIVES + FONTS, start)
     )
 
@@ -312,7 +312,7 @@ def _by_signature(signatures: Signatures, start: bytes) -> str:
     )
 
 
-def _of_video(start: bytes) -> str:
+def _video_type(start: bytes) -> str:
     """MP4, WebM and MP3 (sections 6.2.1 to 6.2.3)."""
     if start[4:8] == b"ftyp":
         size = int.from_bytes(start[:4])

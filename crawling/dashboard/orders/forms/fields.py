@@ -88,11 +88,13 @@ class OrderForm(forms.Form):
             name = self.input_of(key)
             self.add_error(
                 name if name in self.fields else None,
-                self._no_number(name) or self._of_entry(key, name) or as_sentence(message),
+                self._number_sentence(name)
+                or self._entry_sentence(key, name)
+                or as_sentence(message),
             )
         self.cleaned_data = read
 
-    def _of_entry(self, key: str, name: str) -> str:
+    def _entry_sentence(self, key: str, name: str) -> str:
         """The sentence for a line of a table without a separator between name and value; empty for
         another mistake.
         """
@@ -110,7 +112,7 @@ class OrderForm(forms.Form):
         name = key.partition(".")[0]
         return INPUTS.get(name, name)
 
-    def _no_number(self, name: str) -> str:
+    def _number_sentence(self, name: str) -> str:
         """The sentence for a limit that is no number, in the form's own unit; empty if it is a
         number. The order's sentence would name another unit.
         """

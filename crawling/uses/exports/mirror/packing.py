@@ -21,7 +21,7 @@ from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from crawling.archive.packages.layout import Layout, LayoutWriter, pending_withdrawals
-from crawling.archive.selection import files_here, foreign_payloads, runs_with
+from crawling.archive.selection import foreign_payloads, local_files, runs_with
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.stored_documents import stored_document
 from crawling.machine.work_folders import work_folder
@@ -117,7 +117,7 @@ class MirrorPackage:
         """The bytes to be stored. Raises ArchiveTrouble or OSError."""
         files, owners, lenders = list[ArchiveFile](), list[ArchiveFile](), set[int]()
         for run in self.runs:
-            files += files_here(run)
+            files += local_files(run)
             foreign = foreign_payloads(run).order_by()
             owners += ArchiveFile.objects.filter(pk__in=foreign.values("archive_file"))
             lenders.update(runs_with(foreign))

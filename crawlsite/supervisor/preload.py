@@ -98,8 +98,10 @@ class Preload:
         # has changed
         getproctitle()
         env.adopt({**self._environment, "DJANGO_SETTINGS_MODULE": "crawlsite.settings"})
-        # nearly all that is made here stays, and collections would take an eighth of the time
-        gc.disable()
+        # nearly all that is made here stays, and looking at all of it again and again would take an
+        # eighth of the time
+        usual = gc.get_threshold()
+        gc.set_threshold(usual[0], usual[1], 10_000)
         try:
             import_module("django").setup()
             import_module("crawlsite.supervisor.preload").import_pages()
@@ -111,7 +113,7 @@ class Preload:
         # longer shared
         gc.collect()
         gc.freeze()
-        gc.enable()
+        gc.set_threshold(*usual)
 
 
 def _can_fork(command: Sequence[str]) -> bool:

@@ -51,8 +51,10 @@ ENDED = {
     RenderVerdict.TOO_LONG: FetchStatus.RENDER_TIMED_OUT,
     RenderVerdict.TOO_MUCH_MEMORY: FetchStatus.RENDER_MEMORY,
     RenderVerdict.CRASHED: FetchStatus.RENDER_CRASHED,
+    RenderVerdict.CRASHED_BESIDE: FetchStatus.RENDER_CRASHED,
     RenderVerdict.TOO_MANY_REQUESTS: FetchStatus.RENDER_REQUESTS,
     RenderVerdict.TOO_MANY_NAVIGATIONS: FetchStatus.RENDER_REQUESTS,
+    RenderVerdict.TOO_MANY_MESSAGES: FetchStatus.RENDER_REQUESTS,
     RenderVerdict.TOO_LARGE: FetchStatus.RENDER_BYTES,
 }
 

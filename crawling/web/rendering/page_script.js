@@ -14,7 +14,7 @@ globalThis.crawlPage ??= (() => {
       "|\\b(buy|pay|order|purchase|checkout|cart|basket|book|donate|subscribe|accept|agree|allow|consent|cookies?)\\b|kaufen|bestellen|acheter|comprar|купить|购买" +
       "|\\b(delete|remove|erase|clear|cancel|reset|unsubscribe|send|submit|post|publish|share|report|block|download)\\b|löschen|supprimer|eliminar|удалить|删除",
     "iu");
-  const LONGEST_LABEL = 60;
+  const LONGEST_LABEL = 60, MOST_ROUTES = 1000;
   const CLICKABLE = "button, [role=button], a, summary";
   const tried = new WeakSet(), observed = new WeakSet();
   let changedAt = performance.now();
@@ -116,12 +116,24 @@ globalThis.crawlPage ??= (() => {
     b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
     return (4294967296 * (2097151 & b) + (a >>> 0)).toString(16).padStart(14, "0");
   };
+  /* Links to routes that the scripts of this document show: fragments that name no place in it. */
+  const routeLinks = () => {
+    const found = new Set(), here = location.href.split("#", 1)[0];
+    for (const root of each(document)) {
+      for (const link of root.querySelectorAll('a[href*="#/"], a[href*="#!"]')) {
+        const whole = String(link.href), fragment = whole.slice(here.length + 1);
+        if (whole.startsWith(`${here}#`) && /^[/!]/.test(fragment) && !document.getElementById(fragment)) found.add(whole);
+        if (found.size >= MOST_ROUTES) return [...found];
+      }
+    }
+    return [...found];
+  };
   const place = () => ({ url: location.href, fingerprint: hash(html()) });
   const content = (most) => {
     const whole = html();
     return {
       url: location.href, title: document.title, fingerprint: hash(whole),
-      html: whole.slice(0, most), text: text().slice(0, most), isCut: whole.length > most,
+      routeLinks: routeLinks(), html: whole.slice(0, most), text: text().slice(0, most), isCut: whole.length > most,
     };
   };
   const top = () => { for (const element of scrollers()) element.scrollTo({ top: 0, behavior: "instant" }); };

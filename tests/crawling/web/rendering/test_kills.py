@@ -112,7 +112,8 @@ def test_a_killed_program_or_driver_ends_all_and_pages_have_crashed(part, folder
         assert held.ended_at - killed_at < SOON_SECONDS
         assert poll(lambda: browser.has_ended)
         assert await_end(processes) == []
-        assert browser.render(page_of("x"), SiteDoor({})).verdict is RenderVerdict.CRASHED
+        page = browser.render(page_of("x"), SiteDoor({}))
+        assert page.verdict is RenderVerdict.CRASHED_BESIDE, "it was not open when the program died"
         browser.end()
         assert folders() == []
     finally:
@@ -137,6 +138,23 @@ def test_a_killed_browser_is_started_again_for_the_next_page(part, start_browser
     pages = (browser.render(page_of("<title>next"), SiteDoor({})) for _ in range(2))
     assert "next" in {page.document.title for page in pages}
     assert not browser.has_ended
+
+
+@pytest.mark.parametrize("part", ["program", "browser"])
+def test_of_several_pages_none_is_taken_for_the_cause(part, start_browser):
+    browser = start_browser()
+    held = [HeldPage(browser), HeldPage(browser)]
+
+    for process in tree(browser):
+        if is_part(process, part):
+            process.kill()
+
+    try:
+        verdicts = {one.result().verdict for one in held}
+        assert verdicts == {RenderVerdict.CRASHED_BESIDE}
+    finally:
+        for one in held:
+            one.go_on.set()
 
 
 def test_a_killed_process_for_graphics_costs_no_page(start_browser):
@@ -208,7 +226,7 @@ def test_the_end_of_a_process_ends_pages_and_leaves_nothing(folders, start_brows
     browser.end()
 
     held.go_on.set()
-    assert held.result().verdict is RenderVerdict.CRASHED
+    assert held.result().verdict is RenderVerdict.CRASHED_BESIDE, "the page is not the cause"
     assert await_end(processes) == []
     assert folders() == []
     assert set(Path("/dev/shm").glob("*chrom*")) <= shared

@@ -38,11 +38,13 @@ METHODS = ("GET", "POST", "OPTIONS")
 #: speaks HTTP in its own way
 OWN_HEADERS = frozenset(
     {
-        *("user-agent", "host", "cookie", "connection", "accept-encoding", "content-length"),
+        *("user-agent", "host", "connection", "accept-encoding", "content-length"),
         *("upgrade-insecure-requests", "range", "if-none-match", "if-modified-since", "te"),
         *("content-type", "transfer-encoding", "upgrade", "priority", "accept-language"),
     }
 )
+#: Chromium's words for requests of scripts
+DATA = ("fetch", "xhr")
 OWN_PREFIXES = ("sec-", "proxy-", ":")
 
 
@@ -77,7 +79,7 @@ class PageDoor:
         is_own = address.host_key == self.address.host_key
         if not self._may_ask(request, address, is_own=is_own):
             return DoorAnswer(refusal=DoorRefusal.BY_CRAWL)
-        is_file = request.method == "GET" and not request.is_navigation
+        is_file = _is_file(request)
         if is_file and (known := self.files.get(address.url)):
             return known
         dial, refusal = address_to_dial(
@@ -173,6 +175,12 @@ class PageDoor:
         if fetched.status <= 0:
             return DoorAnswer(refusal=DoorRefusal.NO_ANSWER)
         return DoorAnswer(fetched.status, "", headers_of(fetched), body)
+
+
+def _is_file(request: DoorRequest) -> bool:
+    """Whether the answer is that of any page: no document, and no data of a page with cookies."""
+    is_data = request.resource_type in DATA and "cookie" in _fields(request.headers)
+    return request.method == "GET" and not request.is_navigation and not is_data
 
 
 def is_kept(answer: DoorAnswer) -> bool:

@@ -17,7 +17,14 @@ from crawling.frontier import CapturedExchange, ClaimedUrl, PageLinks, ServerAns
 from crawling.frontier.types import DocumentSummary
 from crawling.models import UrlState
 from crawling.orders.scope.trap_patterns import Pattern, list_address, pattern_with
-from crawling.web.addresses import Address, BadUrl, as_signed, may_lead, read_address
+from crawling.web.addresses import (
+    Address,
+    BadUrl,
+    as_signed,
+    canonical_address,
+    may_lead,
+    read_address,
+)
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import GZIP_MAGIC, SPOOL_BYTES
 from crawling.web.documents.base import Document, TruncationReason
@@ -185,7 +192,7 @@ def _captured(
     outlinks = [link.url for link in links]
     sha256 = digest if fetched.exchange.is_plain and fetched.unchanged_since is None else b""
     return CapturedExchange(
-        claimed.url,
+        canonical_address(claimed.url).document_url,
         claimed.depth,
         claimed.attempts,
         fetched.exchange.share(),

@@ -129,6 +129,73 @@ def test_a_script_posts_with_its_own_type_and_headers(shop, crawl_to_the_end):
     assert Page.objects.get(run=run).title == "posted"
 
 
+def cookies_of(site, path):
+    """The cookies of each request for a path, by name."""
+    asked = [request.headers.get("Cookie", "") for request in site.log if request.path == path]
+    return [dict(pair.split("=") for pair in filter(None, sent.split("; "))) for sent in asked]
+
+
+def test_a_page_sends_the_cookies_that_it_sets_and_no_other_page_has_them(shop, crawl_to_the_end):
+    page = '<title>x</title><script>document.cookie = "of={}"; fetch("/api").then(() => 0)</script>'
+    shop.pages["/"] = page.format("home") + '<a href="/item-0">x</a>'
+    shop.pages["/item-0"] = page.format("item")
+    shop.pages["/api"] = lambda _request: (200, {"Set-Cookie": "seen=1"}, "x")
+    crawl_to_the_end(shop.url, render="always")
+
+    assert cookies_of(shop, "/api") == [{"of": "home"}, {"of": "item"}]
+    assert cookies_of(shop, "/item-0") == [{}]
+
+
+def test_a_script_replaces_no_cookie_of_the_crawl(shop, crawl_to_the_end):
+    shop.pages["/"] = (
+        200,
+        {"Set-Cookie": "login=crawl; Path=/", "Content-Type": "text/html"},
+        '<title>x</title><script>document.cookie = "login=script; path=/";'
+        'document.cookie = "own=1"; fetch("/api")</script>',
+    )
+    shop.pages["/api"] = "x"
+    crawl_to_the_end(shop.url, render="always", max_pages=1, cookies=True)
+
+    assert cookies_of(shop, "/api") == [{"login": "crawl", "own": "1"}]
+
+
+def test_cookies_of_a_page_go_to_no_other_host(shop, crawl_to_the_end):
+    with serve_site({"/data": (200, CORS, "far")}, address="127.0.0.2") as other:
+        shop.pages["/app.js"] = script(
+            'document.cookie = "own=1"; '
+            f'fetch("{other.url}/data", {{credentials: "include"}}).catch(() => 0); fetch("/api")'
+        )
+        shop.pages["/api"] = "x"
+        crawl_to_the_end(shop.url, render="always", max_pages=1)
+
+    assert cookies_of(shop, "/api") == [{"own": "1"}]
+    assert cookies_of(other, "/data") == [{}]
+
+
+def test_routes_by_fragment_are_pages_of_their_own(shop, crawl_to_the_end):
+    shop.pages["/"] = """<title>x</title><nav><a href="#/one">one</a> <a href="#!two">two</a>
+      <a href="#place">place</a> <a href="#/here">here</a></nav><p id="/here">here<p id=app>
+      <script>document.getElementById("app").textContent = "shown at " + location.hash</script>"""
+    run = crawl_to_the_end(shop.url, render="always")
+
+    pages = {page.url.url: page for page in Page.objects.filter(run=run).select_related("url")}
+    texts = {url.removeprefix(shop.url): seen_text(page).text for url, page in pages.items()}
+    assert sorted(texts) == ["/", "/#!two", "/#/one"]
+    assert "shown at #/one" in texts["/#/one"]
+    records = records_of(run)
+    assert ("resource", f"urn:dom:{shop.url}/#/one") in records
+    servers = {url for kind, url in records if kind in ("response", "revisit", "request")}
+    assert servers == {f"{shop.url}/", f"{shop.url}/robots.txt"}
+    assert set(shop.paths) == {"/"}
+
+
+def test_a_plain_crawl_knows_no_routes_by_fragment(shop, crawl_to_the_end):
+    shop.pages["/"] = '<title>x</title><a href="#/one">one</a>'
+    run = crawl_to_the_end(shop.url)
+
+    assert [page.url.url for page in Page.objects.filter(run=run)] == [f"{shop.url}/"]
+
+
 def test_a_script_leads_the_window_to_no_other_host(shop, crawl_to_the_end):
     with serve_site({"/": "elsewhere"}, address="127.0.0.2") as other:
         shop.pages["/app.js"] = script(f'location.href = "{other.url}/"')

@@ -10,9 +10,11 @@ globalThis.crawlPage ??= (() => {
       "|(pokaż|załaduj)\\s+więcej|(показать|загрузить)\\s+(ещё|еще|больше)|加载更多|查看更多|显示更多|もっと見る|더\\s*보기",
     "iu");
   const NEVER = new RegExp(
-    "log\\s*(out|off|in)|sign\\s*(out|off|in|up)|abmelden|déconnexion|cerrar sesión|выйти|退出|注销" +
-      "|\\b(buy|pay|order|purchase|checkout|cart|basket|book|donate|subscribe|accept|agree|allow|consent|cookies?)\\b|kaufen|bestellen|acheter|comprar|купить|购买" +
-      "|\\b(delete|remove|erase|clear|cancel|reset|unsubscribe|send|submit|post|publish|share|report|block|download)\\b|löschen|supprimer|eliminar|удалить|删除",
+    "log\\s*(out|off|in)|sign\\s*(out|off|in|up)|abmeld|anmeld|auslogg|einlogg|connect|connexion|cerrar sesi|iniciar sesi|\\bsalir|выйти|退出|注销" +
+      "|\\b(buy|pay|order|purchase|checkout|cart|basket|book|donate|subscribe|accept|agree|allow|consent|cookies?)\\b" +
+      "|kauf|bestell|bezahl|warenkorb|spende|abonn|zustimm|akzept|achet|command|payer|panier|inscri|accept|compr|pagar|carrito|suscri|купить|购买" +
+      "|\\b(delete|remove|erase|clear|cancel|reset|unsubscribe|send|submit|post|publish|share|report|block|download)\\b" +
+      "|lösch|entfern|kündig|senden|teilen|melden|supprim|effac|envoy|annul|partag|signal|elimin|borrar|quitar|enviar|cancelar|compart|удалить|删除",
     "iu");
   const LONGEST_LABEL = 60, MOST_ROUTES = 1000;
   const CLICKABLE = "button, [role=button], a, summary";
@@ -70,8 +72,8 @@ globalThis.crawlPage ??= (() => {
     return (href && !/^(#|javascript:)/iu.test(href.trim())) || element.hasAttribute("download");
   };
   const showsMore = (element) => {
-    const words = label(element);
-    return words.length <= LONGEST_LABEL && MORE.test(words) && !NEVER.test(words) && !leadsAway(element)
+    const words = label(element), said = `${words} ${element.getAttribute("aria-label") ?? ""} ${element.title}`;
+    return words.length <= LONGEST_LABEL && MORE.test(words) && !NEVER.test(said) && !leadsAway(element)
       && !element.closest("form, [contenteditable]") && !element.form && !element.disabled && element.checkVisibility();
   };
   /* Click on the first element that looks like *load more*. Returns its label, or "". */

@@ -196,6 +196,44 @@ def test_a_plain_crawl_knows_no_routes_by_fragment(shop, crawl_to_the_end):
     assert [page.url.url for page in Page.objects.filter(run=run)] == [f"{shop.url}/"]
 
 
+#: labels of buttons by language: the first shows more, the others have consequences; the last of
+#: these look like the first
+BUTTONS = {
+    "en": ["Load more", "Log out", "Buy now", "Delete", "Subscribe"]
+    + ["Show more or log out", "Load more and buy", "View all and delete", "Subscribe to see more"],
+    "de": ["Mehr anzeigen", "Abmelden", "Jetzt kaufen", "Löschen", "Abonnieren"]
+    + ["Mehr anzeigen und abmelden", "Mehr laden und kaufen", "Weitere laden, alle löschen"]
+    + ["Abonnieren und mehr anzeigen", "Mehr in den Warenkorb laden"],
+    "fr": ["Voir plus", "Se déconnecter", "Acheter", "Supprimer", "S’abonner"]
+    + ["Voir plus et se déconnecter", "Voir plus et acheter", "Afficher plus et supprimer"]
+    + ["S’abonner pour voir plus", "Commander et voir plus"],
+    "es": ["Ver más", "Cerrar sesión", "Comprar ahora", "Eliminar", "Suscribirse"]
+    + ["Ver más y cerrar sesión", "Ver más y comprar", "Mostrar más y eliminar"]
+    + ["Suscribirse para ver más", "Ver más o borrar"],
+}
+
+
+def test_only_buttons_that_show_more_are_clicked(shop, crawl_to_the_end):
+    for language, labels in BUTTONS.items():
+        buttons = "".join(
+            f"""<button onclick="fetch('/hit/{language}/{n}', {{method: 'POST'}}).then(() => hit({n}))">
+            {label}</button>"""
+            for n, label in enumerate(labels)
+        )
+        shop.pages[f"/{language}"] = f"""<title>x</title>{buttons}
+            <button title="Delete" onclick="fetch('/hit/{language}/title')">{labels[0]}</button>
+            <form action="/hit/{language}/form"><button>{labels[0]}</button><input></form>
+            <a href="/hit/{language}/link">{labels[1]}</a>
+            <script>const hit = (n) => document.body.append("shown by " + n + " ")</script>"""
+    shop.pages["/"] = "".join(f'<a href="/{language}">x</a>' for language in BUTTONS)
+    run = crawl_to_the_end(shop.url, render="always", exclude=["/hit/.*/link"])
+
+    hits = {path for path in shop.paths if path.startswith("/hit/")}
+    assert hits == {f"/hit/{language}/0" for language in BUTTONS}
+    for page in Page.objects.filter(run=run).exclude(url__url=f"{shop.url}/"):
+        assert "shown by 0" in seen_text(page).text
+
+
 def test_a_script_leads_the_window_to_no_other_host(shop, crawl_to_the_end):
     with serve_site({"/": "elsewhere"}, address="127.0.0.2") as other:
         shop.pages["/app.js"] = script(f'location.href = "{other.url}/"')

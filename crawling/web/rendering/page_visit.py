@@ -40,11 +40,11 @@ CONFIRM_SECONDS = 1.0
 #: the most links to routes of a page and its states
 MOST_ROUTE_LINKS = 2000
 JPEG_QUALITY, THUMBNAIL_SCALE, LIVE_SCALE = 70, 0.25, 0.5
-#: a page with such a verdict has no process, or no document, that could be read
-UNREAD = {
-    *(RenderVerdict.CRASHED, RenderVerdict.CRASHED_BESIDE, RenderVerdict.NOT_SHOWN),
-    # their processes are to end at once
-    *(RenderVerdict.TOO_MUCH_MEMORY, RenderVerdict.TOO_MANY_MESSAGES),
+#: a page that another verdict ends has no document that could be read, or burdens others, so that
+#: its process is to end at once
+READ = {
+    *(RenderVerdict.TOO_LONG, RenderVerdict.TOO_MANY_DIALOGS, RenderVerdict.TOO_MANY_WINDOWS),
+    RenderVerdict.TOO_MANY_NAVIGATIONS,
 }
 
 
@@ -118,7 +118,7 @@ class PageVisit:
 
     async def _last_look(self, verdict: RenderVerdict) -> Rendered:
         """The result of a page that has exceeded a limit, with its DOM if it still answers."""
-        if verdict not in UNREAD:
+        if verdict in READ:
             with suppress(Error, TimeoutError, ReplacedError):
                 async with asyncio.timeout(self._last_look_seconds):
                     # a script that runs for ever is stopped; timers would start it again

@@ -57,7 +57,7 @@ VERDICTS = {
     "loop": {V.TOO_LONG},
     "messages": {*BUSY, *ENDED},
     "nested": {*BUSY, *ENDED},
-    "permissions": SHOWN,
+    "permissions": BUSY,
     "popups": {*SHOWN, V.TOO_MANY_WINDOWS},
     "printing": SHOWN,
     "redirects": {V.TOO_MANY_NAVIGATIONS},

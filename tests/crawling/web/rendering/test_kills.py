@@ -18,6 +18,7 @@ import pytest
 from crawling.web.rendering.folders import PREFIX
 from crawling.web.rendering.types import DoorAnswer, RenderVerdict
 from tests.crawling.web.rendering.conftest import PATIENCE_SECONDS, SiteDoor, page_of
+from tests.crawling.web.rendering.parts import is_part
 
 pytestmark = pytest.mark.slow
 #: for a verdict, and for the end of all processes
@@ -27,20 +28,6 @@ SOON_SECONDS = 5
 def tree(browser) -> list[psutil.Process]:
     program = psutil.Process(browser.process_id)
     return [program, *program.children(recursive=True)]
-
-
-def is_part(process: psutil.Process, part: str) -> bool:
-    try:
-        words = process.cmdline()
-    except psutil.Error:  # it ended with another
-        return False
-    if part == "program":
-        return "crawling.web.rendering.program" in words
-    if part == "driver":
-        return "run-driver" in words
-    if part == "browser":
-        return "--remote-debugging-pipe" in words and "/bin/sh" not in words[0]
-    return any(word == f"--type={part}" for word in words)
 
 
 def await_end(processes: list[psutil.Process], seconds: float = SOON_SECONDS) -> list[str]:
@@ -274,3 +261,22 @@ def test_a_page_at_work_can_be_looked_at_once_a_second(start_browser):
     held.result()
     assert browser.pages() == {}
     assert browser.picture(number) == b""
+
+
+def test_a_page_that_is_being_opened_does_not_wait_for_a_dead_browser(start_browser):
+    browser = start_browser()
+    (chromium,) = [process for process in tree(browser) if is_part(process, "browser")]
+    chromium.suspend()
+    titles = []
+    render = threading.Thread(
+        target=lambda: titles.append(
+            browser.render(page_of("<title>x"), SiteDoor({})).document.title
+        )
+    )
+
+    render.start()
+    assert poll(lambda: browser.pages())
+    chromium.kill()
+    render.join(SOON_SECONDS)
+
+    assert titles == ["x"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -80,7 +81,7 @@ class PageDoor:
         if not self._may_ask(request, address, is_own=is_own):
             return DoorAnswer(refusal=DoorRefusal.BY_CRAWL)
         is_file = _is_file(request)
-        if is_file and (known := self.files.get(address.url)):
+        if is_file and (known := self.files.get(address.url) or self._from_archive(address)):
             return known
         dial, refusal = address_to_dial(
             self._resolution(address, is_own=is_own),
@@ -94,6 +95,23 @@ class PageDoor:
         answer = self._fetch(request, address, dial, is_own=is_own)
         if is_file and answer.status == HTTPStatus.OK and is_kept(answer):
             self.files.put(address.url, answer)
+        return answer
+
+    def _from_archive(self, address: Address) -> DoorAnswer | None:
+        """The answer that the run has fetched as a page of its own; only orders that fetch the
+        files of pages have such pages.
+        """
+        if not self.context.links.reading.requisites:
+            return None
+        stored = self.context.port.stored_document(address.url, self.limits.body_bytes)
+        if stored is None:
+            return None
+        with closing(stored.body):
+            body = b"".join(stored.body.pieces())
+        answer = DoorAnswer(HTTPStatus.OK, "", list(stored.headers.items()), body)
+        if not is_kept(answer):
+            return None
+        self.files.put(address.url, answer)
         return answer
 
     def _may_ask(self, request: DoorRequest, address: Address, *, is_own: bool) -> bool:

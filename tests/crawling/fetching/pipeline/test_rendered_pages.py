@@ -92,6 +92,18 @@ def test_a_page_is_fetched_once_and_its_files_once_a_shift(shop, crawl_to_the_en
     assert sorted(shop.paths) == sorted({*shop.paths})
 
 
+def test_a_file_that_the_run_has_fetched_comes_from_its_archive(shop, crawl_to_the_end):
+    shop.pages["/"] = f'{PLAIN}<script src="/app.js"></script><a href="/between">x</a>'
+    shop.pages["/between"] = f'{PLAIN}<a href="/shop">x</a>'
+    shop.pages["/shop"] = SHELL
+    run = crawl_to_the_end(
+        shop.url, render="when_needed", requisites=True, order="breadth_first", batch_size=1
+    )
+
+    assert Page.objects.get(run=run, url__url=f"{shop.url}/shop").title == "Shop of 3"
+    assert shop.paths.count("/app.js") == 1
+
+
 def test_robots_txt_holds_for_files_unless_the_order_says_otherwise(shop, crawl_to_the_end):
     shop.pages["/robots.txt"] = (200, {"Content-Type": "text/plain"}, NO_SCRIPT)
 
@@ -196,28 +208,31 @@ def test_a_plain_crawl_knows_no_routes_by_fragment(shop, crawl_to_the_end):
     assert [page.url.url for page in Page.objects.filter(run=run)] == [f"{shop.url}/"]
 
 
-#: labels of buttons by language: the first shows more, the others have consequences; the last of
-#: these look like the first
+#: labels of buttons by language: the first shows more, the others have consequences, and the last
+#: of these look like the first
 BUTTONS = {
-    "en": ["Load more", "Log out", "Buy now", "Delete", "Subscribe"]
-    + ["Show more or log out", "Load more and buy", "View all and delete", "Subscribe to see more"],
-    "de": ["Mehr anzeigen", "Abmelden", "Jetzt kaufen", "Löschen", "Abonnieren"]
-    + ["Mehr anzeigen und abmelden", "Mehr laden und kaufen", "Weitere laden, alle löschen"]
-    + ["Abonnieren und mehr anzeigen", "Mehr in den Warenkorb laden"],
-    "fr": ["Voir plus", "Se déconnecter", "Acheter", "Supprimer", "S’abonner"]
-    + ["Voir plus et se déconnecter", "Voir plus et acheter", "Afficher plus et supprimer"]
-    + ["S’abonner pour voir plus", "Commander et voir plus"],
-    "es": ["Ver más", "Cerrar sesión", "Comprar ahora", "Eliminar", "Suscribirse"]
-    + ["Ver más y cerrar sesión", "Ver más y comprar", "Mostrar más y eliminar"]
-    + ["Suscribirse para ver más", "Ver más o borrar"],
+    "en": "Load more | Log out | Buy now | Delete | Subscribe | Show more or log out | "
+    "Load more and buy | View all and delete | Subscribe to see more",
+    "de": "Mehr anzeigen | Abmelden | Jetzt kaufen | Löschen | Abonnieren | "
+    "Mehr anzeigen und abmelden | Mehr laden und kaufen | Weitere laden, alle löschen | "
+    "Abonnieren und mehr anzeigen | Mehr anzeigen und in den Warenkorb",
+    "fr": "Voir plus | Se déconnecter | Acheter | Supprimer | S’abonner | "
+    "Voir plus et se déconnecter | Voir plus et acheter | Afficher plus et supprimer | "
+    "S’abonner pour voir plus | Commander et voir plus",
+    "es": "Ver más | Cerrar sesión | Comprar ahora | Eliminar | Suscribirse | "
+    "Ver más y cerrar sesión | Ver más y comprar | Mostrar más y eliminar | "
+    "Suscribirse para ver más | Ver más o borrar",
 }
+BUTTON = (
+    "<button onclick=\"fetch('{path}', {{method: 'POST'}}).then(() => hit({n}))\">{label}</button>"
+)
 
 
 def test_only_buttons_that_show_more_are_clicked(shop, crawl_to_the_end):
-    for language, labels in BUTTONS.items():
+    for language, words in BUTTONS.items():
+        labels = words.split(" | ")
         buttons = "".join(
-            f"""<button onclick="fetch('/hit/{language}/{n}', {{method: 'POST'}}).then(() => hit({n}))">
-            {label}</button>"""
+            BUTTON.format(path=f"/hit/{language}/{n}", n=n, label=label)
             for n, label in enumerate(labels)
         )
         shop.pages[f"/{language}"] = f"""<title>x</title>{buttons}

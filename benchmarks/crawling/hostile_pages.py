@@ -84,9 +84,7 @@ class Neighbour:
     def render(self) -> None:
         door = FilesDoor(answers_of(SITES[BESIDE]))
         began = monotonic()
-        page = self.browser.render(
-            door.page("http://beside.example/", RenderLimits()), door
-        )
+        page = self.browser.render(door.page("http://beside.example/", RenderLimits()), door)
         self.seconds.append(monotonic() - began)
         self.failed += "birds, listed by" not in page.document.text
 

@@ -12,10 +12,16 @@ from django.db import connection
 from requests.structures import CaseInsensitiveDict
 
 from crawling.archive.decoded_documents import decoded_stream
-from crawling.archive.reader import following_record, open_record_of, originals_of
+from crawling.archive.reader import (
+    following_record,
+    open_record_of,
+    original_of,
+    originals_of,
+)
 from crawling.archive.unpacker import MOST_AROUND, OpenRecord
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import Page, Run
+from crawling.web.addresses import fingerprints
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
@@ -104,6 +110,17 @@ def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
         return StoredDocument(page.pk, headers, body)
     body.close()
     return None
+
+
+def answer_in_run(run_id: int, url: str, most: int) -> StoredDocument | None:
+    """The document that this run has fetched from a URL. None if it has none, if this machine does
+    not have it, or if it has more than `most` bytes.
+    """
+    stored = Page.objects.select_related("archive_file", "url", "run").filter(
+        url__run=run_id, url__fingerprint__in=fingerprints(url), url__url=url
+    )
+    page = stored.filter(status=200, archive_file__isnull=False, digest__isnull=False).first()
+    return stored_document(_earlier_answer(page, original_of(page)), most) if page else None
 
 
 def answer_of(page: Page, original: Page, most: int) -> Fetched | None:

@@ -25,6 +25,8 @@ MAX_ARCHIVED_LENGTH = 65_536
 MAX_NAME_LENGTH = 253
 #: the host key of the machine that fetches; no host name has a colon
 LOCAL_FILES = "file:"
+#: the beginnings of fragments that name no place in a document, but a page that its scripts show
+ROUTES = ("/", "!")
 PORT = re.compile(r":[0-9]+\Z")
 
 
@@ -71,6 +73,7 @@ class WithPassword(BadUrl):
 class Address(NamedTuple):
     """A URL in canonical form and the parts that the crawler needs."""
 
+    #: without its fragment, except that of a route
     url: str
     scheme: str
     hostname: str
@@ -98,7 +101,13 @@ class Address(NamedTuple):
     @property
     def target(self) -> str:
         """Path and query for the request line."""
-        return self.url[self.url.index("/", len(self.scheme) + 3) :]
+        document = self.document_url
+        return document[document.index("/", len(self.scheme) + 3) :]
+
+    @property
+    def document_url(self) -> str:
+        """The URL that servers and archives know: without the fragment of a route."""
+        return self.url.partition("#")[0]
 
 
 def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENGTH) -> Address:
@@ -143,6 +152,21 @@ def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENG
     if port == "0":
         raise BadPort(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href, scheme, hostname, int(port or usual_port))
+
+
+def read_route(text: str, page: Address) -> Address | None:
+    """The address, with its fragment, of a page that a document's scripts show for this fragment,
+    such as `#/about`. None if the text leads to another document, or to a place in this one.
+
+    Only a browser finds such a page, so `read_address` does not know them.
+    """
+    try:
+        url = URL(text, page.document_url).href
+    except (ValueError, UnicodeEncodeError):
+        return None
+    document, _, fragment = url.partition("#")
+    is_route = document == page.document_url and fragment.startswith(ROUTES)
+    return page._replace(url=url) if is_route and len(url) <= MAX_URL_LENGTH else None
 
 
 def _remedy(scheme: str) -> str:

@@ -71,6 +71,7 @@ class Links:
         self._more_rejected = 0
         self._characters = 0
         self._charset = charset
+        url = url.partition("#")[0]  # the route that scripts show has the links of its document
         self._base = _absolute_url(base, url) if base else url
         self._start = _directories.of(self._base)
         self._known = self._start.known if self._start else {}

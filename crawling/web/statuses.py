@@ -119,8 +119,8 @@ SENTENCES = {
     FetchStatus.RENDER_MEMORY: "Rendering the page was ended: it took more memory than a page may "
     "have.",
     FetchStatus.RENDER_CRASHED: "Rendering the page was ended: the browser crashed on it.",
-    FetchStatus.RENDER_REQUESTS: "Rendering the page was ended: it made more requests than a page "
-    "may.",
+    FetchStatus.RENDER_REQUESTS: "Rendering the page was ended: it made more requests, or wrote "
+    "more messages, than a page may.",
     FetchStatus.RENDER_BYTES: "Rendering the page was ended: it received more than a page may.",
     FetchStatus.RENDER_BUSY: "The page was not rendered: no browser came free in time.",
     FetchStatus.RENDER_REFUSED: "The page was not rendered: the browser would not open it, or its "

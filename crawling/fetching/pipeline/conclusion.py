@@ -185,7 +185,7 @@ def _captured(
     outlinks = [link.url for link in links]
     sha256 = digest if fetched.exchange.is_plain and fetched.unchanged_since is None else b""
     return CapturedExchange(
-        claimed.url,
+        claimed.url.partition("#")[0],
         claimed.depth,
         claimed.attempts,
         fetched.exchange.share(),

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, Protocol, TypeVar
 
-from crawling.archive.earlier_answers import answer_of
+from crawling.archive.earlier_answers import StoredDocument, answer_of
 from crawling.archive.reader import originals_of
 from crawling.fetching.pipeline.client import Client
 from crawling.fetching.pipeline.page_rendering import PageRendering
@@ -55,6 +55,9 @@ class ShiftPort(Protocol):
     def original_url(self, fingerprint: int, digest: bytes) -> int | None:
         """The id of the run's URL that had this content first; None if no page with it is known."""
 
+    def stored_document(self, url: str, most: int) -> StoredDocument | None:
+        """The document that the run has fetched from a URL, as `answer_in_run` has it."""
+
     def resolve(self, host: str) -> Resolution:
         """The addresses of a host other than the host of the visit."""
 
@@ -86,6 +89,9 @@ class NoShift:
         return question()
 
     def original_url(self, fingerprint: int, digest: bytes) -> int | None:
+        return None
+
+    def stored_document(self, url: str, most: int) -> StoredDocument | None:
         return None
 
     def resolve(self, host: str) -> Resolution:

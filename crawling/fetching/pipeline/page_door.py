@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -38,11 +39,13 @@ METHODS = ("GET", "POST", "OPTIONS")
 #: speaks HTTP in its own way
 OWN_HEADERS = frozenset(
     {
-        *("user-agent", "host", "cookie", "connection", "accept-encoding", "content-length"),
+        *("user-agent", "host", "connection", "accept-encoding", "content-length"),
         *("upgrade-insecure-requests", "range", "if-none-match", "if-modified-since", "te"),
         *("content-type", "transfer-encoding", "upgrade", "priority", "accept-language"),
     }
 )
+#: Chromium's words for requests of scripts
+DATA = ("fetch", "xhr")
 OWN_PREFIXES = ("sec-", "proxy-", ":")
 
 
@@ -77,8 +80,8 @@ class PageDoor:
         is_own = address.host_key == self.address.host_key
         if not self._may_ask(request, address, is_own=is_own):
             return DoorAnswer(refusal=DoorRefusal.BY_CRAWL)
-        is_file = request.method == "GET" and not request.is_navigation
-        if is_file and (known := self.files.get(address.url)):
+        is_file = _is_file(request)
+        if is_file and (known := self.files.get(address.url) or self._from_archive(address)):
             return known
         dial, refusal = address_to_dial(
             self._resolution(address, is_own=is_own),
@@ -92,6 +95,23 @@ class PageDoor:
         answer = self._fetch(request, address, dial, is_own=is_own)
         if is_file and answer.status == HTTPStatus.OK and is_kept(answer):
             self.files.put(address.url, answer)
+        return answer
+
+    def _from_archive(self, address: Address) -> DoorAnswer | None:
+        """The answer that the run has fetched as a page of its own; only orders that fetch the
+        files of pages have such pages.
+        """
+        if not self.context.links.reading.requisites:
+            return None
+        stored = self.context.port.stored_document(address.url, self.limits.body_bytes)
+        if stored is None:
+            return None
+        with closing(stored.body):
+            body = b"".join(stored.body.pieces())
+        answer = DoorAnswer(HTTPStatus.OK, "", list(stored.headers.items()), body)
+        if not is_kept(answer):
+            return None
+        self.files.put(address.url, answer)
         return answer
 
     def _may_ask(self, request: DoorRequest, address: Address, *, is_own: bool) -> bool:
@@ -173,6 +193,12 @@ class PageDoor:
         if fetched.status <= 0:
             return DoorAnswer(refusal=DoorRefusal.NO_ANSWER)
         return DoorAnswer(fetched.status, "", headers_of(fetched), body)
+
+
+def _is_file(request: DoorRequest) -> bool:
+    """Whether the answer is that of any page: no document, and no data of a page with cookies."""
+    is_data = request.resource_type in DATA and "cookie" in _fields(request.headers)
+    return request.method == "GET" and not request.is_navigation and not is_data
 
 
 def is_kept(answer: DoorAnswer) -> bool:

@@ -111,7 +111,7 @@ def refusal_by_robots(robots: RobotsRules, address: Address) -> Fetched | None:
     """The reason why robots.txt forbids the fetch, if it does."""
     if robots.unavailable:
         return without_robots(robots.unavailable)
-    if not robots.allows(address.url):
+    if not robots.allows(address.document_url):
         return Fetched(FetchStatus.ROBOTS_FORBID, error=FetchStatus.ROBOTS_FORBID.sentence)
     return None
 

@@ -23,7 +23,7 @@ from crawling.orders.rendering import (
     has_gained,
 )
 from crawling.orders.sections.rendering import RenderingPart
-from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.addresses import Address, BadUrl, read_address, read_route
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import Document, DocumentSource
 from crawling.web.documents.html import TYPES as HTML_TYPES
@@ -51,8 +51,10 @@ ENDED = {
     RenderVerdict.TOO_LONG: FetchStatus.RENDER_TIMED_OUT,
     RenderVerdict.TOO_MUCH_MEMORY: FetchStatus.RENDER_MEMORY,
     RenderVerdict.CRASHED: FetchStatus.RENDER_CRASHED,
+    RenderVerdict.CRASHED_BESIDE: FetchStatus.RENDER_CRASHED,
     RenderVerdict.TOO_MANY_REQUESTS: FetchStatus.RENDER_REQUESTS,
     RenderVerdict.TOO_MANY_NAVIGATIONS: FetchStatus.RENDER_REQUESTS,
+    RenderVerdict.TOO_MANY_MESSAGES: FetchStatus.RENDER_REQUESTS,
     RenderVerdict.TOO_LARGE: FetchStatus.RENDER_BYTES,
 }
 
@@ -151,8 +153,8 @@ def _cookie(stored: Cookie) -> BrowserCookie:
 
 
 def _document(result: Rendered, address: Address, context: FetchContext) -> Document | None:
-    """The rendered page, with the links that only appeared after clicks or as routes. None if there
-    is no text of a document.
+    """The rendered page, with the links that only appeared after clicks or lead to routes. None if
+    there is no text of a document.
     """
     if not result.document.html:
         return None
@@ -162,8 +164,10 @@ def _document(result: Rendered, address: Address, context: FetchContext) -> Docu
         if state.html:
             found = _read(state.html, _base(state.url, address), context).links
             links = {link.url: link for link in found} | links
-    routes = [_base(route.url, address) for route in result.routes]
-    links |= {route.url: route for route in routes if route.url not in (address.url, *links)}
+    for text in (*result.document.route_links, *(route.url for route in result.routes)):
+        link = read_route(text, address) or _base(text, address)
+        if link.url != address.url:
+            links.setdefault(link.url, link)
     return replace(document, links=list(links.values()))
 
 

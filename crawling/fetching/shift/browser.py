@@ -31,29 +31,31 @@ class ShiftBrowser:
         self._run_id = run_id
         self._process: BrowserProcess | None = None
         self._changed = threading.Condition()
+        self._again = threading.Lock()
         self._wanted = self._deaths = 0
         self._is_over = False
         self._used_at = time.monotonic()
 
     def render(self, page: PageToRender, door: Door) -> Rendered | None:
-        """A page is rendered once more if the browser ended while it had it: another page may be
-        the cause.
+        """A page is rendered once more if the browser died while it had others, too: one of them
+        may be the cause. Such pages take turns, so that the cause is soon the only one.
         """
         with self._changed:
             self._wanted += 1
         try:
-            rendered: Rendered | None = None
-            for _ in range(2):
-                if (process := self._await_process()) is None:
-                    break
-                rendered = process.render(page, door)
-                if rendered.verdict is not RenderVerdict.CRASHED or not process.has_ended:
-                    break
+            rendered = self._try(page, door)
+            if rendered and rendered.verdict is RenderVerdict.CRASHED_BESIDE:
+                with self._again:
+                    rendered = self._try(page, door) or rendered
             return rendered
         finally:
             with self._changed:
                 self._wanted -= 1
                 self._used_at = time.monotonic()
+
+    def _try(self, page: PageToRender, door: Door) -> Rendered | None:
+        process = self._await_process()
+        return process.render(page, door) if process else None
 
     def _await_process(self) -> BrowserProcess | None:
         """The browser, which the shift's own thread starts; None if it cannot be started."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
 
+from crawling.archive.earlier_answers import StoredDocument, answer_in_run
 from crawling.fetching.shift.archive_stage import ArchiveStage
 from crawling.fetching.shift.lease import LeaseThread
 from crawling.frontier import CapturedExchange, ServerAnswer
@@ -77,6 +78,9 @@ class QueuedShiftPort:
 
     def original_url(self, fingerprint: int, digest: bytes) -> int | None:
         return self.ask(lambda: original_url(self._run_id, fingerprint, digest))
+
+    def stored_document(self, url: str, most: int) -> StoredDocument | None:
+        return self.ask(lambda: answer_in_run(self._run_id, url, most))
 
     def resolve(self, host: str) -> Resolution:
         """Resolve one name at a time, in one of the shift's DNS slots."""

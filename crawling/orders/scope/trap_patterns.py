@@ -25,7 +25,7 @@ def directories_above(address: Address) -> list[Address]:
     `/`.
     """
     target = address.target
-    origin = address.url.removesuffix(target)
+    origin = address.document_url.removesuffix(target)
     path = target.partition("?")[0]
     above = []
     if path != target:

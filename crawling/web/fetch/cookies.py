@@ -344,6 +344,24 @@ def _restored_cookie(parts: Mapping[str, Any]) -> Cookie:
     )
 
 
+def with_pages_cookies(own: str, of_page: str) -> str:
+    """The Cookie field of a request that a page makes: the crawl's own cookies, and those of the
+    page that have other names, as many as there is room for.
+    """
+    pairs = own.split("; ") if own else []
+    names, size = {_name(pair) for pair in pairs}, len(own)
+    for pair in filter(None, of_page.split("; ")):
+        size += len(pair) + len("; ")
+        if _name(pair) not in names and size <= MOST_BYTES:
+            pairs.append(pair)
+    return "; ".join(pairs)
+
+
+def _name(pair: str) -> str:
+    name, mark, _ = pair.partition("=")
+    return name if mark else ""
+
+
 class Cookies:
     """A host's part of the run's cookies, for one fetch thread at a time.
 

@@ -24,7 +24,7 @@ from crawling.web.content.media_types import START_BYTES, document_type, is_open
 from crawling.web.document_stream import NO_DOCUMENT, DocumentStream, new_spool
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
-from crawling.web.fetch.cookies import Cookies
+from crawling.web.fetch.cookies import Cookies, with_pages_cookies
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, fetch_status_of_fault
 from crawling.web.politeness import read_retry_after
@@ -177,7 +177,9 @@ class RequestOptions:
         return self.other_method or ("GET" if self.body is None else "POST")
 
     def with_cookies(self, headers: Mapping[str, str], url: str) -> Mapping[str, str]:
-        cookie = self.cookies.header(canonical_address(url)) if self.cookies else ""
+        """The headers with the crawl's cookies; those of a page may be among them before."""
+        own = self.cookies.header(canonical_address(url)) if self.cookies else ""
+        cookie = with_pages_cookies(own, headers.get("Cookie", ""))
         return {**headers, "Cookie": cookie} if cookie else headers
 
 

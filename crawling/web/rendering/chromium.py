@@ -58,6 +58,8 @@ NOTHING_TO_ASK = (
     "--no-first-run",
     "--block-new-web-contents",
 )
+#: Chromium would write each line of a page's console to the driver, too
+QUIET = "--log-level=3"
 #: Playwright's own flags that would let pages open windows, and flood the browser with messages
 NOT_WANTED = ["--disable-popup-blocking", "--disable-ipc-flooding-protection"]
 
@@ -75,6 +77,7 @@ def flags(memory_bytes: int) -> list[str]:
         *NO_WAY_OUT,
         *ONE_PROCESS_A_PAGE,
         *NOTHING_TO_ASK,
+        QUIET,
         f"--disable-features={','.join(DISABLED_FEATURES)}",
         f"--enable-features={NO_NETWORK_PROCESS}",
         f"--js-flags=--max-old-space-size={memory_bytes // 1024 // 1024}",

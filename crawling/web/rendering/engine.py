@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -121,19 +122,24 @@ class Engine:
         """Kill a browser, unless another has taken its place."""
         if browser and browser is self._browser:
             self.kill_browser()
-            self._note_end(browser)
+            self._end_pages(browser, RenderVerdict.CRASHED_BESIDE)
 
     def kill_browser(self) -> None:
         """Kill the browser with all its processes; pages under way have crashed."""
         kill_sessions(noted_processes(self._folder, BROWSER_NAME))
 
     def _note_end(self, browser: Browser) -> None:
+        is_alone = len(self._visits) == 1
+        verdict = RenderVerdict.CRASHED if is_alone else RenderVerdict.CRASHED_BESIDE
+        self._end_pages(browser, verdict)
+
+    def _end_pages(self, browser: Browser, verdict: RenderVerdict) -> None:
         if browser is not self._browser:
             return
         self._browser = None
         self._tabs.clear()
         for visit in self._visits.values():
-            visit.end(RenderVerdict.CRASHED)
+            visit.end(verdict)
 
     async def _close(self) -> None:
         browser, self._browser = self._browser, None
@@ -147,7 +153,10 @@ class Engine:
         """Take a request that no page's session has paused: of a shared worker, or of a window that
         a page has opened.
         """
-        task = asyncio.ensure_future(self._answer_worker(session, event))
+        self._begin(self._answer_worker(session, event))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -176,15 +185,20 @@ class Engine:
             for visit in list(self._visits.values()):
                 size = visit.tab.memory_bytes()
                 visit.memory_bytes = max(visit.memory_bytes, size)
-                if visit.tab.has_died():  # Chromium does not tell it if its zygote died, too
-                    visit.end(RenderVerdict.CRASHED)
+                if visit.tab.has_died() and self._is_alive():
+                    # Chromium does not tell it if its zygote died, too
+                    self._begin(visit.confirm_death())
                 if size > visit.page.limits.memory_bytes:
                     visit.end(RenderVerdict.TOO_MUCH_MEMORY)
                     self._kill(visit.tab.processes)
             if self._visits and not look % OWN_LOOKS and self._own_bytes() > OWN_BYTES:
-                for visit in self._visits.values():
-                    visit.end(RenderVerdict.TOO_MUCH_MEMORY)
-                self.kill_browser()
+                if len(self._visits) == 1:
+                    next(iter(self._visits.values())).end(RenderVerdict.TOO_MUCH_MEMORY)
+                self._kill_browser(self._browser)
+
+    def _is_alive(self) -> bool:
+        """Whether the browser's own process is alive; if not, `_note_end` is called soon."""
+        return is_alive(noted_processes(self._folder, BROWSER_NAME))
 
     def _own_bytes(self) -> int:
         pages = {pid for visit in self._visits.values() for pid in visit.tab.processes}

@@ -58,7 +58,11 @@ class Interception:
         self.is_idle.set()
 
     def take(self, session: CDPSession, event: dict[str, Any]) -> None:
-        """Answer a paused request. `session` is the one that paused it."""
+        """Answer a paused request. `session` is the one that paused it. Once the page is over, its
+        requests get no answer, since there may be thousands of them.
+        """
+        if self.is_closed:
+            return
         task = asyncio.ensure_future(self._take(session, event))
         self._tasks.add(task)
         self.is_idle.clear()

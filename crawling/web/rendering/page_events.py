@@ -13,6 +13,9 @@ from crawling.web.rendering.types import LONGEST_URL, RenderVerdict
 
 MOST_DIALOGS, MOST_WINDOWS = 20, 10
 MOST_CONSOLE, LONGEST_CONSOLE = 100, 500
+#: a page with more lines and errors is ended: `page_bounds.js` cuts those of its documents alone,
+#: and not those of its workers
+MOST_MESSAGES = 200
 MOST_ROUTES = 50
 
 
@@ -24,7 +27,7 @@ class PageEvents:
         #: addresses that scripts have set, each with the fingerprint of its DOM if it is known
         self.routes: dict[str, str] = {}
         self.console: list[str] = []
-        self.dialogs = self.windows = 0
+        self.dialogs = self.windows = self._messages = 0
 
     def begin(self) -> None:
         tab = self._tab
@@ -38,8 +41,7 @@ class PageEvents:
         tab = self._tab
         tab.session.remove_listener("Page.navigatedWithinDocument", self._note_route)
         tab.page.remove_listener("dialog", self._dismiss)
-        if len(self.console) < MOST_CONSOLE:
-            tab.page.remove_listener("console", self._note_console)
+        tab.page.remove_listener("console", self._note_console)
         tab.page.remove_listener("pageerror", self._note_error)
         tab.context.remove_listener("page", self._close_window)
 
@@ -56,14 +58,17 @@ class PageEvents:
             await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
     def _note_console(self, message: ConsoleMessage) -> None:
-        if len(self.console) < MOST_CONSOLE:
-            self.console.append(f"{message.type}: {message.text[:LONGEST_CONSOLE]}")
-            if len(self.console) == MOST_CONSOLE:
-                self._tab.page.remove_listener("console", self._note_console)
+        self._note_message(message.type, message.text)
 
     def _note_error(self, error: Error) -> None:
-        if len(self.console) < MOST_CONSOLE - 1:
-            self.console.append(f"error: {str(error)[:LONGEST_CONSOLE]}")
+        self._note_message("error", str(error))
+
+    def _note_message(self, kind: str, text: str) -> None:
+        self._messages += 1
+        if self._messages <= MOST_CONSOLE:
+            self.console.append(f"{kind}: {text[:LONGEST_CONSOLE]}")
+        elif self._messages > MOST_MESSAGES:
+            self._over(RenderVerdict.TOO_MANY_MESSAGES)
 
     async def _close_window(self, page: Page) -> None:
         self.windows += 1

@@ -10,11 +10,13 @@ globalThis.crawlPage ??= (() => {
       "|(pokaż|załaduj)\\s+więcej|(показать|загрузить)\\s+(ещё|еще|больше)|加载更多|查看更多|显示更多|もっと見る|더\\s*보기",
     "iu");
   const NEVER = new RegExp(
-    "log\\s*(out|off|in)|sign\\s*(out|off|in|up)|abmelden|déconnexion|cerrar sesión|выйти|退出|注销" +
-      "|\\b(buy|pay|order|purchase|checkout|cart|basket|book|donate|subscribe|accept|agree|allow|consent|cookies?)\\b|kaufen|bestellen|acheter|comprar|купить|购买" +
-      "|\\b(delete|remove|erase|clear|cancel|reset|unsubscribe|send|submit|post|publish|share|report|block|download)\\b|löschen|supprimer|eliminar|удалить|删除",
+    "log\\s*(out|off|in)|sign\\s*(out|off|in|up)|abmeld|anmeld|auslogg|einlogg|connect|connexion|cerrar sesi|iniciar sesi|\\bsalir|выйти|退出|注销" +
+      "|\\b(buy|pay|order|purchase|checkout|cart|basket|book|donate|subscribe|accept|agree|allow|consent|cookies?)\\b" +
+      "|kauf|bestell|bezahl|warenkorb|spende|abonn|zustimm|akzept|achet|command|payer|panier|inscri|accept|compr|pagar|carrito|suscri|купить|购买" +
+      "|\\b(delete|remove|erase|clear|cancel|reset|unsubscribe|send|submit|post|publish|share|report|block|download)\\b" +
+      "|lösch|entfern|kündig|senden|teilen|melden|supprim|effac|envoy|annul|partag|signal|elimin|borrar|quitar|enviar|cancelar|compart|удалить|删除",
     "iu");
-  const LONGEST_LABEL = 60;
+  const LONGEST_LABEL = 60, MOST_ROUTES = 1000;
   const CLICKABLE = "button, [role=button], a, summary";
   const tried = new WeakSet(), observed = new WeakSet();
   let changedAt = performance.now();
@@ -70,8 +72,8 @@ globalThis.crawlPage ??= (() => {
     return (href && !/^(#|javascript:)/iu.test(href.trim())) || element.hasAttribute("download");
   };
   const showsMore = (element) => {
-    const words = label(element);
-    return words.length <= LONGEST_LABEL && MORE.test(words) && !NEVER.test(words) && !leadsAway(element)
+    const words = label(element), said = `${words} ${element.getAttribute("aria-label") ?? ""} ${element.title}`;
+    return words.length <= LONGEST_LABEL && MORE.test(words) && !NEVER.test(said) && !leadsAway(element)
       && !element.closest("form, [contenteditable]") && !element.form && !element.disabled && element.checkVisibility();
   };
   /* Click on the first element that looks like *load more*. Returns its label, or "". */
@@ -116,12 +118,24 @@ globalThis.crawlPage ??= (() => {
     b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
     return (4294967296 * (2097151 & b) + (a >>> 0)).toString(16).padStart(14, "0");
   };
+  /* Links to routes that the scripts of this document show: fragments that name no place in it. */
+  const routeLinks = () => {
+    const found = new Set(), here = location.href.split("#", 1)[0];
+    for (const root of each(document)) {
+      for (const link of root.querySelectorAll('a[href*="#/"], a[href*="#!"]')) {
+        const whole = String(link.href), fragment = whole.slice(here.length + 1);
+        if (whole.startsWith(`${here}#`) && /^[/!]/.test(fragment) && !document.getElementById(fragment)) found.add(whole);
+        if (found.size >= MOST_ROUTES) return [...found];
+      }
+    }
+    return [...found];
+  };
   const place = () => ({ url: location.href, fingerprint: hash(html()) });
   const content = (most) => {
     const whole = html();
     return {
       url: location.href, title: document.title, fingerprint: hash(whole),
-      html: whole.slice(0, most), text: text().slice(0, most), isCut: whole.length > most,
+      routeLinks: routeLinks(), html: whole.slice(0, most), text: text().slice(0, most), isCut: whole.length > most,
     };
   };
   const top = () => { for (const element of scrollers()) element.scrollTo({ top: 0, behavior: "instant" }); };

@@ -14,7 +14,7 @@ from playwright.async_api import Error, Page
 
 from crawling.web.rendering.interception import Ask, Interception
 from crawling.web.rendering.page_events import PageEvents
-from crawling.web.rendering.tab import OF_PROCESS, BrowserTab, ReplacedError
+from crawling.web.rendering.tab import BrowserTab, ReplacedError
 from crawling.web.rendering.types import (
     LONGEST_URL,
     PageState,
@@ -35,9 +35,17 @@ WAITING_SHARE = 0.7
 #: The time to read a page that has exceeded a limit, whose scripts may never let go. It is a part
 #: of the time limit
 LAST_LOOK_SECONDS = 2.0
+#: the time for a new process of a page to tell its number
+CONFIRM_SECONDS = 1.0
+#: the most links to routes of a page and its states
+MOST_ROUTE_LINKS = 2000
 JPEG_QUALITY, THUMBNAIL_SCALE, LIVE_SCALE = 70, 0.25, 0.5
-#: a page with such a verdict has no process, or no document, that could be read
-UNREAD = {RenderVerdict.CRASHED, RenderVerdict.TOO_MUCH_MEMORY, RenderVerdict.NOT_SHOWN}
+#: a page that another verdict ends has no document that could be read, or burdens others, so that
+#: its process is to end at once
+READ = {
+    *(RenderVerdict.TOO_LONG, RenderVerdict.TOO_MANY_DIALOGS, RenderVerdict.TOO_MANY_WINDOWS),
+    RenderVerdict.TOO_MANY_NAVIGATIONS,
+}
 
 
 class PageVisit:
@@ -51,13 +59,29 @@ class PageVisit:
         self._last_look_seconds = min(LAST_LOOK_SECONDS, page.limits.seconds / 4)
         self._states: list[PageState] = []
         self._known: set[str] = set()
+        self._route_links: dict[str, None] = {}
         self._scrolls = 0
+        self._is_in_doubt = False
         self.memory_bytes = 0
 
     def end(self, verdict: RenderVerdict) -> None:
         """End the page with a verdict, unless it has one."""
         if not self._over.done():
             self._over.set_result(verdict)
+
+    async def confirm_death(self) -> None:
+        """End the page if it has no process any more. A navigation to another site of its host,
+        such as from http to https, gives it a new one.
+        """
+        if self._is_in_doubt:
+            return
+        self._is_in_doubt = True
+        with suppress(Error, TimeoutError):
+            async with asyncio.timeout(CONFIRM_SECONDS):
+                await self.tab.ask_process()
+        self._is_in_doubt = False
+        if self.tab.has_died():
+            self.end(RenderVerdict.CRASHED)
 
     async def run(self) -> Rendered:
         self._listen()
@@ -94,13 +118,12 @@ class PageVisit:
 
     async def _last_look(self, verdict: RenderVerdict) -> Rendered:
         """The result of a page that has exceeded a limit, with its DOM if it still answers."""
-        if verdict not in UNREAD:
+        if verdict in READ:
             with suppress(Error, TimeoutError, ReplacedError):
                 async with asyncio.timeout(self._last_look_seconds):
                     # a script that runs for ever is stopped; timers would start it again
                     await self.tab.session.send("Runtime.terminateExecution")
-                    content = await self.tab.call(f"content({self.page.limits.html_bytes})")
-                    return self._result(verdict, content)
+                    return self._result(verdict, await self._content())
         return self._result(verdict)
 
     async def _work(self) -> Rendered:
@@ -114,7 +137,7 @@ class PageVisit:
         if self.page.wants_picture:
             await self.tab.call("top()")
             picture, thumbnail = await self._picture(1.0), await self._picture(THUMBNAIL_SCALE)
-        content = await self.tab.call(f"content({self.page.limits.html_bytes})")
+        content = await self._content()
         is_whole = is_quiet and not content["isCut"]
         verdict = RenderVerdict.RENDERED if is_whole else RenderVerdict.PARTLY
         return self._result(verdict, content, picture, thumbnail)
@@ -122,9 +145,7 @@ class PageVisit:
     async def _open(self) -> RenderVerdict:
         session = self.tab.session
         if not self.tab.processes:
-            await session.send(
-                "Runtime.evaluate", {"expression": f"fetch('{OF_PROCESS}').catch(() => 0)"}
-            )
+            await self.tab.ask_process()
         answer = await session.send("Page.navigate", {"url": self.page.url})
         if answer.get("isDownload") or answer.get("errorText"):
             return RenderVerdict.NOT_SHOWN
@@ -183,7 +204,7 @@ class PageVisit:
                 break
             if not await self._settle_after(QUIET_SECONDS):
                 return False
-            content = await self.tab.call(f"content({self.page.limits.html_bytes})")
+            content = await self._content()
             fingerprint = content["fingerprint"]
             if fingerprint in self._known:
                 await self.tab.call("giveUpClicked()")
@@ -193,6 +214,14 @@ class PageVisit:
             left -= len(html)
             self._states.append(PageState(label, content["url"][:LONGEST_URL], fingerprint, html))
         return True
+
+    async def _content(self) -> dict[str, Any]:
+        """The document as it is now. Raises Error and ReplacedError."""
+        content: dict[str, Any] = await self.tab.call(f"content({self.page.limits.html_bytes})")
+        for link in content["routeLinks"]:
+            if len(self._route_links) < MOST_ROUTE_LINKS and len(link) <= LONGEST_URL:
+                self._route_links[link] = None
+        return content
 
     async def _picture(self, scale: float) -> bytes:
         limits = self.page.limits
@@ -226,6 +255,7 @@ class PageVisit:
                 text=found.get("text", "")[:most],
                 title=found.get("title", "")[:LONGEST_URL],
                 fingerprint=found.get("fingerprint", ""),
+                route_links=tuple(self._route_links),
             ),
             picture=picture,
             thumbnail=thumbnail,

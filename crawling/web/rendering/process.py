@@ -141,7 +141,7 @@ class BrowserProcess:
             return at_work.result.result(page.limits.seconds + GRACE_SECONDS)
         except FutureTimeoutError:
             self._give_up()
-            return Rendered(RenderVerdict.CRASHED)
+            return at_work.result.result()
         finally:
             del self._pages[number]
             threads.shutdown(wait=False, cancel_futures=True)
@@ -242,13 +242,15 @@ class BrowserProcess:
 
     def _give_up(self) -> None:
         """End a program that is dead, stuck or wrong; the pages that it has have crashed."""
+        if not self.has_ended and len(self._pages) == 1:
+            self._settle_all(RenderVerdict.CRASHED)
         self.has_ended = True
         self._kill_all()
         self._settle_all()
 
-    def _settle_all(self) -> None:
+    def _settle_all(self, verdict: RenderVerdict = RenderVerdict.CRASHED_BESIDE) -> None:
         for at_work in list(self._pages.values()):
-            _settle(at_work.result, Rendered(RenderVerdict.CRASHED))
+            _settle(at_work.result, Rendered(verdict))
         for answer in list(self._answers.values()):
             _settle(answer, (None, []))
 

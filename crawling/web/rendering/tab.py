@@ -69,6 +69,13 @@ class BrowserTab:
         """Whether no process of the page is left. False if none is known."""
         return bool(self.processes) and not any(map(exists, self.processes))
 
+    async def ask_process(self) -> None:
+        """Let the page make a request, which tells its process. Raises Error."""
+        await self.session.send(
+            "Runtime.evaluate",
+            {"expression": f"fetch('{OF_PROCESS}').catch(() => 0)", "awaitPromise": True},
+        )
+
     async def set_cookies(self, cookies: Iterable[BrowserCookie]) -> None:
         """Raises Error."""
         await self.session.send("Network.clearBrowserCookies")

@@ -25,10 +25,14 @@ class RenderVerdict(StrEnum):
     TOO_MANY_NAVIGATIONS = "too_many_navigations"
     TOO_MANY_DIALOGS = "too_many_dialogs"
     TOO_MANY_WINDOWS = "too_many_windows"
+    #: lines of the console and errors, of its workers too
+    TOO_MANY_MESSAGES = "too_many_messages"
     #: the files of the page have more bytes than its limit
     TOO_LARGE = "too_large"
     #: the process of the page, its browser or its program died
     CRASHED = "crashed"
+    #: the browser or its program died while other pages were open, too; any may be the cause
+    CRASHED_BESIDE = "crashed_beside"
     #: the answer is not a document that a browser shows
     NOT_SHOWN = "not_shown"
 
@@ -161,6 +165,9 @@ class RenderedDocument:
     text: str = ""
     title: str = ""
     fingerprint: str = ""
+    #: its links to itself whose fragments begin as those of routes do, as the document has them
+    #: after each act
+    route_links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

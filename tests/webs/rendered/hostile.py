@@ -20,21 +20,33 @@ HOSTILE = {
     "buffers": "keeps 64 MiB more outside of the script's heap, again and again",
     "canvas": "keeps canvases of 8192 x 8192 pixels",
     "chain": "opens a window, which opens the next one, without end",
+    "chatter": "has a worker, and a worker of that, that write to the console without end",
     "console": "writes lines of 1 MiB to the console",
+    "data": "sends requests that the browser answers by itself, without end",
     "dom": "appends 10,000 elements, again and again",
     "downloads": "begins 100 downloads",
+    "errors": "has 10,000 errors of 10,000 characters",
+    "frames": "adds and removes frames without end",
     "graphics": "has a shader that keeps the GPU process busy",
     "heap": "fills the script's heap",
     "history": "adds entries to the history and changes the address without end",
+    "hoard": "has a worker that keeps 64 MiB more, again and again",
     "inside": "tries loopback, link-local and local addresses in every way that scripts have",
+    "large": "loads 20 files of 1 MiB each",
     "loop": "runs a script that never ends, while the page is parsed",
+    "messages": "has a worker that posts messages to it without end",
     "nested": "nests 200,000 elements, which ends the renderer",
     "permissions": "asks for notifications, place, camera, clipboard, MIDI, full screen and sound",
     "popups": "opens 200 windows",
+    "printing": "prints itself 100 times",
     "redirects": "replaces its address by script without end",
     "requests": "sends 10,000 requests",
     "service": "registers a service worker that answers every request",
+    "shared": "has a shared worker that posts messages and writes to the console without end",
     "sockets": "opens WebSockets and sends 1 MiB on each every millisecond; each receives 8 MiB",
+    "threads": "starts workers without end",
+    "timers": "has a timer whose script never ends",
+    "titles": "changes its title without end",
     "unload": "asks to stay when it is left, and then runs a script that never ends",
     "unsettled": "changes its text and polls without end",
     "wasm": "keeps 64 MiB more in WebAssembly, again and again",
@@ -75,22 +87,28 @@ def accept_socket(request: Request) -> Reply:
     return 101, headers, FRAME * 128
 
 
+def hostile_answers(canary: str) -> dict[str, Reply]:
+    """The pages and what they load, by path; a list of them is at `/`."""
+    text = {"Content-Type": "text/plain"}
+    download = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
+    links = "".join(f'<p><a href="/{name}.html">{does}</a></p>' for name, does in HOSTILE.items())
+    index = f"<!doctype html><title>Hostile pages</title>{links}"
+    return files_of(FOLDER / "hostile") | {
+        "/": (200, {"Content-Type": "text/html; charset=utf-8"}, index.encode()),
+        "/canary.js": (200, {"Content-Type": "text/javascript"}, f"canary = '{canary}';".encode()),
+        "/download": (200, download, bytes(1 << 20)),
+        "/large": (200, text, bytes(1 << 20)),
+        "/many": (200, text, b"one of many"),
+        "/poll": (200, text, b"not yet"),
+    }
+
+
 @contextmanager
 def hostile_web(
     *, address: str = "127.0.8.1", canary_address: str = "127.0.8.2"
 ) -> Iterator[HostileWeb]:
-    """Serve the pages, with a list of them at `/`, and a canary."""
-    download = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
-    links = "".join(f'<p><a href="/{name}.html">{does}</a></p>' for name, does in HOSTILE.items())
+    """Serve the pages and a canary."""
     with serve_site({}, address=canary_address) as canary:
-        script = {"Content-Type": "text/javascript"}
-        pages = {
-            "/": f"<!doctype html><title>Hostile pages</title>{links}",
-            "/canary.js": (200, script, f'self.canary = "{canary.url}";'),
-            "/download": (200, download, bytes(1 << 20)),
-            "/many": (200, {"Content-Type": "text/plain"}, "one of many"),
-            "/poll": (200, {"Content-Type": "text/plain"}, "not yet"),
-            "/socket": accept_socket,
-        }
-        with serve_site(files_of(FOLDER / "hostile") | pages, address=address) as site:
+        pages = hostile_answers(canary.url) | {"/socket": accept_socket}
+        with serve_site(pages, address=address) as site:
             yield HostileWeb(site, canary)

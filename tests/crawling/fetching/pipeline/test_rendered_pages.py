@@ -106,6 +106,18 @@ def test_pages_of_one_shell_are_compared_by_what_scripts_made_of_them(shop, craw
     assert first.payload_sha256 == second.payload_sha256 != first.digest
 
 
+def test_a_file_that_the_run_has_fetched_comes_from_its_archive(shop, crawl_to_the_end):
+    shop.pages["/"] = f'{PLAIN}<script src="/app.js"></script><a href="/between">x</a>'
+    shop.pages["/between"] = f'{PLAIN}<a href="/shop">x</a>'
+    shop.pages["/shop"] = SHELL
+    run = crawl_to_the_end(
+        shop.url, render="when_needed", requisites=True, order="breadth_first", batch_size=1
+    )
+
+    assert Page.objects.get(run=run, url__url=f"{shop.url}/shop").title == "Shop of 3"
+    assert shop.paths.count("/app.js") == 1
+
+
 def test_robots_txt_holds_for_files_unless_the_order_says_otherwise(shop, crawl_to_the_end):
     shop.pages["/robots.txt"] = (200, {"Content-Type": "text/plain"}, NO_SCRIPT)
 
@@ -141,6 +153,114 @@ def test_a_script_posts_with_its_own_type_and_headers(shop, crawl_to_the_end):
     assert asked.headers["X-Token"] == "t"
     assert asked.user_agent == shop.log[0].user_agent
     assert Page.objects.get(run=run).title == "posted"
+
+
+def cookies_of(site, path):
+    """The cookies of each request for a path, by name."""
+    asked = [request.headers.get("Cookie", "") for request in site.log if request.path == path]
+    return [dict(pair.split("=") for pair in filter(None, sent.split("; "))) for sent in asked]
+
+
+def test_a_page_sends_the_cookies_that_it_sets_and_no_other_page_has_them(shop, crawl_to_the_end):
+    page = '<title>x</title><script>document.cookie = "of={}"; fetch("/api").then(() => 0)</script>'
+    shop.pages["/"] = page.format("home") + '<a href="/item-0">x</a>'
+    shop.pages["/item-0"] = page.format("item")
+    shop.pages["/api"] = lambda _request: (200, {"Set-Cookie": "seen=1"}, "x")
+    crawl_to_the_end(shop.url, render="always")
+
+    assert cookies_of(shop, "/api") == [{"of": "home"}, {"of": "item"}]
+    assert cookies_of(shop, "/item-0") == [{}]
+
+
+def test_a_script_replaces_no_cookie_of_the_crawl(shop, crawl_to_the_end):
+    shop.pages["/"] = (
+        200,
+        {"Set-Cookie": "login=crawl; Path=/", "Content-Type": "text/html"},
+        '<title>x</title><script>document.cookie = "login=script; path=/";'
+        'document.cookie = "own=1"; fetch("/api")</script>',
+    )
+    shop.pages["/api"] = "x"
+    crawl_to_the_end(shop.url, render="always", max_pages=1, cookies=True)
+
+    assert cookies_of(shop, "/api") == [{"login": "crawl", "own": "1"}]
+
+
+def test_cookies_of_a_page_go_to_no_other_host(shop, crawl_to_the_end):
+    with serve_site({"/data": (200, CORS, "far")}, address="127.0.0.2") as other:
+        shop.pages["/app.js"] = script(
+            'document.cookie = "own=1"; '
+            f'fetch("{other.url}/data", {{credentials: "include"}}).catch(() => 0); fetch("/api")'
+        )
+        shop.pages["/api"] = "x"
+        crawl_to_the_end(shop.url, render="always", max_pages=1)
+
+    assert cookies_of(shop, "/api") == [{"own": "1"}]
+    assert cookies_of(other, "/data") == [{}]
+
+
+def test_routes_by_fragment_are_pages_of_their_own(shop, crawl_to_the_end):
+    shop.pages["/"] = """<title>x</title><nav><a href="#/one">one</a> <a href="#!two">two</a>
+      <a href="#place">place</a> <a href="#/here">here</a></nav><p id="/here">here<p id=app>
+      <script>document.getElementById("app").textContent = "shown at " + location.hash</script>"""
+    run = crawl_to_the_end(shop.url, render="always")
+
+    pages = {page.url.url: page for page in Page.objects.filter(run=run).select_related("url")}
+    texts = {url.removeprefix(shop.url): seen_text(page).text for url, page in pages.items()}
+    assert sorted(texts) == ["/", "/#!two", "/#/one"]
+    assert "shown at #/one" in texts["/#/one"]
+    records = records_of(run)
+    assert ("resource", f"urn:dom:{shop.url}/#/one") in records
+    servers = {url for kind, url in records if kind in ("response", "revisit", "request")}
+    assert servers == {f"{shop.url}/", f"{shop.url}/robots.txt"}
+    assert set(shop.paths) == {"/"}
+
+
+def test_a_plain_crawl_knows_no_routes_by_fragment(shop, crawl_to_the_end):
+    shop.pages["/"] = '<title>x</title><a href="#/one">one</a>'
+    run = crawl_to_the_end(shop.url)
+
+    assert [page.url.url for page in Page.objects.filter(run=run)] == [f"{shop.url}/"]
+
+
+#: labels of buttons by language: the first shows more, the others have consequences, and the last
+#: of these look like the first
+BUTTONS = {
+    "en": "Load more | Log out | Buy now | Delete | Subscribe | Show more or log out | "
+    "Load more and buy | View all and delete | Subscribe to see more",
+    "de": "Mehr anzeigen | Abmelden | Jetzt kaufen | Löschen | Abonnieren | "
+    "Mehr anzeigen und abmelden | Mehr laden und kaufen | Weitere laden, alle löschen | "
+    "Abonnieren und mehr anzeigen | Mehr anzeigen und in den Warenkorb",
+    "fr": "Voir plus | Se déconnecter | Acheter | Supprimer | S’abonner | "
+    "Voir plus et se déconnecter | Voir plus et acheter | Afficher plus et supprimer | "
+    "S’abonner pour voir plus | Commander et voir plus",
+    "es": "Ver más | Cerrar sesión | Comprar ahora | Eliminar | Suscribirse | "
+    "Ver más y cerrar sesión | Ver más y comprar | Mostrar más y eliminar | "
+    "Suscribirse para ver más | Ver más o borrar",
+}
+BUTTON = (
+    "<button onclick=\"fetch('{path}', {{method: 'POST'}}).then(() => hit({n}))\">{label}</button>"
+)
+
+
+def test_only_buttons_that_show_more_are_clicked(shop, crawl_to_the_end):
+    for language, words in BUTTONS.items():
+        labels = words.split(" | ")
+        buttons = "".join(
+            BUTTON.format(path=f"/hit/{language}/{n}", n=n, label=label)
+            for n, label in enumerate(labels)
+        )
+        shop.pages[f"/{language}"] = f"""<title>x</title>{buttons}
+            <button title="Delete" onclick="fetch('/hit/{language}/title')">{labels[0]}</button>
+            <form action="/hit/{language}/form"><button>{labels[0]}</button><input></form>
+            <a href="/hit/{language}/link">{labels[1]}</a>
+            <script>const hit = (n) => document.body.append("shown by " + n + " ")</script>"""
+    shop.pages["/"] = "".join(f'<a href="/{language}">x</a>' for language in BUTTONS)
+    run = crawl_to_the_end(shop.url, render="always", exclude=["/hit/.*/link"])
+
+    hits = {path for path in shop.paths if path.startswith("/hit/")}
+    assert hits == {f"/hit/{language}/0" for language in BUTTONS}
+    for page in Page.objects.filter(run=run).exclude(url__url=f"{shop.url}/"):
+        assert "shown by 0" in seen_text(page).text
 
 
 def test_a_script_leads_the_window_to_no_other_host(shop, crawl_to_the_end):

@@ -9,8 +9,6 @@ from tests.webs.rendered.expected import SITES
 from tests.webs.rendered.serving import rendered_web
 
 pytestmark = [pytest.mark.usefixtures("needs_browser", "browsers"), pytest.mark.drill]
-#: their routes are fragments, which are no addresses of their own
-BY_FRAGMENTS = ("hash",)
 
 
 def crawled(crawl, name, **fields):
@@ -24,7 +22,7 @@ def crawled(crawl, name, **fields):
         return site.expected, found, {path: seen_text(found[path]).text for path in texts}
 
 
-@pytest.mark.parametrize("name", [name for name in SITES if name not in BY_FRAGMENTS])
+@pytest.mark.parametrize("name", SITES)
 def test_a_crawl_that_renders_finds_all_pages_and_their_texts(name, crawl_to_the_end):
     expected, found, texts = crawled(crawl_to_the_end, name, render="always")
 
@@ -36,7 +34,7 @@ def test_a_crawl_that_renders_finds_all_pages_and_their_texts(name, crawl_to_the
             assert any(text in texts[page.path] for text in texts_of_page), page.path
 
 
-@pytest.mark.parametrize("name", [name for name in SITES if name not in BY_FRAGMENTS])
+@pytest.mark.parametrize("name", SITES)
 def test_rendering_when_needed_finds_the_same(name, crawl_to_the_end):
     expected, found, texts = crawled(crawl_to_the_end, name, render="when_needed")
 

@@ -18,6 +18,7 @@ import pytest
 from crawling.web.rendering.folders import PREFIX
 from crawling.web.rendering.types import DoorAnswer, RenderVerdict
 from tests.crawling.web.rendering.conftest import PATIENCE_SECONDS, SiteDoor, page_of
+from tests.crawling.web.rendering.parts import is_part
 
 pytestmark = pytest.mark.slow
 #: for a verdict, and for the end of all processes
@@ -27,20 +28,6 @@ SOON_SECONDS = 5
 def tree(browser) -> list[psutil.Process]:
     program = psutil.Process(browser.process_id)
     return [program, *program.children(recursive=True)]
-
-
-def is_part(process: psutil.Process, part: str) -> bool:
-    try:
-        words = process.cmdline()
-    except psutil.Error:  # it ended with another
-        return False
-    if part == "program":
-        return "crawling.web.rendering.program" in words
-    if part == "driver":
-        return "run-driver" in words
-    if part == "browser":
-        return "--remote-debugging-pipe" in words and "/bin/sh" not in words[0]
-    return any(word == f"--type={part}" for word in words)
 
 
 def await_end(processes: list[psutil.Process], seconds: float = SOON_SECONDS) -> list[str]:
@@ -112,7 +99,8 @@ def test_a_killed_program_or_driver_ends_all_and_pages_have_crashed(part, folder
         assert held.ended_at - killed_at < SOON_SECONDS
         assert poll(lambda: browser.has_ended)
         assert await_end(processes) == []
-        assert browser.render(page_of("x"), SiteDoor({})).verdict is RenderVerdict.CRASHED
+        page = browser.render(page_of("x"), SiteDoor({}))
+        assert page.verdict is RenderVerdict.CRASHED_BESIDE, "it was not open when the program died"
         browser.end()
         assert folders() == []
     finally:
@@ -137,6 +125,23 @@ def test_a_killed_browser_is_started_again_for_the_next_page(part, start_browser
     pages = (browser.render(page_of("<title>next"), SiteDoor({})) for _ in range(2))
     assert "next" in {page.document.title for page in pages}
     assert not browser.has_ended
+
+
+@pytest.mark.parametrize("part", ["program", "browser"])
+def test_of_several_pages_none_is_taken_for_the_cause(part, start_browser):
+    browser = start_browser()
+    held = [HeldPage(browser), HeldPage(browser)]
+
+    for process in tree(browser):
+        if is_part(process, part):
+            process.kill()
+
+    try:
+        verdicts = {one.result().verdict for one in held}
+        assert verdicts == {RenderVerdict.CRASHED_BESIDE}
+    finally:
+        for one in held:
+            one.go_on.set()
 
 
 def test_a_killed_process_for_graphics_costs_no_page(start_browser):
@@ -208,7 +213,7 @@ def test_the_end_of_a_process_ends_pages_and_leaves_nothing(folders, start_brows
     browser.end()
 
     held.go_on.set()
-    assert held.result().verdict is RenderVerdict.CRASHED
+    assert held.result().verdict is RenderVerdict.CRASHED_BESIDE, "the page is not the cause"
     assert await_end(processes) == []
     assert folders() == []
     assert set(Path("/dev/shm").glob("*chrom*")) <= shared
@@ -256,3 +261,22 @@ def test_a_page_at_work_can_be_looked_at_once_a_second(start_browser):
     held.result()
     assert browser.pages() == {}
     assert browser.picture(number) == b""
+
+
+def test_a_page_that_is_being_opened_does_not_wait_for_a_dead_browser(start_browser):
+    browser = start_browser()
+    (chromium,) = [process for process in tree(browser) if is_part(process, "browser")]
+    chromium.suspend()
+    titles = []
+    render = threading.Thread(
+        target=lambda: titles.append(
+            browser.render(page_of("<title>x"), SiteDoor({})).document.title
+        )
+    )
+
+    render.start()
+    assert poll(lambda: browser.pages())
+    chromium.kill()
+    render.join(SOON_SECONDS)
+
+    assert titles == ["x"]

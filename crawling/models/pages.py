@@ -191,6 +191,11 @@ class Page(models.Model):
         return TruncationReason(self.unread).sentence if self.unread else ""
 
     @property
+    def has_picture(self) -> bool:
+        """Whether a browser has made a screenshot and a thumbnail of the page."""
+        return "thumbnail" in ((self.rendition or {}).get("records") or {})
+
+    @property
     def why_rendering(self) -> str:
         """A sentence on why it was or was not rendered; empty if the order renders no page."""
         return "" if self.rendering is None else explain_rendering(self.rendering)

@@ -1,0 +1,115 @@
+"""What operators see of rendered pages: thumbnails in lists, and screenshots."""
+
+import pytest
+
+from allocation.services import add_resource_class
+from crawling.dashboard.pages.stored_view import SAFE
+from crawling.datasets.catch_up import catch_up
+from crawling.models import Page, Run
+from crawling.uses.withdrawals.withdrawing import withdraw_pages
+from tests.crawling.conftest import OF_BROWSERS, the_pool
+from tests.crawling.pages import browser, soup
+from tests.crawling.reading import read_to_the_end
+
+SHELL = "<!doctype html><title>Shop</title><div id=app></div><script src=/app.js></script>"
+SCRIPT = """
+document.getElementById("app").innerHTML =
+  '<h1>Fine lamps</h1><p>They light a room of any size.</p><a href="/lamp">A lamp</a>';
+console.error("no lamp is lit");
+"""
+PAGES = {
+    "/": SHELL,
+    "/app.js": (200, {"Content-Type": "text/javascript"}, SCRIPT),
+    "/lamp": "<title>Lamp</title><p>" + "A long description that needs no script. " * 30,
+}
+
+
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(PAGES)
+
+
+@pytest.fixture(scope="module")
+def crawled(site, shared, crawl_once, needs_browser):
+    def read(run):
+        catch_up(run.pk)
+        read_to_the_end(run)
+
+    def add_browsers():
+        pool = the_pool()
+        for new in OF_BROWSERS:
+            add_resource_class(pool=pool.pk, new=new)
+
+    shared.do(add_browsers)
+    run = crawl_once(f"{site.url}/", render="when_needed")
+    shared.do(read, run)
+    return run
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.select_related("crawl").get(pk=crawled.pk)
+
+
+@pytest.fixture
+def home(run, site):
+    return Page.objects.select_related("url").get(run=run, url__url=f"{site.url}/")
+
+
+@pytest.fixture
+def viewer(db):
+    return browser("viewer")
+
+
+def pictures(answer):
+    """The addresses of thumbnails on a page."""
+    return [image["src"] for image in soup(answer).select("a.thumbnail > img")]
+
+
+def test_rendered_pages_have_thumbnails_in_lists(run, home, viewer):
+    address = f"/crawls/{run.crawl_id}/pages/{home.pk}/picture/"
+    table = soup(viewer.get(f"/crawls/{run.crawl_id}/pages/")).select_one("table.fetched")
+    images = table.select("img")
+    assert [image["src"] for image in images] == [f"{address}thumbnail/"]
+    assert images[0]["loading"] == "lazy"
+    assert images[0].parent["href"] == f"{address}view/"
+    assert len({len(row.select("td, th")) for row in table.select("tr")}) == 1
+
+    for search in ("/search/?q=Shop", "/search/text/?q=lamps"):
+        assert pictures(viewer.get(search)) == [f"{address}thumbnail/"]
+
+
+def test_the_column_of_pictures_can_be_hidden(run, viewer):
+    address = f"/crawls/{run.crawl_id}/pages/"
+    asked = {"time_zone": "UTC", "hidden_columns": {"pages": ["picture"]}}
+    kept = viewer.get("/api/v1/preferences").json() | asked
+    assert pictures(viewer.get(address))
+    viewer.put("/api/v1/preferences", kept, content_type="application/json")
+    assert not pictures(viewer.get(address))
+
+
+def test_a_list_without_pictures_has_no_column_for_them(run, viewer):
+    table = soup(viewer.get(f"/crawls/{run.crawl_id}/pages/?q=lamp")).select_one("table.fetched")
+    assert "Picture" not in table.get_text()
+
+
+def test_a_picture_is_kept_by_browsers_for_a_while_and_does_nothing_there(run, home, viewer):
+    address = f"/crawls/{run.crawl_id}/pages/{home.pk}/picture/thumbnail/"
+    answer = viewer.get(address)
+    assert answer["Content-Type"] == "image/jpeg"
+    assert answer["Content-Security-Policy"] == SAFE
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Cache-Control"] == "private, max-age=300"
+
+    again = viewer.get(address, headers={"If-None-Match": answer["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_withdrawn_page_has_no_picture(run, home, viewer):
+    address = f"/crawls/{run.crawl_id}/pages/{home.pk}/picture/thumbnail/"
+    etag = viewer.get(address)["ETag"]
+    asked = {"kind": "page", "text": home.url.url, "reason": "asked for", "by": None}
+    withdraw_pages(run.crawl, run, **asked, at_once=True)
+
+    assert viewer.get(address, headers={"If-None-Match": etag}).status_code == 410
+    assert not pictures(viewer.get(f"/crawls/{run.crawl_id}/pages/"))

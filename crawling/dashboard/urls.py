@@ -16,7 +16,7 @@ from crawling.dashboard.orders import (
     seed_views,
     template_views,
 )
-from crawling.dashboard.pages import duplicates, stored_view
+from crawling.dashboard.pages import duplicates, rendered_view, stored_view
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
 from crawling.dashboard.run.views import (
@@ -78,6 +78,7 @@ urlpatterns = [
     path("<int:pk>/pages/<int:url>/", pages.page, name="page"),
     path("<int:pk>/pages/<int:url>/content/", stored_view.content, name="page-content"),
     path("<int:pk>/pages/<int:url>/picture/<slug:kind>/", stored_view.picture, name="page-picture"),
+    path("<int:pk>/pages/<int:url>/rendering/", rendered_view.rendering, name="page-rendering"),
     path("<int:pk>/shown/", stored_view.shown, name="shown"),
     path("<int:pk>/pages/<int:url>/document/", pages.document, name="page-document"),
     path("<int:pk>/pages/<int:url>/record/", pages.record, name="page-record"),

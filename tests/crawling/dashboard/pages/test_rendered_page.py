@@ -5,7 +5,8 @@ import pytest
 from allocation.services import add_resource_class
 from crawling.dashboard.pages.stored_view import SAFE
 from crawling.datasets.catch_up import catch_up
-from crawling.models import Page, Run
+from crawling.jobs.running import run_job
+from crawling.models import Inquiry, Page, Run
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.conftest import OF_BROWSERS, the_pool
 from tests.crawling.pages import browser, soup
@@ -14,7 +15,8 @@ from tests.crawling.reading import read_to_the_end
 SHELL = "<!doctype html><title>Shop</title><div id=app></div><script src=/app.js></script>"
 SCRIPT = """
 document.getElementById("app").innerHTML =
-  '<h1>Fine lamps</h1><p>They light a room of any size.</p><a href="/lamp">A lamp</a>';
+  '<h1>Fine lamps</h1><p>They light a room of any size.</p><a href="/lamp">A lamp</a>' +
+  '<img src="/missing.png">';
 console.error("no lamp is lit");
 """
 PAGES = {
@@ -113,3 +115,51 @@ def test_a_withdrawn_page_has_no_picture(run, home, viewer):
 
     assert viewer.get(address, headers={"If-None-Match": etag}).status_code == 410
     assert not pictures(viewer.get(f"/crawls/{run.crawl_id}/pages/"))
+
+
+def test_the_page_of_a_rendered_page_says_what_rendering_brought(run, home, site, viewer):
+    stored = soup(viewer.get(f"/crawls/{run.crawl_id}/pages/{home.pk}/"))
+    (address,) = [part["hx-get"] for part in stored.select("[hx-get]")]
+    assert "being compared" in viewer.get(address).content.decode()
+    (inquiry,) = Inquiry.objects.all()
+    run_job(inquiry.pk)
+
+    effect = soup(viewer.get(address, headers={"HX-Request": "true"})).select_one(".effect")
+    rows = [[cell.get_text() for cell in row] for row in effect.select("tbody tr")]
+    assert rows == [["Links", "0", "1"], ["Words", "1", "12"]]
+    assert [link.get_text() for link in effect.select("li a")] == [f"{site.url}/lamp"]
+    assert [added.get_text() for added in effect.select("ins")] == [
+        "Fine lamps",
+        "They light a room of any size.",
+        "A lamp",
+    ]
+
+    told = viewer.get(f"/api/v1/crawls/{run.crawl_id}/pages/{home.pk}/rendering").json()
+    assert told["plain"] == {"links": 0, "words": 1}
+    assert told["new_links"] == [f"{site.url}/lamp"]
+
+
+def test_links_to_withdrawn_pages_are_left_out_of_what_rendering_brought(run, home, site, viewer):
+    asked = {"kind": "page", "text": f"{site.url}/lamp", "reason": "asked for", "by": None}
+    withdraw_pages(run.crawl, run, **asked, at_once=True)
+    address = f"/crawls/{run.crawl_id}/pages/{home.pk}/rendering/"
+    viewer.get(address)
+    run_job(Inquiry.objects.get().pk)
+
+    assert not soup(viewer.get(address)).select(".effect li")
+
+
+def test_a_plain_page_has_no_effect_of_rendering(run, viewer):
+    plain = Page.objects.get(run=run, rendition__isnull=True)
+    assert viewer.get(f"/crawls/{run.crawl_id}/pages/{plain.pk}/rendering/").status_code == 404
+
+
+def test_console_and_failed_requests_are_on_the_page_and_in_json(run, home, site, viewer):
+    stored = soup(viewer.get(f"/crawls/{run.crawl_id}/pages/{home.pk}/"))
+    told = stored.select_one(".rendition").get_text()
+    assert "no lamp is lit" in told
+    assert f"{site.url}/missing.png" in told
+
+    noted = viewer.get(f"/api/v1/crawls/{run.crawl_id}/pages/{home.pk}").json()["rendition"]
+    assert noted["failed"] == [[f"{site.url}/missing.png", "404"]]
+    assert any("no lamp is lit" in line for line in noted["console"])

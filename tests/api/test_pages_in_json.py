@@ -73,6 +73,7 @@ SHOWN = {
     "crawls/<int:pk>/pages/<int:url>/content/": "export_page_warc",
     "crawls/<int:pk>/pages/<int:url>/picture/<slug:kind>/": "export_page_warc",
     "crawls/<int:pk>/pages/<int:url>/rendering/": "get_page_rendering",
+    "crawls/<int:pk>/live-view/": "get_live_view",
     "crawls/<int:pk>/shown/": "get_crawl_page",
     "crawls/<int:pk>/pages/<int:url>/fields/": "get_rule_preview",
     "crawls/<int:pk>/pages/<int:url>/fields/page/": "get_rule_preview",

@@ -176,6 +176,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/^(?P<pk>[0-9]{1,18})/log\\.(?P<ending>txt|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/compare/": {"GET": VIEWER},
     "crawls/<int:pk>/compare/<int:old>/<int:new>/": {"GET": VIEWER},
+    "crawls/<int:pk>/compare/<int:old>/<int:new>/pictures/": {"GET": VIEWER},
     "crawls/<int:pk>/charts/": {"GET": VIEWER},
     "crawls/<int:pk>/charts.csv": {"GET": VIEWER},
     "crawls/<int:pk>/evidence.zip": {"GET": OPERATOR},
@@ -376,6 +377,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/crawls/<crawl_id>/pages/<page_id>": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/pages/<page_id>/rendering": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/live-view": {"GET": VIEWER},
+    "api/v1/crawls/<crawl_id>/changes/<old_id>/<new_id>/pictures": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/archive-files": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/diagnosis/export": {"GET": OPERATOR},
     "api/v1/overview/minutes": {"GET": VIEWER},
@@ -804,6 +806,8 @@ EMPTY = {
     "api/v1/crawls/<crawl_id>/pages/<page_id>",
     "crawls/<int:pk>/archive/<int:number>/",
     "crawls/<int:pk>/compare/<int:old>/<int:new>/",
+    "crawls/<int:pk>/compare/<int:old>/<int:new>/pictures/",
+    "api/v1/crawls/<crawl_id>/changes/<old_id>/<new_id>/pictures",
     "api/v1/crawls/<crawl_id>/changes/<old_id>/<new_id>",
 }
 #: the queues' pages have no table behind them, and the "view on site" links may lead to those

@@ -109,6 +109,11 @@ urlpatterns = [
     re_path(r"^(?P<pk>[0-9]{1,18})/log\.(?P<ending>txt|jsonl)$", log.file, name="log-file"),
     path("<int:pk>/compare/", pages.compare, name="compare"),
     path("<int:pk>/compare/<int:old>/<int:new>/", pages.compare_page, name="compare-page"),
+    path(
+        "<int:pk>/compare/<int:old>/<int:new>/pictures/",
+        rendered_view.pictures,
+        name="compare-pictures",
+    ),
     path("<int:pk>/lag/", lag.show, name="lag"),
     path("<int:pk>/charts/", chart_views.charts, name="charts"),
     path("<int:pk>/charts.csv", chart_views.numbers, name="numbers"),

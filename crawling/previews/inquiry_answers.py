@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from allocation.errors import AllocationError
 from crawling.base.errors import ArchiveTrouble, CrawlError
+from crawling.datasets.picture_diff import picture_diff
 from crawling.datasets.rendering_diff import compare_with_plain
 from crawling.datasets.text_diff import compare_pages
 from crawling.installation.identity import identity
@@ -50,6 +52,11 @@ def _text_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {"lines": [line._asdict() for line in lines]}
 
 
+def _picture_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    found = picture_diff(*_stored_pages(question["old"], question["new"]))
+    return {**found._asdict(), "marked": b64encode(found.marked).decode()}
+
+
 def _rendering_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     found = compare_with_plain(_stored_pages(question["page"])[0])
     counts = {"plain": found.plain._asdict(), "rendered": found.rendered._asdict()}
@@ -84,6 +91,7 @@ def _run_changes(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 ANSWERS: Mapping[InquiryKind, Answer] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
+    InquiryKind.PICTURE_DIFF: _picture_diff,
     InquiryKind.RENDERING_DIFF: _rendering_diff,
     InquiryKind.ROBOTS: _robots_answer,
     InquiryKind.RUN_CHANGES: _run_changes,

@@ -35,13 +35,15 @@ AGAIN_SECONDS = 300
 HOSTS = 50
 KINDS = ("added", "removed", "changed", "status_changed")
 
-#: The content is compared by digest if both pages have one, and otherwise by fingerprint. The
-#: content of a redirect is its target. Only the columns needed for this are read: with all columns,
+#: The content is compared by the digest of the rendered text if a browser has rendered both pages,
+#: else by digest if both have one, and otherwise by fingerprint. The content of a redirect is its
+#: target. Only the columns needed for this are read: with all columns,
 #: two runs of 100,000 pages take four times as long. The condition on a URL's run is stated, too,
 #: since the database would otherwise read the URLs of all runs. A 304 confirms an earlier page with
 #: the status 200, whose digest is in its own row.
 SIDE = """
     SELECT u.fingerprint AS key, u.url, u.queue_id, p.url_id, p.digest, p.fingerprint,
+        p.rendition ->> 'text_digest' AS text_digest,
         nullif(p.final_url, u.url) AS target,
         CASE WHEN p.unchanged_since IS NULL THEN p.status ELSE 200 END AS status
     FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
@@ -51,8 +53,8 @@ PAIRS = f"""
         coalesce(new.queue_id, old.queue_id) AS queue_id,
         CASE WHEN old.url_id IS NULL THEN 'added' WHEN new.url_id IS NULL THEN 'removed'
             WHEN old.status <> new.status THEN 'status_changed'
-            WHEN coalesce(old.digest <> new.digest, old.fingerprint <> new.fingerprint)
-                THEN 'changed'
+            WHEN coalesce(old.text_digest <> new.text_digest, old.digest <> new.digest,
+                old.fingerprint <> new.fingerprint) THEN 'changed'
             WHEN old.target IS DISTINCT FROM new.target THEN 'changed'
             ELSE 'unchanged' END AS kind
     FROM ({SIDE} WHERE p.run_id = %(old)s AND u.run_id = %(old)s) old

@@ -136,6 +136,7 @@ SHOWN = {
     "crawls/^(?P<pk>[0-9]{1,18})/log\\.(?P<ending>txt|jsonl)$": "list_log_lines",
     "crawls/<int:pk>/compare/": "list_run_changes",
     "crawls/<int:pk>/compare/<int:old>/<int:new>/": "get_page_diff",
+    "crawls/<int:pk>/compare/<int:old>/<int:new>/pictures/": "get_picture_diff",
     "crawls/<int:pk>/charts/": "list_crawl_minutes",
     "crawls/<int:pk>/charts.csv": "list_crawl_minutes",
     "crawls/<int:pk>/evidence.zip": "export_crawl_diagnosis",

@@ -216,6 +216,7 @@ def _facts(result: Rendered, plain: Document) -> dict[str, Any]:
         "console": [_told(line) for line in result.console[:MOST_TOLD]],
         "failed": failed,
         "text_digest": hashlib.sha256(text).hexdigest(),
+        "view_digest": hashlib.sha256(result.picture).hexdigest() if result.picture else "",
         "plain_charset": plain.charset,
     }
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from django.db.models import QuerySet
+from django.db.models.fields.json import KT
 
 from crawling.frontier import is_complete
 from crawling.models import Page, Run, Url, UrlState, WithdrawnPage
@@ -21,7 +22,7 @@ from crawling.web.addresses import as_signed, fingerprint
 #: the most earlier runs that are read
 MOST_RUNS = 10
 GONE_STATUSES = frozenset({404, 410})
-COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url")
+COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url", "text_digest")
 
 
 class Answer(NamedTuple):
@@ -32,10 +33,14 @@ class Answer(NamedTuple):
     fingerprint: int
     #: the target of a redirect
     target: str
+    #: SHA-256 of the text that a browser has rendered, as hexadecimal digits; empty if none has
+    text_digest: str
 
     def is_same(self, other: Answer) -> bool:
         if self.target != other.target:
             return False
+        if self.text_digest and other.text_digest:
+            return self.text_digest == other.text_digest
         if self.digest and other.digest:
             return self.digest == other.digest
         return self.fingerprint == other.fingerprint
@@ -131,13 +136,14 @@ def _answers(
     pages = candidate_pages(Page.objects.filter(run__in=runs, url__run__in=runs), rule)
     if urls is not None:
         pages = pages.filter(url__fingerprint__in=_fingerprints_of(urls))
-    pages = pages.order_by("run__number", "pk")
+    pages = pages.annotate(text_digest=KT("rendition__text_digest")).order_by("run__number", "pk")
     found: dict[str, Answer] = {}
-    for url, pk, status, digest, mark, final_url in pages.values_list(*COLUMNS).iterator():
+    rows = pages.values_list(*COLUMNS).iterator()
+    for url, pk, status, digest, mark, final_url, text_digest in rows:
         if (status < 400 or status in GONE_STATUSES) and rule.covers(url):
             target = final_url if final_url != url else ""
             known = bytes(digest) if digest is not None else None
-            found[url] = Answer(pk, status < 400, known, mark, target)
+            found[url] = Answer(pk, status < 400, known, mark, target, text_digest or "")
     return found
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from crawling.archive.reader import packed_record, rendition_of
 from crawling.base.errors import ArchiveTrouble
-from crawling.machine.sandbox import SandboxLimits, ProgramSandbox
+from crawling.machine.sandbox import ProgramSandbox, SandboxLimits
 from crawling.models import Page
 
 MIB = 1024 * 1024

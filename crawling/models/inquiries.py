@@ -21,8 +21,8 @@ class InquiryKind(models.TextChoices):
     """The kinds of inquiries in the crawler's own rooms; uses of crawls have more (`QUESTIONS`).
 
     They ask for the answers of seeds, the differences of a page's text or picture in two runs, the
-    effect of rendering on a page, the robots.txt rule for a URL, the differences between two large runs, or
-    the addresses of names in seeds.
+    effect of rendering on a page, the robots.txt rule for a URL, the differences between two large
+    runs, or the addresses of names in seeds.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"

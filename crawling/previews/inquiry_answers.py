@@ -53,7 +53,8 @@ def _text_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _picture_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    found = picture_diff(*_stored_pages(question["old"], question["new"]))
+    old, new = _stored_pages(question["old"], question["new"])
+    found = picture_diff(old, new)
     return {**found._asdict(), "marked": b64encode(found.marked).decode()}
 
 

@@ -7,43 +7,20 @@ from base64 import b64decode
 import pytest
 from django.urls import reverse
 
-from allocation.services import add_resource_class
 from crawling.jobs.running import run_job
 from crawling.models import Inquiry, InquiryKind, Page, Run
-from crawling.runs.start import start_run
-from tests.crawling.conftest import OF_BROWSERS, do_shifts, the_pool
 from tests.crawling.pages import browser, soup
-
-SHELL = "<!doctype html><title>Lamp</title><div id=app></div><script src=/{}.js></script>"
-SCRIPT = """
-document.getElementById("app").innerHTML = '<h1>{}</h1><a href="/still">still</a>' +
-  '<div style="width: 640px; height: 400px; background: {}"></div>';
-"""
-
-
-def script(*values):
-    return 200, {"Content-Type": "text/javascript"}, SCRIPT.replace("{}", "%s") % values
+from tests.crawling.rendered import crawl_lamp_twice, serve_lamp
 
 
 @pytest.fixture(scope="module")
 def site(shared):
-    pages = {"/": SHELL.replace("{}", "app"), "/still": SHELL.replace("{}", "still")}
-    scripts = {"/app.js": script("Price: 3", "white"), "/still.js": script("Still", "white")}
-    return shared.serve(pages | scripts)
+    return serve_lamp(shared)
 
 
 @pytest.fixture(scope="module")
 def crawled(site, shared, crawl_once, needs_browser):
-    def add_browsers():
-        pool = the_pool()
-        for new in OF_BROWSERS:
-            add_resource_class(pool=pool.pk, new=new)
-
-    shared.do(add_browsers)
-    first = crawl_once(f"{site.url}/", render="always")
-    site.pages["/app.js"] = script("Price: 4", "navy")
-    shared.do(lambda: do_shifts(start_run(first.crawl)))
-    return first.crawl
+    return crawl_lamp_twice(site, shared, crawl_once)
 
 
 @pytest.fixture

@@ -2,17 +2,15 @@
 
 import pytest
 
-from allocation.services import add_resource_class
 from crawling.dashboard.pages.stored_view import SAFE
 from crawling.datasets.catch_up import catch_up
 from crawling.jobs.running import run_job
 from crawling.models import Inquiry, Page, Run
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
-from tests.crawling.conftest import OF_BROWSERS, the_pool
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
+from tests.crawling.rendered import SHELL, add_browsers, script
 
-SHELL = "<!doctype html><title>Shop</title><div id=app></div><script src=/app.js></script>"
 SCRIPT = """
 document.getElementById("app").innerHTML =
   '<h1>Fine lamps</h1><p>They light a room of any size.</p><a href="/lamp">A lamp</a>' +
@@ -20,8 +18,8 @@ document.getElementById("app").innerHTML =
 console.error("no lamp is lit");
 """
 PAGES = {
-    "/": SHELL,
-    "/app.js": (200, {"Content-Type": "text/javascript"}, SCRIPT),
+    "/": SHELL.replace("{}", "app"),
+    "/app.js": script(SCRIPT),
     "/lamp": "<title>Lamp</title><p>" + "A long description that needs no script. " * 30,
 }
 
@@ -36,11 +34,6 @@ def crawled(site, shared, crawl_once, needs_browser):
     def read(run):
         catch_up(run.pk)
         read_to_the_end(run)
-
-    def add_browsers():
-        pool = the_pool()
-        for new in OF_BROWSERS:
-            add_resource_class(pool=pool.pk, new=new)
 
     shared.do(add_browsers)
     run = crawl_once(f"{site.url}/", render="when_needed")
@@ -77,7 +70,7 @@ def test_rendered_pages_have_thumbnails_in_lists(run, home, viewer):
     assert images[0].parent["href"] == f"{address}view/"
     assert len({len(row.select("td, th")) for row in table.select("tr")}) == 1
 
-    for search in ("/search/?q=Shop", "/search/text/?q=lamps"):
+    for search in ("/search/?q=Lamp", "/search/text/?q=lamps"):
         assert pictures(viewer.get(search)) == [f"{address}thumbnail/"]
 
 

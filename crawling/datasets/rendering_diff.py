@@ -1,5 +1,5 @@
-"""What rendering brought to a stored page: the document that a browser made of it beside the one
-that the server sent.
+"""The effect of rendering on a stored page: the document that a browser made of it, compared with
+the one that the server sent.
 """
 
 from __future__ import annotations

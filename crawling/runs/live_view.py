@@ -1,6 +1,6 @@
-"""What the browsers of a run show at this moment, while somebody looks.
+"""The pages that the browsers of a run show at this moment, while users look.
 
-Work sessions and pages are perhaps on different machines, so both the sign that somebody looks and
+Work sessions and pages are perhaps on different machines, so both the sign that a user looks and
 the pictures are in the cache, for seconds.
 """
 
@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from crawling.web.rendering.types import PageView
 
-#: the time after which nobody looks any more, and the time for which pictures are shown
+#: the time for which a look counts, and the time for which pictures are shown
 LOOKED_SECONDS, SHOWN_SECONDS = 3, 4
 #: the most pages of a work session that are shown, and the most bytes of a picture
 MOST_PAGES, MOST_BYTES = 8, 256 * 1024
@@ -38,7 +38,7 @@ def look_at(run_id: int, shifts: Iterable[int]) -> list[PageView]:
 
 
 def is_looked_at(run_id: int) -> bool:
-    """Whether somebody has looked at the run's browsers within the last seconds."""
+    """Whether a user has looked at the run's browsers within the last seconds."""
     with suppress(RedisError):  # without Redis there are no pictures
         return cache.get(SIGN.format(run_id)) is not None
     return False

@@ -32,7 +32,7 @@ def open_pages(run: Run) -> OpenPages:
         return OpenPages((), "The order of this crawl renders no page.")
     shifts = live_shifts(run)
     if not shifts:
-        return OpenPages((), "No work session of this run is at work now.")
+        return OpenPages((), "This run has no work session now.")
     try:
         views = look_at(run.pk, [shift.pk for shift in shifts])
     except RedisError:

@@ -7,7 +7,7 @@ import threading
 from crawling.runs.live_view import is_looked_at, show
 from crawling.web.rendering.process import BrowserProcess
 
-#: the interval of pictures, and of the question whether somebody looks
+#: the interval of pictures, and of the question whether a user looks
 LOOK_SECONDS = 1.0
 
 

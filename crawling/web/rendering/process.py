@@ -159,7 +159,7 @@ class BrowserProcess:
         return list(self._pages)
 
     def view(self, number: int) -> PageView | None:
-        """What a page at work shows, with its newest picture. None if it has ended."""
+        """The present state of a page at work, with its newest picture. None if it has ended."""
         at_work = self._pages.get(number)
         if not at_work:
             return None

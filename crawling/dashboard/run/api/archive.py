@@ -37,7 +37,7 @@ class RenditionOut(Schema):
     requests: int
     bytes: int
     memory_bytes: int = Field(description="the most that the page had")
-    is_partial: bool = Field(description="it was read while it was still at work")
+    is_partial: bool = Field(description="it was read before its scripts were quiet")
     console: list[str] = Field(description="the first messages in the console")
     failed: list[tuple[str, str]] = Field(
         description="the first failed requests: the address, and an HTTP status or a reason"

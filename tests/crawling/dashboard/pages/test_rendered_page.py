@@ -1,4 +1,4 @@
-"""What operators see of rendered pages: thumbnails in lists, and screenshots."""
+"""Operators see thumbnails of rendered pages in lists, and the effect of rendering on each."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Users see what browsers show, and browsers make pictures only while somebody looks."""
+"""Users see what browsers show, and browsers make pictures only while a user looks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RUN, SHIFT = 10**9 + 1, 10**9 + 2
 
 
 class Counts:
-    """The times that a work session asked whether somebody looks, and asked for a picture."""
+    """The times that a work session asked whether a user looks, and asked for a picture."""
 
     def __init__(self, monkeypatch) -> None:
         self.questions = self.pictures = 0
@@ -67,7 +67,7 @@ def browser(needs_browser, counts):
     shown.join()
 
 
-def test_pictures_are_made_while_somebody_looks_and_only_then(browser, counts):
+def test_pictures_are_made_while_a_user_looks_and_only_then(browser, counts):
     held = HeldPage(browser)
     try:
         counts.await_questions()
@@ -89,7 +89,7 @@ def test_pictures_are_made_while_somebody_looks_and_only_then(browser, counts):
     held.result()
 
 
-def test_the_sign_that_somebody_looks_and_the_pictures_last_for_seconds(counts):
+def test_the_sign_that_a_user_looks_and_the_pictures_last_for_seconds(counts):
     show(SHIFT, [PageView(ADDRESS, 1.0, 0, b"\xff\xd8")])
     look_at(RUN, [SHIFT])
     client = cache._cache.get_client()

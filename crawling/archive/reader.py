@@ -9,6 +9,7 @@ import json
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from copy import copy
 from typing import Any, BinaryIO
 
 from django.db.models import QuerySet
@@ -194,6 +195,14 @@ def page_as_shown(page: Page) -> Page:
     else the result of `page_with_content`.
     """
     return rendition_of(page, "dom") or page_with_content(page)
+
+
+def without_rendition(page: Page) -> Page:
+    """The page as the server sent it, as a page that is not to be saved."""
+    plain = copy(page)
+    plain.charset = (page.rendition or {}).get("plain_charset", page.charset)
+    plain.rendition = None
+    return plain
 
 
 def rendition_of(page: Page, kind: str) -> Page | None:

@@ -1,8 +1,8 @@
 """Unpacks a record of the archive.
 
-`crawling.archive.viewer` runs this module as a separate program for the head of an answer. The
-module imports little, because a user waits for the program, and the import of the decoders takes
-0.3 s.
+`crawling.archive.viewer` runs this module as a separate program for the head of an answer, and for
+pictures. The module imports little, because a user waits for the program, and the import of the
+decoders takes 0.3 s.
 """
 
 from __future__ import annotations
@@ -122,13 +122,17 @@ def _end_of_head(block: bytes | bytearray) -> int:
     return min(ends, default=-1)
 
 
-def write_head(length: str) -> None:
-    """Write the header of a record, a NUL, and the head of its answer. The standard input begins
-    with the record's `length` bytes.
+def write_part(length: str, part: str) -> None:
+    """Write a part of a record: its `head`, which is its header, a NUL, and the head of its answer;
+    or its `payload` as it is stored. The standard input begins with the record's `length` bytes.
     """
-    record = read_record(sys.stdin.buffer.read(int(length)), MOST_HEAD)
+    packed = sys.stdin.buffer.read(int(length))
+    if part == "payload":
+        sys.stdout.buffer.write(read_record(packed).payload)
+        return
+    record = read_record(packed, MOST_HEAD)
     sys.stdout.buffer.write(f"{record.header}\0{record.head}".encode())
 
 
 if __name__ == "__main__":
-    run_sandboxed(write_head, ArchiveTrouble)
+    run_sandboxed(write_part, ArchiveTrouble)

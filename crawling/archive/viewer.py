@@ -15,12 +15,12 @@ LIMITS = SandboxLimits(
     seconds=15.0,  # the seconds allow for a machine that is too busy to run the program at once
     output_bytes=2 * MOST_SHOWN,
 )
-HEADS, DOCUMENTS = "crawling.archive.unpacker", "crawling.archive.decoded_documents"
+RECORDS, DOCUMENTS = "crawling.archive.unpacker", "crawling.archive.decoded_documents"
 
 
 def head_of(page: Page) -> tuple[str, str]:
     """The header of a page's record and the head of its answer. Raises ArchiveTrouble."""
-    header, _, head = _unpacked(page, HEADS).decode(errors="replace").partition("\0")
+    header, _, head = _unpacked(page, RECORDS, "head").decode(errors="replace").partition("\0")
     return header, head
 
 
@@ -32,6 +32,13 @@ def document_of(page: Page) -> bytes:
     return _unpacked(page, DOCUMENTS)
 
 
+def resource_of(page: Page) -> bytes:
+    """The content of a page's record of type `resource`, which has no content coding. Raises
+    ArchiveTrouble.
+    """
+    return _unpacked(page, RECORDS, "payload")
+
+
 def whole_document_of(page: Page) -> bytes:
     """The document of a page, which must be smaller than MOST_SHOWN. Raises ArchiveTrouble."""
     if page.bytes >= MOST_SHOWN:
@@ -40,11 +47,11 @@ def whole_document_of(page: Page) -> bytes:
     return document_of(page)
 
 
-def _unpacked(page: Page, program: str) -> bytes:
+def _unpacked(page: Page, program: str, *asked: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
     with open_file_from(page.archive_file, page.archive_offset) as file:
-        end = ProgramSandbox(program, str(page.archive_length), limits=LIMITS).run(file)
+        end = ProgramSandbox(program, str(page.archive_length), *asked, limits=LIMITS).run(file)
     if end.refusal:
         raise ArchiveTrouble(end.refusal)
     if end.excess is ProgramLimit.TIME:

@@ -16,13 +16,14 @@ from crawling.dashboard.orders import (
     seed_views,
     template_views,
 )
-from crawling.dashboard.pages import duplicates, stored_view
+from crawling.dashboard.pages import duplicates, rendered_view, stored_view
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
 from crawling.dashboard.run.views import (
     chart_views,
     frontier,
     lag,
+    live_view,
     log,
     runs,
     share_links,
@@ -78,6 +79,8 @@ urlpatterns = [
     path("<int:pk>/pages/<int:url>/", pages.page, name="page"),
     path("<int:pk>/pages/<int:url>/content/", stored_view.content, name="page-content"),
     path("<int:pk>/pages/<int:url>/picture/<slug:kind>/", stored_view.picture, name="page-picture"),
+    path("<int:pk>/pages/<int:url>/rendering/", rendered_view.rendering, name="page-rendering"),
+    path("<int:pk>/live-view/", live_view.live_view, name="live-view"),
     path("<int:pk>/shown/", stored_view.shown, name="shown"),
     path("<int:pk>/pages/<int:url>/document/", pages.document, name="page-document"),
     path("<int:pk>/pages/<int:url>/record/", pages.record, name="page-record"),
@@ -106,6 +109,11 @@ urlpatterns = [
     re_path(r"^(?P<pk>[0-9]{1,18})/log\.(?P<ending>txt|jsonl)$", log.file, name="log-file"),
     path("<int:pk>/compare/", pages.compare, name="compare"),
     path("<int:pk>/compare/<int:old>/<int:new>/", pages.compare_page, name="compare-page"),
+    path(
+        "<int:pk>/compare/<int:old>/<int:new>/pictures/",
+        rendered_view.pictures,
+        name="compare-pictures",
+    ),
     path("<int:pk>/lag/", lag.show, name="lag"),
     path("<int:pk>/charts/", chart_views.charts, name="charts"),
     path("<int:pk>/charts.csv", chart_views.numbers, name="numbers"),

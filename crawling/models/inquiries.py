@@ -20,12 +20,15 @@ LATE = "No background worker has answered in time. Ask again, or see Health."
 class InquiryKind(models.TextChoices):
     """The kinds of inquiries in the crawler's own rooms; uses of crawls have more (`QUESTIONS`).
 
-    They ask for the answers of seeds, the differences of a page's text in two runs, the robots.txt
-    rule for a URL, the differences between two large runs, or the addresses of names in seeds.
+    They ask for the answers of seeds, the differences of a page's text or picture in two runs, the
+    effect of rendering on a page, the robots.txt rule for a URL, the differences between two large
+    runs, or the addresses of names in seeds.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"
     TEXT_DIFF = "text_diff", "text comparison"
+    PICTURE_DIFF = "picture_diff", "picture comparison"
+    RENDERING_DIFF = "rendering_diff", "comparison with the plain page"
     ROBOTS = "robots", "explanation of robots.txt"
     RUN_CHANGES = "run_changes", "comparison of two runs"
     SEED_NAMES = "seed_names", "addresses of seeds"

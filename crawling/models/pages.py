@@ -62,6 +62,8 @@ class Page(models.Model):
         help_text="a `crawling.orders.rendering.Rendering`, or the fetch status of a rendering "
         "that was ended; empty: the order renders no page",
     )
+    #: further notes: `view_digest`, the SHA-256 of the screenshot, and `plain_charset`, that of the
+    #: answer, since `charset` is that of the rendered page
     rendition = models.JSONField(
         null=True,
         help_text="what the browser made of the page: `records`, the offset and length of each of "
@@ -189,6 +191,11 @@ class Page(models.Model):
     def why_unread(self) -> str:
         """A sentence; empty if the whole page was read."""
         return TruncationReason(self.unread).sentence if self.unread else ""
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether a browser has made a screenshot and a thumbnail of the page."""
+        return "thumbnail" in ((self.rendition or {}).get("records") or {})
 
     @property
     def why_rendering(self) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from allocation.errors import AllocationError
 from crawling.base.errors import ArchiveTrouble, CrawlError
+from crawling.datasets.picture_diff import picture_diff
+from crawling.datasets.rendering_diff import compare_with_plain
 from crawling.datasets.text_diff import compare_pages
 from crawling.installation.identity import identity
 from crawling.jobs.running_job import RunningJob
@@ -45,12 +48,29 @@ def _test_fetch(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _text_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    stored = Page.objects.select_related("url", "run__crawl", "archive_file")
-    pages = stored.in_bulk([question["old"], question["new"]])
-    if len(pages) < len({question["old"], question["new"]}):
-        raise ArchiveTrouble("One of the pages was deleted meanwhile.")
-    lines = compare_pages(pages[question["old"]], pages[question["new"]])
+    lines = compare_pages(*_stored_pages(question["old"], question["new"]))
     return {"lines": [line._asdict() for line in lines]}
+
+
+def _picture_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    old, new = _stored_pages(question["old"], question["new"])
+    found = picture_diff(old, new)
+    return {**found._asdict(), "marked": b64encode(found.marked).decode()}
+
+
+def _rendering_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    found = compare_with_plain(_stored_pages(question["page"])[0])
+    counts = {"plain": found.plain._asdict(), "rendered": found.rendered._asdict()}
+    lines = [line._asdict() for line in found.lines]
+    return {**found._asdict(), **counts, "lines": lines}
+
+
+def _stored_pages(*ids: int) -> list[Page]:
+    """Raises ArchiveTrouble."""
+    pages = Page.objects.select_related("url", "run__crawl", "archive_file").in_bulk(set(ids))
+    if len(pages) < len(set(ids)):
+        raise ArchiveTrouble("One of the pages was deleted meanwhile.")
+    return [pages[pk] for pk in ids]
 
 
 def _robots_answer(question: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -72,6 +92,8 @@ def _run_changes(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 ANSWERS: Mapping[InquiryKind, Answer] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
+    InquiryKind.PICTURE_DIFF: _picture_diff,
+    InquiryKind.RENDERING_DIFF: _rendering_diff,
     InquiryKind.ROBOTS: _robots_answer,
     InquiryKind.RUN_CHANGES: _run_changes,
     InquiryKind.SEED_NAMES: look_up_names,

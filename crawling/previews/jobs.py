@@ -95,5 +95,7 @@ KINDS = (
     ),
     # about pages of two crawls, perhaps
     _kind_of(InquiryKind.TEXT_DIFF),
+    _kind_of(InquiryKind.PICTURE_DIFF),
+    _kind_of(InquiryKind.RENDERING_DIFF, scope=JobScope.CRAWL),
     _kind_of(InquiryKind.RUN_CHANGES, scope=JobScope.CRAWL),
 )

@@ -30,11 +30,13 @@ from crawling.dashboard.orders.api_schedules import all_schedules, schedules
 from crawling.dashboard.orders.api_templates import keeping, templates
 from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
+from crawling.dashboard.pages.api_renderings import renderings
 from crawling.dashboard.pages.api_reports import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
 from crawling.dashboard.run.api.archive import archive, disk
 from crawling.dashboard.run.api.findings import findings
 from crawling.dashboard.run.api.frontier import frontier, site_trees
+from crawling.dashboard.run.api.live_view import live_views
 from crawling.dashboard.run.api.runs import kept
 from crawling.dashboard.run.api.share_links import share_links
 from crawling.dashboard.run.api.steering import steering
@@ -187,6 +189,8 @@ api.add_router("/blocklist", blocklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["results"])
 api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
+api.add_router("/crawls", renderings, tags=["results"])
+api.add_router("/crawls", live_views, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
 api.add_router("/pages", search, tags=["results"])

@@ -198,6 +198,10 @@ class PageSearchResult:
     #: whether a part of the matches was not read, so that later ones may be missing
     is_common: bool = False
 
+    @property
+    def has_pictures(self) -> bool:
+        return any(page.has_picture for page in self.pages)
+
 
 def contains_text(text: str) -> Q:
     """The condition, in the form that the index `pages_by_words` has."""

@@ -19,12 +19,13 @@ from django.core.cache import cache
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.cache import get_conditional_response
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
 from crawling.archive.reader import page_with_content, rendition_of
 from crawling.archive.snapshot_view import Snapshot, snapshot_of
-from crawling.archive.viewer import document_of
+from crawling.archive.viewer import document_of, resource_of
 from crawling.base.errors import ArchiveTrouble, NotFound
 from crawling.dashboard.base.requests import get_page, wanted_page
 from crawling.models import CrawlJob, Page
@@ -42,6 +43,8 @@ CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
 VIEWER = re.compile(r"[A-Za-z0-9_-]{1,40}")
 PERMISSION = "crawling.view_crawljob"
 PICTURES = ("view", "thumbnail")
+#: the time for which a browser shows a picture without asking whether it is withdrawn
+PICTURE_SECONDS = 300
 TOKEN = "crawling.stored_view"  # noqa: S105  # its salt
 LASTS = timedelta(hours=4)
 EXPIRED = "This view has expired; open the page from the dashboard again."
@@ -81,11 +84,18 @@ def picture(request: AuthenticatedRequest, pk: int, url: int, kind: str) -> Http
     shown = rendition_of(wanted_page(pk, url), kind) if kind in PICTURES else None
     if shown is None:
         raise Http404("No browser has made such a picture of this page.")
-    try:
-        content = document_of(shown)
-    except ArchiveTrouble as trouble:
-        raise Http404(str(trouble)) from trouble
-    return _with_safe_headers(HttpResponse(content, content_type=shown.content_type))
+    etag = f'"{shown.archive_file_id}-{shown.archive_offset}"'
+    answer = get_conditional_response(request, etag=etag)
+    if answer is None:
+        try:
+            content = resource_of(shown)
+        except ArchiveTrouble as trouble:
+            raise Http404(str(trouble)) from trouble
+        answer = HttpResponse(content, content_type=shown.content_type)
+    _with_safe_headers(answer)
+    answer["ETag"] = etag
+    answer["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
+    return answer
 
 
 @xframe_options_sameorigin

@@ -19,7 +19,7 @@ from crawling.models import Page, Run, WithdrawnPage
 from serving.paging import BoundedCount, bounded_count
 
 #: key and head of the columns that a user may hide; title, address and status are always shown
-HIDEABLE = {"type": "Type", "size": "Size", "fetched": "Fetched"}
+HIDEABLE = {"picture": "Picture", "type": "Type", "size": "Size", "fetched": "Fetched"}
 #: sort keys of pages, each unique for each page and with an index
 SORTS: dict[str, tuple[str, ...]] = {
     "fetched": ("fetched_at", "url_id"),
@@ -48,6 +48,10 @@ class PageWindow:
     following: int | None = None
     #: the id before which the previous page ends; None on the first page
     preceding: int | None = None
+
+    @property
+    def has_pictures(self) -> bool:
+        return any(page.has_picture for page in self.pages)
 
 
 def pages_of(

@@ -70,6 +70,8 @@ def _tabs(context: Context, crawl: CrawlJob, run: Run | None, here: str) -> Iter
         SideLink("Duplicates", _crawl_address("duplicates", crawl, run)),
         *_visible_links(context, Place.PAGES, run, crawl.pk),
     ]
+    if run and crawl.order.rendering.may_render:
+        found.append(SideLink("Live view", _crawl_address("live-view", crawl, run)))
     return (one._replace(is_here=one.label == here) for one in found)
 
 

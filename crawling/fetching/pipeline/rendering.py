@@ -6,6 +6,7 @@ The browser gets the answer, and its further requests come back to the crawl's c
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -87,7 +88,7 @@ def read_with_browser(
     if document is None or document.unread:
         return ReadPage(plain, rendering.conclude(address, FetchStatus.RENDER_REFUSED))
     about = rendering.conclude(address, why, has_gained=has_gained(plain, document))
-    return ReadPage(document, about._replace(facts=_facts(result)), _derived(result))
+    return ReadPage(document, about._replace(facts=_facts(result, plain)), _derived(result))
 
 
 def _render(
@@ -201,8 +202,10 @@ def _derived(result: Rendered) -> dict[str, tuple[str, bytes]]:
     return {kind: (how, content) for kind, (how, content) in made.items() if content}
 
 
-def _facts(result: Rendered) -> dict[str, Any]:
-    """The browser's notes. Texts of strangers are cut to their beginnings."""
+def _facts(result: Rendered, plain: Document) -> dict[str, Any]:
+    """The browser's notes, and facts by which the page is compared with the plain one and with
+    later ones. Texts of strangers are cut to their beginnings.
+    """
     failed = [[_told(one.url), _told(one.reason)] for one in result.failed_requests[:MOST_TOLD]]
     return {
         "seconds": round(result.counts.seconds, 2),
@@ -215,6 +218,8 @@ def _facts(result: Rendered) -> dict[str, Any]:
         "is_partial": result.verdict is RenderVerdict.PARTLY,
         "console": [_told(line) for line in result.console[:MOST_TOLD]],
         "failed": failed,
+        "view_digest": hashlib.sha256(result.picture).hexdigest() if result.picture else "",
+        "plain_charset": plain.charset,
     }
 
 

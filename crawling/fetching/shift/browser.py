@@ -9,6 +9,7 @@ import threading
 import time
 
 from crawling.fetching.pipeline.page_browser import MIB, PageFiles
+from crawling.fetching.shift.live_view import LiveView
 from crawling.installation.run_log import write
 from crawling.models import Level
 from crawling.web.rendering.process import BrowserProcess
@@ -26,10 +27,11 @@ class ShiftBrowser:
     thread that started it.
     """
 
-    def __init__(self, run_id: int) -> None:
+    def __init__(self, run_id: int, shift_id: int) -> None:
         self.files = PageFiles()
-        self._run_id = run_id
+        self._run_id, self._shift_id = run_id, shift_id
         self._process: BrowserProcess | None = None
+        self._live_view: LiveView | None = None
         self._changed = threading.Condition()
         self._again = threading.Lock()
         self._wanted = self._deaths = 0
@@ -92,6 +94,8 @@ class ShiftBrowser:
             self._deaths = MOST_DEATHS
             told = f"No page is rendered by this work session. {error}"
             write(self._run_id, told, level=Level.WARNING)
+        if process:
+            self._live_view = LiveView(self._run_id, self._shift_id, process)
         with self._changed:
             self._process = process
             self._changed.notify_all()
@@ -100,8 +104,13 @@ class ShiftBrowser:
         with self._changed:
             process, self._process = self._process, None
             self._changed.notify_all()
+        if self._live_view:
+            self._live_view.stop()
         if process:
             process.end()
+        if self._live_view:
+            self._live_view.join()
+            self._live_view = None
 
     def stop_waiting(self) -> None:
         """Let no thread wait for the start of the browser any more."""

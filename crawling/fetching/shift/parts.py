@@ -84,7 +84,7 @@ class ShiftParts:
 def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
     """stop: called with the reason if the shift cannot fetch, whereupon its run is paused."""
     run = shift.process.run
-    memory, browsers, reading = MemoryStage(grants), _browser_stage(run, grants), ShiftReading()
+    memory, browsers, reading = MemoryStage(grants), _browser_stage(shift, grants), ShiftReading()
     archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
     port = QueuedShiftPort(run.pk, lease, archive)
     _require_packages(run, stop)
@@ -121,10 +121,11 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
     )
 
 
-def _browser_stage(run: Run, grants: ShiftGrants) -> BrowserStage | None:
+def _browser_stage(shift: Shift, grants: ShiftGrants) -> BrowserStage | None:
+    run = shift.process.run
     rendering = run.crawl.order.rendering
     has_claim = rendering.may_render and grants.claim.get(BROWSER_PAGES)
-    browser = ShiftBrowser(run.pk)
+    browser = ShiftBrowser(run.pk, shift.pk)
     return BrowserStage(grants, rendering.render_memory_mib, browser) if has_claim else None
 
 

@@ -38,7 +38,10 @@ LIMITS = (
 )
 #: the fields that are shown of a page; reading a crawl's whole order would take longer than a
 #: search
-SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
+SHOWN = (
+    *("title", "content_type", "fetched_at", "rendition"),
+    *("url__url", "run__number", "run__crawl__name"),
+)
 #: the fields by which results are counted, with the most values of each
 COUNTED = {"crawl": 10, "host": 10, "type": 10, "month": 12, "language": 10}
 #: the fields by which results are counted, with their words

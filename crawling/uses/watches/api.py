@@ -21,6 +21,7 @@ from crawling.uses.watches import watching
 from crawling.uses.watches.feed import feed_token
 from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 from crawling.uses.watches.watching import (
+    LARGEST_PIXELS,
     LONGEST_IGNORED,
     LONGEST_SELECTOR,
     LONGEST_TEXT,
@@ -38,6 +39,10 @@ Number = Annotated[int, Path(ge=1, le=LARGEST)]
 KINDS = tuple(map(str, UrlRuleKind))
 Kind = Literal[*KINDS]  # type: ignore[valid-type]
 Event = Literal[*PageEvent.values]  # type: ignore[valid-type]
+
+
+Side = Annotated[int, Field(ge=0, le=LARGEST_PIXELS)]
+Region = Annotated[list[Side], Field(min_length=4, max_length=4)]
 
 
 class WatchIn(Schema):
@@ -61,6 +66,14 @@ class WatchIn(Schema):
         list[Annotated[str, Field(max_length=LONGEST_IGNORED)]], Field(max_length=MOST_IGNORED)
     ] = Field([], description="expressions of RE2; what they match is no change")
     ignore_numbers: bool = Field(False, description="numbers, times and dates in figures, too")
+    picture_percent: Annotated[float, Field(ge=0, le=100)] | None = Field(
+        None,
+        description="compare screenshots: the share of pixels, in per cent, that must differ; "
+        "null: compare texts",
+    )
+    ignored_regions: Annotated[list[Region], Field(max_length=MOST_IGNORED)] = Field(
+        [], description="parts of screenshots: left, top, width and height in pixels"
+    )
 
 
 class WatchOut(Schema):
@@ -71,6 +84,8 @@ class WatchOut(Schema):
     events: list[str]
     ignore: list[str]
     ignore_numbers: bool
+    picture_percent: float | None = Field(description="null: texts are compared")
+    ignored_regions: list[list[int]]
     by: str
     created_at: datetime
     compared_until: datetime = Field(description="runs that ended until then are compared")
@@ -100,6 +115,9 @@ class WatchEventOut(Schema):
     page: int | None = Field(description="id of the page in the run")
     earlier: int | None = Field(description="id of the page in the earlier run")
     note: str = Field(description="a sentence, where there is no diff")
+    picture_share: float | None = Field(
+        description="of the pixels that differ, 0 to 1; null: texts were compared"
+    )
     diff: list[DiffLineOut]
 
 
@@ -166,7 +184,7 @@ def restore_watch(
 
 
 def event_row(event: WatchEvent) -> dict[str, Any]:
-    names = ("url", "found_at", "page", "earlier", "note")
+    names = ("url", "found_at", "page", "earlier", "note", "picture_share")
     return {
         "id": event.pk,
         "watch": event.watch_id,
@@ -195,6 +213,7 @@ def feed_address(watch: Watch) -> str:
 def watch_row(watch: Watch, *, with_feed: bool = True) -> dict[str, Any]:
     names = (
         *("kind", "text", "selector", "events", "ignore", "ignore_numbers"),
+        *("picture_percent", "ignored_regions"),
         *("created_at", "compared_until", "note"),
     )
     return {

@@ -27,6 +27,8 @@ from crawling.uses.watches.watching import (
 #: the number of events that are printed
 SHOWN = 100
 Options = dict[str, Any]
+#: the options that only a new watch has
+OF_NEW = ("selector", "ignore", "ignore_numbers", "only", "picture", "ignore_region")
 
 
 WORDS = "watch pages: what changed, is gone or new after each run"
@@ -51,6 +53,21 @@ def add_watch_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--ignore-numbers", action="store_true", help="numbers and dates are no change"
+    )
+    parser.add_argument(
+        "--picture",
+        type=float,
+        metavar="PERCENT",
+        help="compare screenshots; a page changed if so many of its pixels differ",
+    )
+    parser.add_argument(
+        "--ignore-region",
+        action="append",
+        default=[],
+        nargs=4,
+        type=int,
+        metavar=("LEFT", "TOP", "WIDTH", "HEIGHT"),
+        help="a part of screenshots that is not compared, in pixels; repeatable",
     )
 
 
@@ -78,7 +95,7 @@ def change_watches(crawl: CrawlJob, options: Options) -> str:
         return _printed_watches(
             [create_watch(crawl, _fields(*asked[0], options), by=None)], options
         )
-    if options["selector"] or options["ignore"] or options["ignore_numbers"] or options["only"]:
+    if any(options[name] for name in OF_NEW):
         raise CommandError("Name what is watched: --page, --pattern or --host.")
     return _printed_watches(list(crawl.watches.select_related("created_by")), options)
 
@@ -86,7 +103,8 @@ def change_watches(crawl: CrawlJob, options: Options) -> str:
 def _fields(kind: str, text: str, options: Options) -> WatchFields:
     events = options["only"] or PageEvent.values
     selector, numbers = options["selector"], options["ignore_numbers"]
-    return WatchFields(kind, text, selector, events, options["ignore"], numbers)
+    ignore, percent, regions = (options[name] for name in ("ignore", "picture", "ignore_region"))
+    return WatchFields(kind, text, selector, events, ignore, numbers, percent, regions)
 
 
 def _printed_watches(found: list[Watch], options: Options) -> str:

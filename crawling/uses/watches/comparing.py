@@ -17,6 +17,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from allocation.wording import beginning_of_list
 from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.picture_diff import picture_diff, share_in_words
 from crawling.datasets.seen_text import SeenText, seen_text
 from crawling.datasets.text_diff import text_diff
 from crawling.installation.events import alert
@@ -35,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 #: the most changed pages of one watch whose texts are compared after a run
 MOST_COMPARED = 2_000
+#: the same of pages whose screenshots are compared, which takes a quarter of a second each
+MOST_PICTURES = 300
 #: the most events of one watch that a run adds
 MOST_FOUND = 200
 #: the number of events of one watch that are kept
@@ -68,7 +71,7 @@ def compare_watched(crawl_id: int) -> None:
 
 
 def _compare(watch: Watch, run: Run) -> None:
-    changes = state_changes(watch.rule, run)
+    changes = state_changes(watch.rule, run, by_picture=watch.is_by_picture)
     found: list[WatchEvent] = []
     for event in _events(watch, run, changes):
         found.append(event)
@@ -77,14 +80,22 @@ def _compare(watch: Watch, run: Run) -> None:
     notes = []
     if len(found) > MOST_FOUND:
         notes.append(f"Run {run.number} has more events; the first {MOST_FOUND} are listed.")
-    elif PageEvent.CHANGED in watch.events and len(changes.changed) > MOST_COMPARED:
+    elif PageEvent.CHANGED in watch.events and len(changes.changed) > _most_compared(watch):
+        content, parts = ("picture", "pictures") if watch.is_by_picture else ("content", "texts")
         notes.append(
-            f"Of {len(changes.changed):,} pages whose content differs in run {run.number}, the "
-            f"texts of {MOST_COMPARED:,} were compared."
+            f"Of {len(changes.changed):,} pages whose {content} differs in run {run.number}, the "
+            f"{parts} of {_most_compared(watch):,} were compared."
         )
+    if PageEvent.CHANGED in watch.events and changes.unpictured:
+        pages = "1 page has" if changes.unpictured == 1 else f"{changes.unpictured:,} pages have"
+        notes.append(f"{pages} no picture in run {run.number} or before, so none was compared.")
     if changes.unanswered:
         notes.append(_unanswered_in_words(run, changes.unanswered))
     _store(watch, run, found[:MOST_FOUND], " ".join(notes))
+
+
+def _most_compared(watch: Watch) -> int:
+    return MOST_PICTURES if watch.is_by_picture else MOST_COMPARED
 
 
 def _unanswered_in_words(run: Run, urls: Sequence[tuple[str, int]]) -> str:
@@ -104,9 +115,10 @@ def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEven
         if kind in watch.events:
             yield from (_event(watch, run, kind, change) for change in some)
     if PageEvent.CHANGED in watch.events:
-        for change in changes.changed[:MOST_COMPARED]:
+        find = _set_share if watch.is_by_picture else _set_diff
+        for change in changes.changed[: _most_compared(watch)]:
             event = _event(watch, run, PageEvent.CHANGED, change)
-            if _set_diff(event, change):
+            if find(event, change):
                 yield event
 
 
@@ -120,6 +132,34 @@ def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> Watc
         page=change.new and change.new.page,
         earlier=change.old and change.old.page,
     )
+
+
+def _set_share(event: WatchEvent, change: StateChange) -> bool:
+    """Set the share of the pixels that differ, and a sentence. Return whether it is as large as the
+    watch's.
+    """
+    watch, pages = event.watch, _pages_of(change)
+    if len(pages) < 2:
+        return False
+    try:
+        event.picture_share = picture_diff(pages[0], pages[1], watch.ignored_regions).share
+    except ArchiveTrouble as trouble:
+        event.note = f"The pictures differ, and are not compared. {trouble}"
+        return True
+    event.note = f"{share_in_words(event.picture_share)} of the pixels of its picture differ."
+    assert watch.picture_percent is not None
+    return event.picture_share > 0 and 100 * event.picture_share >= watch.picture_percent
+
+
+def _pages_of(change: StateChange) -> list[Page]:
+    """The page in the earlier and in the later run; fewer if one was withdrawn or deleted
+    meanwhile.
+    """
+    assert change.old is not None
+    assert change.new is not None
+    ids = (change.old.page, change.new.page)
+    found = Page.objects.select_related("url", "run__crawl", "archive_file").in_bulk(ids)
+    return [found[pk] for pk in ids if pk in found]
 
 
 def _set_diff(event: WatchEvent, change: StateChange) -> bool:
@@ -136,15 +176,11 @@ def _set_diff(event: WatchEvent, change: StateChange) -> bool:
             else "It redirects no longer."
         )
         return True
-    stored = Page.objects.select_related("url", "run__crawl", "archive_file")
-    pages = stored.in_bulk([change.old.page, change.new.page])
+    pages = _pages_of(change)
     if len(pages) < 2:
-        return False  # one of the two pages was withdrawn or deleted meanwhile
+        return False
     try:
-        old, new = (
-            without_noise(watch, seen_text(pages[one.page], watch.selector))
-            for one in (change.old, change.new)
-        )
+        old, new = (without_noise(watch, seen_text(page, watch.selector)) for page in pages)
     except ArchiveTrouble as trouble:
         event.note = f"The content differs, and the texts are not compared. {trouble}"
         return True
@@ -216,6 +252,13 @@ def _send_messages(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None
         facts: dict[str, Any] = {"watch": watch.pk, "urls": urls}
         if diffs:
             facts["diff"] = _whole_lines(diffs)
+        shares = {
+            masked_url(event.url): round(100 * event.picture_share, 4)
+            for event in some
+            if event.picture_share is not None
+        }
+        if shares:
+            facts["picture_percents"] = shares
         alert(
             run,
             TOLD_AS[PageEvent(kind)],

@@ -33,6 +33,16 @@ class Watch(models.Model):
         models.TextField(), default=list, help_text="RE2 expressions; what they match is no change"
     )
     ignore_numbers = models.BooleanField(default=False)
+    picture_percent = models.FloatField(
+        null=True,
+        help_text="the share of pixels, in per cent, that must differ in a screenshot for a page "
+        "to count as changed; empty: texts are compared",
+    )
+    ignored_regions = models.JSONField(
+        default=list,
+        help_text="left, top, width and height, in pixels, of parts of a screenshot that are not "
+        "compared",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
@@ -63,6 +73,15 @@ class Watch(models.Model):
         return f"watch {self.pk}: {self.kind} {self.text}"
 
     @property
+    def is_by_picture(self) -> bool:
+        return self.picture_percent is not None
+
+    @property
+    def region_lines(self) -> list[str]:
+        """The ignored regions as they are typed."""
+        return [" ".join(map(str, region)) for region in self.ignored_regions]
+
+    @property
     def rule(self) -> UrlRule:
         return UrlRule(UrlRuleKind(self.kind), self.text)
 
@@ -81,6 +100,9 @@ class WatchEvent(models.Model):
     earlier = models.BigIntegerField(null=True, help_text="id of its URL in the earlier run")
     diff = models.JSONField(default=list, help_text="pairs of a kind of line and its text")
     note = models.TextField(blank=True, default="", help_text="a sentence, where there is no diff")
+    picture_share = models.FloatField(
+        null=True, help_text="the share of the pixels that differ; empty: texts were compared"
+    )
     found_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from django.db.models import QuerySet
+from django.db.models.fields.json import KT
 
 from crawling.frontier import is_complete
 from crawling.models import Page, Run, Url, UrlState, WithdrawnPage
@@ -21,7 +22,7 @@ from crawling.web.addresses import as_signed, fingerprint
 #: the most earlier runs that are read
 MOST_RUNS = 10
 GONE_STATUSES = frozenset({404, 410})
-COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url")
+COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url", "view_digest")
 
 
 class Answer(NamedTuple):
@@ -32,6 +33,8 @@ class Answer(NamedTuple):
     fingerprint: int
     #: the target of a redirect
     target: str
+    #: SHA-256 of the screenshot, as hexadecimal digits; empty if there is none
+    view_digest: str
 
     def is_same(self, other: Answer) -> bool:
         if self.target != other.target:
@@ -39,6 +42,10 @@ class Answer(NamedTuple):
         if self.digest and other.digest:
             return self.digest == other.digest
         return self.fingerprint == other.fingerprint
+
+    def looks_same(self, other: Answer) -> bool:
+        """Whether the screenshots are the same, or one is missing."""
+        return self.view_digest == other.view_digest or not (self.view_digest and other.view_digest)
 
 
 class StateChange(NamedTuple):
@@ -60,11 +67,15 @@ class StateChanges(NamedTuple):
     #: the URLs with an earlier answer whose present result does not show whether they exist, each
     #: with its status; 0 without a result
     unanswered: Sequence[tuple[str, int]] = ()
+    #: the number of pages without a screenshot in one of the runs, if screenshots are compared
+    unpictured: int = 0
 
 
-def state_changes(rule: UrlRule, run: Run) -> StateChanges:
+def state_changes(rule: UrlRule, run: Run, *, by_picture: bool = False) -> StateChanges:
     """Compare the run with earlier runs, back to the latest complete one, and further back for URLs
     without an answer there. The result is empty for a crawl's first run.
+
+    by_picture: pages have changed if their screenshots differ, and not by their content.
     """
     earlier = _earlier_runs(run)
     if not earlier:
@@ -77,20 +88,20 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
     if rest and unanswered:
         before |= _answers(rule, rest, unanswered)
     old_names = unanswered | _withdrawn_urls(run, unsettled)
-    changed, new = [], []
+    changed, new, unpictured = [], [], 0
     for url, answer in sorted(now.items()):
         old = before.get(url)
         if not answer.is_there:
             continue
         if old and old.is_there:
-            if not old.is_same(answer):
+            unpictured += by_picture and not (old.view_digest and answer.view_digest)
+            if not (old.looks_same(answer) if by_picture else old.is_same(answer)):
                 changed.append(StateChange(url, old, answer))
         elif old or url not in old_names:
             new.append(StateChange(url, old, answer))
     missing = [url for url, old in before.items() if old.is_there and url not in now]
-    return StateChanges(
-        changed, [*_gone_pages(run, now, before)], new, _unanswered_urls(run, missing)
-    )
+    gone, unanswered_urls = [*_gone_pages(run, now, before)], _unanswered_urls(run, missing)
+    return StateChanges(changed, gone, new, unanswered_urls, unpictured)
 
 
 def candidate_pages(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
@@ -131,13 +142,14 @@ def _answers(
     pages = candidate_pages(Page.objects.filter(run__in=runs, url__run__in=runs), rule)
     if urls is not None:
         pages = pages.filter(url__fingerprint__in=_fingerprints_of(urls))
-    pages = pages.order_by("run__number", "pk")
+    pages = pages.annotate(view_digest=KT("rendition__view_digest")).order_by("run__number", "pk")
     found: dict[str, Answer] = {}
-    for url, pk, status, digest, mark, final_url in pages.values_list(*COLUMNS).iterator():
+    rows = pages.values_list(*COLUMNS).iterator()
+    for url, pk, status, digest, mark, final_url, view in rows:
         if (status < 400 or status in GONE_STATUSES) and rule.covers(url):
             target = final_url if final_url != url else ""
             known = bytes(digest) if digest is not None else None
-            found[url] = Answer(pk, status < 400, known, mark, target)
+            found[url] = Answer(pk, status < 400, known, mark, target, view or "")
     return found
 
 

@@ -4,6 +4,7 @@ readers, which have no account.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,8 +16,9 @@ from django.urls import path, reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
+from allocation.wording import whole_number
 from crawling.base.errors import CrawlError
-from crawling.dashboard.base.panels import Link, Panel, Place, page_of_crawl
+from crawling.dashboard.base.panels import Link, Panel, Place, form_with_page, page_of_crawl
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
 from crawling.dashboard.base.requests import latest_asked, redirect_back
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
@@ -43,9 +45,12 @@ from crawling.uses.watches.watching import (
     restore_watch,
     watches_by,
 )
+from crawling.web.addresses import as_signed, fingerprint
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
+#: the value of the field *Compare* for pictures, and the first threshold of a form
+PICTURE, USUAL_PERCENT = "picture", "1"
 TYPE = "application/atom+xml; charset=utf-8"
 SHOWN = 50
 KINDS = (
@@ -93,7 +98,10 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "kinds": KINDS,
         "page_events": PageEvent.choices,
         "errors": errors,
-        "typed": _typed_fields(request),
+        "typed": (typed := _typed_fields(request)),
+        "example": _example_page(crawl, typed),
+        "percent": request.POST.get("picture_percent", USUAL_PERCENT),
+        "regions": request.POST.get("ignored_regions", ""),
     }
     return render(request, "watches/watches.html", here)
 
@@ -103,14 +111,46 @@ def _typed_fields(request: AuthenticatedRequest) -> WatchFields:
     values.
     """
     data = request.POST if request.method == "POST" else request.GET
-    return WatchFields(
-        data.get("kind", ""),
-        data.get("text", ""),
-        data.get("selector", ""),
-        data.getlist("events") if request.method == "POST" else tuple(PageEvent),
-        data.get("ignore", "").splitlines(),
-        "ignore_numbers" in data,
+    events = data.getlist("events") if request.method == "POST" else tuple(PageEvent)
+    fields = WatchFields(data.get("kind", ""), data.get("text", ""), events=events)
+    if data.get("compare") == PICTURE:
+        return fields._replace(
+            picture_percent=_number(data.get("picture_percent", USUAL_PERCENT)),
+            ignored_regions=_regions(data.get("ignored_regions", "")),
+        )
+    return fields._replace(
+        selector=data.get("selector", ""),
+        ignore=data.get("ignore", "").splitlines(),
+        ignore_numbers="ignore_numbers" in data,
     )
+
+
+def _number(text: str) -> float:
+    """The number; not a number, which no watch has, if the text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _regions(text: str) -> list[list[int]]:
+    """The numbers in each line; -1, which no region has, for a word that is no number."""
+    lines = (line.replace(",", " ").split() for line in text.splitlines())
+    return [
+        [-1 if (n := whole_number(word)) is None else n for word in line] for line in lines if line
+    ]
+
+
+def _example_page(crawl: CrawlJob, wanted: WatchFields) -> Page | None:
+    """The latest capture of a page that is to be watched, if a browser has made a picture of it."""
+    found = Page.objects.filter(
+        run__crawl=crawl,
+        run__removal_asked_at=None,
+        url__fingerprint=as_signed(fingerprint(wanted.text)),
+        url__url=wanted.text,
+    )
+    latest = found.order_by("-fetched_at").select_related("url").first()
+    return latest if latest and latest.has_picture else None
 
 
 @needs("crawling.change_crawljob")
@@ -170,7 +210,16 @@ urlpatterns = [
 open_urlpatterns = [path("watches/<str:token>/feed.atom", feed, name="watch-feed")]
 
 
-LINKS = (Link(Place.PAGES, "Watches", page_of_crawl("crawling:watches")),)
+def _form_for_picture(page: Page, crawl: int) -> str:
+    """The address of the form that watches the picture of a page; "" if it has none."""
+    form = form_with_page("crawling:watches")
+    return f"{form(page, crawl)}&compare={PICTURE}#watch" if page.has_picture else ""
+
+
+LINKS = (
+    Link(Place.PAGES, "Watches", page_of_crawl("crawling:watches")),
+    Link(Place.PAGE_MENU, "Watch its picture", _form_for_picture, needs="crawling.change_crawljob"),
+)
 PANELS = (Panel(Place.PAGE_BUTTONS, "watches/_watch_page.html", _watch_panel),)
 SHARED = (
     SharedKind(

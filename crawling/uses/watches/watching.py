@@ -27,6 +27,8 @@ LONGEST_SELECTOR = 500
 MOST_WATCHES = 50
 #: the most expressions of one watch, and the most characters of an expression
 MOST_IGNORED, LONGEST_IGNORED = 20, 500
+#: the largest place and side of a region, in pixels
+LARGEST_PIXELS = 20_000
 
 
 class WatchFields(NamedTuple):
@@ -36,6 +38,10 @@ class WatchFields(NamedTuple):
     events: Sequence[str] = tuple(PageEvent)
     ignore: Sequence[str] = ()
     ignore_numbers: bool = False
+    #: the share of pixels that must differ, in per cent; None: texts are compared
+    picture_percent: float | None = None
+    #: left, top, width and height, in pixels
+    ignored_regions: Sequence[Sequence[int]] = ()
 
 
 def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Watch:
@@ -187,9 +193,46 @@ def _checked_fields(fields: WatchFields) -> WatchFields:
     ignore = [line for line in fields.ignore if line.strip()]
     if wrong := _wrong_expressions(ignore):
         errors["ignore"] = wrong
+    errors |= _wrong_picture_fields(fields, has_text_fields=bool(selector or ignore))
     if errors:
         raise BadOrder(errors)
-    return WatchFields(fields.kind, text, selector, events, ignore, fields.ignore_numbers)
+    return fields._replace(
+        text=text,
+        selector=selector,
+        events=events,
+        ignore=ignore,
+        ignored_regions=[list(region) for region in fields.ignored_regions],
+    )
+
+
+def _wrong_picture_fields(fields: WatchFields, *, has_text_fields: bool) -> dict[str, str]:
+    errors: dict[str, str] = {}
+    percent, regions = fields.picture_percent, fields.ignored_regions
+    if percent is None:
+        if regions:
+            errors["ignored_regions"] = "are parts of pictures; state picture_percent, too"
+        return errors
+    if not 0 <= percent <= 100:
+        errors["picture_percent"] = "must be a number from 0 to 100"
+    elif has_text_fields or fields.ignore_numbers:
+        errors["picture_percent"] = (
+            "compares pictures, so region, ignored text and numbers, which are of texts, must be "
+            "empty"
+        )
+    if len(regions) > MOST_IGNORED or not all(map(_is_region, regions)):
+        errors["ignored_regions"] = (
+            f"must be at most {MOST_IGNORED} rectangles, one a line: left, top, width and height, "
+            f"in pixels up to {LARGEST_PIXELS:,}"
+        )
+    return errors
+
+
+def _is_region(region: Sequence[int]) -> bool:
+    return (
+        len(region) == 4
+        and all(0 <= side <= LARGEST_PIXELS for side in region)
+        and min(region[2:]) > 0
+    )
 
 
 def _wrong_selector(selector: str) -> str:

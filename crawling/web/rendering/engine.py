@@ -218,6 +218,11 @@ class Engine:
                     return await visit.live_picture()
         return b""
 
+    def memory_of_page(self, number: int) -> int:
+        """The highest measured size of a page at work; 0 if there is no such page."""
+        visit = self._visits.get(number)
+        return visit.memory_bytes if visit else 0
+
     def use(self) -> BrowserUse:
         size = sum(memory_of(pid) for pid in (*self._processes(), os.getpid()))
         return BrowserUse(self._pages, self._start.count, size)

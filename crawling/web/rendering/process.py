@@ -38,6 +38,7 @@ from crawling.web.rendering.types import (
     DoorRequest,
     NoBrowserError,
     PageToRender,
+    PageView,
     Rendered,
     RenderVerdict,
 )
@@ -70,8 +71,10 @@ class _WorkingPage:
     door: Door
     threads: ThreadPoolExecutor
     result: Future[Rendered] = field(default_factory=Future)
+    began_at: float = field(default_factory=monotonic)
     picture: bytes = b""
     picture_at: float = -PICTURE_SECONDS
+    memory_bytes: int = 0
 
 
 class BrowserProcess:
@@ -151,20 +154,22 @@ class BrowserProcess:
         """The program's. Browser and driver are among its children."""
         return self._program.pid
 
-    def pages(self) -> dict[int, str]:
-        """The addresses of the pages at work, by number."""
-        return {number: at_work.page.url for number, at_work in list(self._pages.items())}
+    def pages(self) -> list[int]:
+        """The numbers of the pages at work."""
+        return list(self._pages)
 
-    def picture(self, number: int) -> bytes:
-        """The newest picture of a page at work, JPEG; empty if there is none yet."""
+    def view(self, number: int) -> PageView | None:
+        """The present state of a page at work, with its newest picture. None if it has ended."""
         at_work = self._pages.get(number)
         if not at_work:
-            return b""
+            return None
         if monotonic() - at_work.picture_at >= PICTURE_SECONDS:
             at_work.picture_at = monotonic()
-            _, blobs = self._ask({"kind": "picture", "page": number})
+            values, blobs = self._ask({"kind": "picture", "page": number})
             at_work.picture = (blobs[0] if blobs else b"") or at_work.picture
-        return at_work.picture
+            at_work.memory_bytes = max(at_work.memory_bytes, (values or {}).get("memory_bytes", 0))
+        seconds = monotonic() - at_work.began_at
+        return PageView(at_work.page.url, seconds, at_work.memory_bytes, at_work.picture)
 
     def use(self) -> BrowserUse:
         values, _ = self._ask({"kind": "use"})

@@ -91,7 +91,9 @@ class Program:
 
     async def _picture(self, content: dict[str, Any], _blobs: list[bytes]) -> None:
         picture = await self._engine.picture(content["page"])
-        self._writer.write(pack({"kind": "answer", "number": content["number"]}, [picture]))
+        values = {"memory_bytes": self._engine.memory_of_page(content["page"])}
+        answer = {"kind": "answer", "number": content["number"], "values": values}
+        self._writer.write(pack(answer, [picture]))
 
     async def _use(self, content: dict[str, Any], _blobs: list[bytes]) -> None:
         values = asdict(self._engine.use())

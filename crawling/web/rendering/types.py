@@ -198,6 +198,19 @@ class Rendered:
 
 
 @dataclass(frozen=True, slots=True)
+class PageView:
+    """A page at work as it looks now."""
+
+    url: str
+    #: since its rendering was requested
+    seconds: float
+    #: the highest measured size of the process of the page so far
+    memory_bytes: int
+    #: JPEG; empty if there is none yet
+    picture: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class BrowserUse:
     """The work of a browser process so far, and its size now."""
 

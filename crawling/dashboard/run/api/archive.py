@@ -32,8 +32,23 @@ archive = Router()
 disk = Router()
 
 
+class RenditionOut(Schema):
+    seconds: float
+    requests: int
+    bytes: int
+    memory_bytes: int = Field(description="the most that the page had")
+    is_partial: bool = Field(description="it was read before its scripts were quiet")
+    console: list[str] = Field(description="the first messages in the console")
+    failed: list[tuple[str, str]] = Field(
+        description="the first failed requests: the address, and an HTTP status or a reason"
+    )
+
+
 class PageDetailOut(PageOut):
     run: int = Field(description="number of the run that fetched it")
+    rendition: RenditionOut | None = Field(
+        description="what a browser noted that rendered it; null: none did"
+    )
     record_header: str = Field(description="header of its archive record; empty: see `trouble`")
     response_head: str = Field(
         description="status line and headers of the answer; secrets are masked for viewers"
@@ -75,7 +90,8 @@ def get_crawl_page(
     if not request.user.has_perm("crawling.change_crawljob"):
         head = masked_head(head)
     record = {"record_header": header, "response_head": head, "trouble": trouble}
-    return {**row_of(page), "run": page.run.number, **record}
+    beside = {"run": page.run.number, "rendition": page.rendition}
+    return {**row_of(page), **beside, **record}
 
 
 def _files(rows: list[ArchiveFile]) -> Iterator[dict[str, Any]]:

@@ -1,19 +1,23 @@
 """Crawls whose pages a real browser renders, from a real site on loopback."""
 
 import json
+from base64 import b64decode
 from collections import Counter
 
 import pytest
+from django.db import connection
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.datasets.seen_text import seen_text
 from crawling.datasets.stored_documents import stored_document
-from crawling.models import ArchiveFile, Page
+from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.orders.rendering import Rendering
 from crawling.uses.withdrawals.file_removal import remove_records
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from crawling.web.statuses import FetchStatus
+from tests.crawling.pages import browser
 from tests.servers import serve_site
+from tests.stack import wait_until
 
 SHELL = """<!doctype html><title>Shop</title><div id=app></div><script src=/app.js></script>"""
 SCRIPT = """
@@ -340,3 +344,29 @@ def test_what_is_read_of_a_stored_page_is_what_the_browser_made(
         assert picture["Content-Type"] == "image/jpeg"
         assert picture.content.startswith(b"\xff\xd8")
     assert admin_client.get(f"{at}/picture/dom/").status_code == 404
+
+
+def test_viewers_see_a_page_while_it_is_rendered(shop, crawl_to_the_end):
+    answers = []
+
+    def look(*_):
+        """Answer once the page that asks is seen, as its viewer and a program see it."""
+        try:
+            viewer, crawl = browser("viewer"), CrawlJob.objects.get()
+            viewer.defaults["HTTP_HOST"] = "localhost"  # that of tests is this thread's only
+            at = f"/crawls/{crawl.pk}/live-view/"
+            wait_until(lambda: "data:image/jpeg" in viewer.get(at).content.decode())
+            answers.append(viewer.get(f"/api/v1{at}".rstrip("/")).json())
+        finally:
+            connection.close()
+        return 200, {"Content-Type": "application/json"}, "[]"
+
+    shop.pages["/items.json"] = look
+    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+
+    ((seen,), why_none) = answers[0].values()
+    assert seen["url"] == f"{shop.url}/"
+    assert b64decode(seen["picture"]).startswith(b"\xff\xd8")
+    assert why_none == ""
+    over = browser("operator").get(f"/crawls/{run.crawl_id}/live-view/").content.decode()
+    assert "Run 1 has ended, so no browser works for it." in over

@@ -106,7 +106,7 @@ def test_a_page_and_its_memory_are_granted_together_and_given_back_when_idle(
 ):
     monkeypatch.setattr(browser_stage, "IDLE_SECONDS", -1.0)
     grants = ShiftGrants(shift_of("a", claim={"browsers": 2, "browser_memory": 2 * MIB}))
-    stage = BrowserStage(grants, MIB, ShiftBrowser(0))
+    stage = BrowserStage(grants, MIB, ShiftBrowser(0, 0))
     stage.tend(others_want=False)
     assert (held(grants), Request.objects.filter(kind="stage").count()) == ((0, 0), 0)
 
@@ -131,7 +131,9 @@ def test_a_thread_waits_for_another_crawl_and_gets_what_it_gives_back(
     browsers, loopback, render, monkeypatch
 ):
     monkeypatch.setattr(browser_stage, "IDLE_SECONDS", -1.0)
-    one, other = (BrowserStage(ShiftGrants(shift_of(name)), MIB, ShiftBrowser(0)) for name in "ab")
+    one, other = (
+        BrowserStage(ShiftGrants(shift_of(name)), MIB, ShiftBrowser(0, 0)) for name in "ab"
+    )
     set_capacity(pool=browsers.pk, capacity={"browsers": 1})
     first = render(one)
     until(lambda: first.has_page, tended(one))
@@ -146,7 +148,9 @@ def test_a_thread_waits_for_another_crawl_and_gets_what_it_gives_back(
 
 
 def test_a_wait_ends_at_its_time_and_its_request_is_withdrawn(browsers, loopback, render):
-    one, other = (BrowserStage(ShiftGrants(shift_of(name)), MIB, ShiftBrowser(0)) for name in "ab")
+    one, other = (
+        BrowserStage(ShiftGrants(shift_of(name)), MIB, ShiftBrowser(0, 0)) for name in "ab"
+    )
     set_capacity(pool=browsers.pk, capacity={"browsers": 1})
     first = render(one)
     until(lambda: first.has_page, tended(one))
@@ -165,7 +169,7 @@ def test_a_request_that_waits_makes_way_for_another_stage_of_its_shift(
     one, grants = (ShiftGrants(shift_of(name)) for name in "ab")
     assert one.request_stage({"browsers": 1, "browser_memory": MIB}, 30)
     set_capacity(pool=browsers.pk, capacity={"browsers": 1})
-    stage = BrowserStage(grants, MIB, ShiftBrowser(0))
+    stage = BrowserStage(grants, MIB, ShiftBrowser(0, 0))
     render(stage)
     stage.tend(others_want=True)
     stage.tend(others_want=True)
@@ -186,7 +190,7 @@ def test_no_thread_waits_beyond_the_end_of_the_shift_and_nothing_stays_held(
 ):
     shift = shift_of("a")
     grants = ShiftGrants(shift)
-    stage = BrowserStage(grants, MIB, ShiftBrowser(0))
+    stage = BrowserStage(grants, MIB, ShiftBrowser(0, 0))
     first = render(stage)
     until(lambda: first.has_page, tended(stage))
     second = render(stage)
@@ -202,7 +206,7 @@ def test_no_thread_waits_beyond_the_end_of_the_shift_and_nothing_stays_held(
 
 def test_a_lowered_claim_takes_no_open_page_away(browsers, loopback, render):
     grants = ShiftGrants(shift_of("a", claim={"browsers": 2, "browser_memory": 2 * MIB}))
-    stage = BrowserStage(grants, MIB, ShiftBrowser(0))
+    stage = BrowserStage(grants, MIB, ShiftBrowser(0, 0))
     first, second = render(stage), render(stage)
     until(lambda: first.has_page and second.has_page, tended(stage))
     lowered = {**grants.claim, "browsers": 1, "browser_memory": MIB}

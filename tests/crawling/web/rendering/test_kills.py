@@ -17,7 +17,7 @@ import pytest
 
 from crawling.web.rendering.folders import PREFIX
 from crawling.web.rendering.types import DoorAnswer, RenderVerdict
-from tests.crawling.web.rendering.conftest import PATIENCE_SECONDS, SiteDoor, page_of
+from tests.crawling.web.rendering.conftest import ADDRESS, PATIENCE_SECONDS, SiteDoor, page_of
 from tests.crawling.web.rendering.parts import is_part
 
 pytestmark = pytest.mark.slow
@@ -253,14 +253,16 @@ def test_a_page_at_work_can_be_looked_at_once_a_second(start_browser):
     held = HeldPage(browser)
     try:
         (number,) = browser.pages()
-        picture = browser.picture(number)
-        assert picture[:2] == b"\xff\xd8"
-        assert browser.picture(number) is picture
+        view = browser.view(number)
+        assert (view.url, view.picture[:2]) == (ADDRESS, b"\xff\xd8")
+        again = browser.view(number)
+        assert again.picture is view.picture
+        assert again.seconds > view.seconds > 0
     finally:
         held.go_on.set()
     held.result()
-    assert browser.pages() == {}
-    assert browser.picture(number) == b""
+    assert browser.pages() == []
+    assert browser.view(number) is None
 
 
 def test_a_page_that_is_being_opened_does_not_wait_for_a_dead_browser(start_browser):

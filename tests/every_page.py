@@ -62,6 +62,8 @@ from tests.test_roles import PATHS, ROUTES
 NO_PAGES = {
     "crawls/<int:pk>/pages/<int:url>/content/",
     "crawls/<int:pk>/pages/<int:url>/picture/<slug:kind>/",
+    "crawls/<int:pk>/pages/<int:url>/rendering/",
+    "crawls/<int:pk>/compare/<int:old>/<int:new>/pictures/",
     "crawls/<int:pk>/shown/",
     "stored/<str:token>/<int:number>/",
     "crawls/<int:pk>/pages/<int:url>/fields/page/",

@@ -12,6 +12,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
+    HasFaults,
     IsUnread,
     PageStatus,
     RunNumber,
@@ -65,10 +66,11 @@ def export_crawl_pages(
     until: Until = None,
     unread: IsUnread = False,
     type: PageType = "",
+    faults: HasFaults = False,
     form: Form = "jsonl",
 ) -> StreamingHttpResponse:
     """The fields are those of the list of pages. `q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, TimeRange(since, until), unread, type)
+    wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_faults=faults)
     return send(rows_file(get_run(crawl_id, run), wanted, form))
 
 
@@ -88,12 +90,13 @@ def export_crawl_warc(
     until: Until = None,
     unread: IsUnread = False,
     type: PageType = "",
+    faults: HasFaults = False,
 ) -> StreamingHttpResponse:
     """With a filter: the matching pages, with the records of their payloads; without: the whole
     archive of the run.
     """
     try:
-        wanted = PageFilter(q, status, TimeRange(since, until), unread, type)
+        wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_faults=faults)
         return send(warc_file(get_run(crawl_id, run), wanted))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble

@@ -35,10 +35,12 @@ class PageFilter:
     kind: str = ""
     #: whether only pages are found on which an extraction rule found something
     has_fields: bool = False
+    #: whether only rendered pages are found with failed requests or errors in the console
+    has_faults: bool = False
 
     def __bool__(self) -> bool:
         is_said = self.text or self.status or self.span or self.is_unread or self.kind
-        return bool(is_said or self.has_fields)
+        return bool(is_said or self.has_fields or self.has_faults)
 
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that match, in no order."""
@@ -67,6 +69,7 @@ class PageFilter:
     def _narrowed(self, run: Run) -> QuerySet[Page]:
         found = Page.objects.filter(self.span.of("fetched_at"), run=run)
         found = found.exclude(unread="") if self.is_unread else found
+        found = found.filter(rendition__has_faults=True) if self.has_faults else found
         if self.has_fields:
             found = found.filter(Exists(ExtractedRow.objects.filter(run=run, url=OuterRef("pk"))))
         found = (
@@ -80,7 +83,8 @@ class PageFilter:
 
 
 def requested_page_filter(request: HttpRequest) -> PageFilter:
-    """Return the filter given by `?q=`, `?status=`, `?type=`, `?since=`, `?until=` and `?unread=1`.
+    """Return the filter given by `?q=`, `?status=`, `?type=`, `?since=`, `?until=`, `?unread=1` and
+    `?faults=1`.
 
     Invalid values are ignored.
     """
@@ -91,6 +95,7 @@ def requested_page_filter(request: HttpRequest) -> PageFilter:
         TimeRange.read(request.GET),
         is_unread=request.GET.get("unread") == "1",
         kind=kind if kind in PageKind.values else "",
+        has_faults=request.GET.get("faults") == "1",
     )
 
 

@@ -218,6 +218,7 @@ def _facts(result: Rendered, plain: Document) -> dict[str, Any]:
         "is_partial": result.verdict is RenderVerdict.PARTLY,
         "console": [_told(line) for line in result.console[:MOST_TOLD]],
         "failed": failed,
+        "has_faults": bool(failed) or any(line.startswith("error:") for line in result.console),
         "view_digest": hashlib.sha256(result.picture).hexdigest() if result.picture else "",
         "plain_charset": plain.charset,
     }

@@ -143,6 +143,8 @@ def _regions(text: str) -> list[list[int]]:
 
 def _example_page(crawl: CrawlJob, wanted: WatchFields) -> Page | None:
     """The latest capture of a page that is to be watched, if a browser has made a picture of it."""
+    if not wanted.text.isprintable():  # the database can store no text with NUL
+        return None
     found = Page.objects.filter(
         run__crawl=crawl,
         run__removal_asked_at=None,

@@ -16,6 +16,7 @@ from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
     Cursor,
+    HasFaults,
     IsUnread,
     Limit,
     PageStatus,
@@ -101,10 +102,11 @@ def list_crawl_pages(
     type: PageType = "",
     sort: PageSort = "",
     has_fields: HasFields = False,
+    faults: HasFaults = False,
     fields: FieldNames = [],  # noqa: B006 - read only
 ) -> partial[Any]:
     """`q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_fields)
+    wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_fields, faults)
     one, names = get_run(crawl_id, run), list(fields)
     if sort:
         return partial(_sorted_pages, one, wanted, sort, names)

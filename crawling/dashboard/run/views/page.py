@@ -55,10 +55,15 @@ PAGE_FILTERS = {
     "status": "Status",
     "type": "Type",
     "unread": "Show",
+    "faults": "Browser",
     **SPAN,
 }
 #: the words for the values of filters
-PAGE_WORDS = {"type": dict(PageKind.choices), "unread": {"1": "incomplete only"}}
+PAGE_WORDS = {
+    "type": dict(PageKind.choices),
+    "unread": {"1": "incomplete only"},
+    "faults": {"1": "faults only"},
+}
 #: sort keys of pages, with their heads
 PAGE_COLUMNS = (
     ("status", "Status", False),

@@ -84,7 +84,7 @@ def test_the_column_of_pictures_can_be_hidden(run, viewer):
 
 
 def test_a_list_without_pictures_has_no_column_for_them(run, viewer):
-    table = soup(viewer.get(f"/crawls/{run.crawl_id}/pages/?q=lamp")).select_one("table.fetched")
+    table = soup(viewer.get(f"/crawls/{run.crawl_id}/pages/?q=/lamp")).select_one("table.fetched")
     assert "Picture" not in table.get_text()
 
 
@@ -156,3 +156,14 @@ def test_console_and_failed_requests_are_on_the_page_and_in_json(run, home, site
     noted = viewer.get(f"/api/v1/crawls/{run.crawl_id}/pages/{home.pk}").json()["rendition"]
     assert noted["failed"] == [[f"{site.url}/missing.png", "404"]]
     assert any("no lamp is lit" in line for line in noted["console"])
+
+
+def test_pages_with_faults_in_the_browser_are_listed(run, home, viewer):
+    at = f"/crawls/{run.crawl_id}/pages"
+    shown = soup(viewer.get(f"{at}/?faults=1"))
+    assert [name.get_text() for name in shown.select("td.page .name")] == ["Lamp"]
+    assert shown.select_one("select[name=faults] [selected]")["value"] == "1"
+    listed = viewer.get(f"/api/v1{at}?faults=true").json()["items"]
+    assert [page["id"] for page in listed] == [home.pk]
+    sent = b"".join(viewer.get(f"{at}.jsonl?faults=1").streaming_content)
+    assert sent.count(b"\n") == 1

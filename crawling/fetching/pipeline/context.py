@@ -1,6 +1,4 @@
-"""The state that the fetch threads of a shift share: the crawl's order, the units that the shift
-holds, and the port through which fetch threads ask the shift and hand over results.
-"""
+"""The state that the fetch threads of a shift share, and the port by which they ask the shift."""
 
 from __future__ import annotations
 

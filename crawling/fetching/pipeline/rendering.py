@@ -141,7 +141,7 @@ def _page(
         cookies=tuple(map(_cookie, known)),
         wants_picture=context.archives,
         clicks=CLICKS,
-        context=address.host_key,
+        context=address.origin,
     )
 
 

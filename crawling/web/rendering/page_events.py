@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -17,6 +17,8 @@ MOST_CONSOLE, LONGEST_CONSOLE = 100, 500
 #: and not those of its workers
 MOST_MESSAGES = 200
 MOST_ROUTES = 50
+#: of a page and its states
+MOST_ROUTE_LINKS = 2000
 
 
 class PageEvents:
@@ -26,6 +28,8 @@ class PageEvents:
         self._tab, self._over = tab, over
         #: addresses that scripts have set, each with the fingerprint of its DOM if it is known
         self.routes: dict[str, str] = {}
+        #: links to routes by fragment, as the document has them after each act
+        self.route_links: dict[str, None] = {}
         self.console: list[str] = []
         self.dialogs = self.windows = self._messages = 0
 
@@ -48,6 +52,11 @@ class PageEvents:
     def _note_route(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._tab.frame and len(self.routes) < MOST_ROUTES:
             self.routes.setdefault(event["url"][:LONGEST_URL], "")
+
+    def note_route_links(self, links: Iterable[str]) -> None:
+        for link in links:
+            if len(self.route_links) < MOST_ROUTE_LINKS and len(link) <= LONGEST_URL:
+                self.route_links[link] = None
 
     async def _dismiss(self, dialog: Dialog) -> None:
         self.dialogs += 1

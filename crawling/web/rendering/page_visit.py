@@ -37,8 +37,6 @@ WAITING_SHARE = 0.7
 LAST_LOOK_SECONDS = 2.0
 #: the time for a new process of a page to tell its number
 CONFIRM_SECONDS = 1.0
-#: the most links to routes of a page and its states
-MOST_ROUTE_LINKS = 2000
 JPEG_QUALITY, THUMBNAIL_SCALE, LIVE_SCALE = 70, 0.25, 0.5
 #: a page that another verdict ends has no document that could be read, or burdens others, so that
 #: its process is to end at once
@@ -59,9 +57,7 @@ class PageVisit:
         self._last_look_seconds = min(LAST_LOOK_SECONDS, page.limits.seconds / 4)
         self._states: list[PageState] = []
         self._known: set[str] = set()
-        self._route_links: dict[str, None] = {}
         self._scrolls = 0
-        self._is_in_doubt = False
         self.memory_bytes = 0
 
     def end(self, verdict: RenderVerdict) -> None:
@@ -73,13 +69,9 @@ class PageVisit:
         """End the page if it has no process any more. A navigation to another site of its host,
         such as from http to https, gives it a new one.
         """
-        if self._is_in_doubt:
-            return
-        self._is_in_doubt = True
         with suppress(Error, TimeoutError):
             async with asyncio.timeout(CONFIRM_SECONDS):
                 await self.tab.ask_process()
-        self._is_in_doubt = False
         if self.tab.has_died():
             self.end(RenderVerdict.CRASHED)
 
@@ -218,9 +210,7 @@ class PageVisit:
     async def _content(self) -> dict[str, Any]:
         """The document as it is now. Raises Error and ReplacedError."""
         content: dict[str, Any] = await self.tab.call(f"content({self.page.limits.html_bytes})")
-        for link in content["routeLinks"]:
-            if len(self._route_links) < MOST_ROUTE_LINKS and len(link) <= LONGEST_URL:
-                self._route_links[link] = None
+        self.events.note_route_links(content["routeLinks"])
         return content
 
     async def _picture(self, scale: float) -> bytes:
@@ -255,7 +245,7 @@ class PageVisit:
                 text=found.get("text", "")[:most],
                 title=found.get("title", "")[:LONGEST_URL],
                 fingerprint=found.get("fingerprint", ""),
-                route_links=tuple(self._route_links),
+                route_links=tuple(events.route_links),
             ),
             picture=picture,
             thumbnail=thumbnail,

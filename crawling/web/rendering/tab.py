@@ -25,8 +25,8 @@ from crawling.web.rendering.types import BrowserCookie, PageToRender
 SCRIPT, BOUNDS = map(Path(__file__).with_name, ("page_script.js", "page_bounds.js"))
 #: the world of our script beside that of the page
 WORLD = "crawl"
-#: a request of an empty page, which tells the process that the page has
-OF_PROCESS = "http://process.invalid/"
+#: a request that tells the process that the page has; http would be none on pages of https
+OF_PROCESS = "https://process.invalid/"
 #: a document may be replaced between two calls
 MOST_TRIES = 5
 #: Chromium's words for a call in a document that was replaced meanwhile

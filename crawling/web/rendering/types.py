@@ -92,7 +92,7 @@ class PageToRender:
     wants_picture: bool = False
     #: the most clicks on what looks like *load more*
     clicks: int = 0
-    #: Pages with the same name, one host of one run, share storage and cookies. They are rendered
+    #: Pages with the same name, one origin of one run, share storage and cookies. They are rendered
     #: one after the other. Empty: the page shares nothing
     context: str = ""
 

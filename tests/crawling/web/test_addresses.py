@@ -11,6 +11,7 @@ from crawling.web.addresses import (
     canonical_address,
     fingerprint,
     read_address,
+    read_route,
 )
 
 #: any text at all, lone surrogates included, and text that is nearly a URL
@@ -167,3 +168,24 @@ def test_fingerprints_use_both_signs_and_tell_urls_apart():
 
     assert len(marks) == 10_000
     assert 4000 < sum(mark < 0 for mark in marks) < 6000
+
+
+@pytest.mark.parametrize(
+    ("text", "route"),
+    [
+        ("#/about", "http://a.example/x?y#/about"),
+        ("#!about", "http://a.example/x?y#!about"),
+        ("http://a.example/x?y#/a b", "http://a.example/x?y#/a%20b"),
+        ("#about", None),
+        ("/other#/about", None),
+        ("http://b.example/x?y#/about", None),
+        ("#/" + "x" * MAX_URL_LENGTH, None),
+    ],
+)
+@pytest.mark.parametrize("page", ["http://a.example/x?y", "http://a.example/x?y#/from"])
+def test_a_route_keeps_its_fragment_and_leads_to_its_own_document(page, text, route):
+    found = read_route(text, canonical_address(page))
+
+    assert (found and found.url) == route
+    if found:
+        assert (found.target, found.document_url) == ("/x?y", "http://a.example/x?y")

@@ -18,6 +18,7 @@ from crawling.web.statuses import FetchStatus
 from tests.crawling.pages import browser
 from tests.servers import serve_site
 from tests.stack import wait_until
+from tests.webs.rendered.hostile import hostile_web
 
 SHELL = """<!doctype html><title>Shop</title><div id=app></div><script src=/app.js></script>"""
 SCRIPT = """
@@ -286,6 +287,19 @@ def test_files_of_another_host_come_from_allowed_addresses_only(shop, crawl_to_t
 
     assert Page.objects.get(run=run).title == "far"
     assert [request.path for request in other.log if request.path != "/robots.txt"] == ["/data"]
+
+
+def test_a_page_reaches_no_address_inside(crawl_to_the_end, loopback):
+    """Loopback, link-local and local addresses, in every way that scripts have."""
+    loopback.network = "127.0.8.1/32"
+    loopback.save()
+    with hostile_web() as web:
+        run = crawl_to_the_end(web.url("inside"), render="always", max_pages=1)
+
+        assert web.canary.log == []
+        assert web.canary.connections == []
+        assert "/canary.js" in web.site.paths
+    assert Page.objects.get(run=run).rendering == Rendering.ALWAYS
 
 
 def test_a_host_rests_after_a_page_as_after_a_fetch(shop, crawl_to_the_end):

@@ -10,12 +10,14 @@ from crawling.web.addresses import read_address
 from crawling.web.fetch import cookies as rules
 from crawling.web.fetch.cookies import (
     LONGEST,
+    MOST_BYTES,
     MOST_COOKIES,
     MOST_OF_A_SITE,
     Cookies,
     CookieStore,
     read_cookie_date,
     read_set_cookie,
+    with_pages_cookies,
 )
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC).timestamp()
@@ -271,3 +273,17 @@ def test_the_cookies_of_the_latest_sites_are_kept(monkeypatch):
     known = {name for name in "abcd" if store.known_to(f"{name}.test")}
     assert known >= {"a", "d"}
     assert "b" not in known
+
+
+@pytest.mark.parametrize(
+    ("own", "of_page", "sent"),
+    [
+        ("", "", ""),
+        ("", "a=1; b=2", "a=1; b=2"),
+        ("a=1", "", "a=1"),
+        ("a=1", "a=2; b=3; =4; 5", "a=1; b=3; =4; 5"),
+        ("a=1", "b=" + "x" * MOST_BYTES + "; c=1", "a=1"),
+    ],
+)
+def test_a_pages_cookies_replace_none_of_the_crawls_and_have_a_bound(own, of_page, sent):
+    assert with_pages_cookies(own, of_page) == sent

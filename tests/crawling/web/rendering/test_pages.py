@@ -280,3 +280,11 @@ def test_a_policy_of_the_page_binds_the_page_and_not_our_script(render):
         "",
         "text",
     )
+
+
+def test_a_page_of_its_hosts_other_site_is_not_taken_for_dead(render):
+    """A navigation from http to https gives a page another process, and ends the one it had."""
+    html = "<script>setTimeout(() => { document.title = 'late' }, 300)</script>"
+
+    urls = "http://site.example/", "https://site.example/", "http://site.example/"
+    assert [render(html, context="one", url=url).document.title for url in urls] == ["late"] * 3

@@ -10,6 +10,7 @@ import time
 
 from crawling.fetching.pipeline.page_browser import MIB, PageFiles
 from crawling.installation.run_log import write
+from crawling.jobs.rq_jobs import note_browser_trouble
 from crawling.models import Level
 from crawling.web.rendering.process import BrowserProcess
 from crawling.web.rendering.types import Door, NoBrowserError, PageToRender, Rendered, RenderVerdict
@@ -88,8 +89,11 @@ class ShiftBrowser:
             process = BrowserProcess(memory_bytes=mebibytes * MIB)
         except (NoBrowserError, OSError) as error:  # OSError: too many processes or open files
             self._deaths = MOST_DEATHS
+            note_browser_trouble(str(error))
             told = f"No page is rendered by this work session. {error}"
             write(self._run_id, told, level=Level.WARNING)
+        else:
+            note_browser_trouble("")
         with self._changed:
             self._process = process
             self._changed.notify_all()

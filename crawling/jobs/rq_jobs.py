@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from socket import gethostname
+from typing import Any
 
 import django_rq
 from django.conf import settings
@@ -22,6 +24,8 @@ from rq import Queue, Worker
 from rq.exceptions import InvalidJobOperation
 from rq.executions import Execution
 from rq.job import Job, JobStatus
+from rq.utils import as_text
+from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
 
 from crawling.machine.browser import BrowserUnits
@@ -40,6 +44,11 @@ IDLE = "idle"
 IMPORTS = "imports"
 #: the fields of a worker's entry in Redis about its browser
 OF_BROWSER = ("browser_pages", "browser_mebibytes")
+#: the field that says why it has none, and the key of the reason why the browser of a machine did
+#: not start when it was needed last, in the cache
+WHY_NO_BROWSER, BROWSER_TROUBLE = "why_no_browser", "browser-trouble/{}"
+#: the seconds for which that reason is kept
+TROUBLE_SECONDS = 24 * 3600
 RUN_JOB = "crawling.jobs.running.run_job"
 #: the beginning of the ids of background jobs in RQ, and of the names of their locks
 JOB = "job"
@@ -191,12 +200,43 @@ def live_workers() -> int:
     return int(Worker.count(queue=queue))
 
 
-def note_browser(worker: Worker, units: BrowserUnits, pipeline: Pipeline | None = None) -> None:
-    """Say in Redis what the browser of a worker may have, for as long as the worker's entry lasts.
-    Raises RedisError.
+def note_browser(
+    worker: Worker, units: BrowserUnits | None, why_none: str, pipeline: Pipeline | None = None
+) -> None:
+    """Say in Redis what the browser of a worker may have, or why it has none, for as long as the
+    worker's entry lasts. Raises RedisError.
     """
     connection = worker.connection if pipeline is None else pipeline
-    connection.hset(worker.key, mapping=dict(zip(OF_BROWSER, units, strict=True)))
+    pages, mebibytes = units or BrowserUnits(0, 0)
+    names = (*OF_BROWSER, WHY_NO_BROWSER)
+    told = dict[Any, Any](zip(names, (pages, mebibytes, why_none), strict=True))
+    connection.hset(worker.key, mapping=told)
+
+
+def browser_of(worker: BaseWorker) -> tuple[BrowserUnits, str]:
+    """What the browser of a worker may have, and why it has none. Raises RedisError."""
+    names = (*OF_BROWSER, WHY_NO_BROWSER)
+    pages, mebibytes, why = worker.connection.hmget(worker.key, names)
+    return BrowserUnits(int(pages or 0), int(mebibytes or 0)), as_text(why or b"")
+
+
+def note_browser_trouble(why: str) -> None:
+    """Note why the browser of this machine does not start, or by an empty text that it does.
+    Without Redis, nothing is noted.
+    """
+    key = BROWSER_TROUBLE.format(gethostname())
+    with suppress(RedisError):
+        if why:
+            cache.set(key, why, timeout=TROUBLE_SECONDS)
+        else:
+            cache.delete(key)
+
+
+def browser_trouble(host: str) -> str:
+    """Why the browser of a machine did not start when it was needed last; empty if it did. Raises
+    RedisError.
+    """
+    return cache.get(BROWSER_TROUBLE.format(host)) or ""
 
 
 def live_browsers() -> BrowserUnits:

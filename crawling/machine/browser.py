@@ -18,6 +18,10 @@ PROGRAMS = ("chromium-headless-shell", "chromium")
 #: the folders and programs of Playwright's own browsers, below the folder of all versions
 OF_PLAYWRIGHT = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/chrome-linux*/chrome")
 VERSION = re.compile(r"-([0-9]{1,9})$")
+NONE = (
+    "There is no Chromium on this machine. `make browser` as root installs Debian's; "
+    "`playwright install chromium` installs Playwright's."
+)
 #: the MiB that a page has at least, and the part of the machine's memory for all browsers
 LEAST_MIB, MEMORY_PART = 512, 4
 
@@ -56,8 +60,28 @@ def browser_units(pages: int, *, workers: int) -> BrowserUnits | None:
 
     pages: the most pages that it may have open. workers: those on this machine.
     """
-    if not pages or browser_path() is None:
+    if why_no_browser(pages, workers=workers):
         return None
-    share = psutil.virtual_memory().total // MIB // MEMORY_PART // workers
-    units = BrowserUnits(min(pages, share // LEAST_MIB), min(pages * LEAST_MIB, share))
-    return units if units.pages else None
+    share = _share_mebibytes(workers)
+    return BrowserUnits(min(pages, share // LEAST_MIB), min(pages * LEAST_MIB, share))
+
+
+def why_no_browser(pages: int, *, workers: int) -> str:
+    """Why a worker renders no page, with the remedy; empty if it does. pages, workers: as in
+    `browser_units`.
+    """
+    if not pages:
+        return "BROWSER_PAGES is 0 here, so this worker renders no page."
+    if browser_path() is None:
+        return NONE
+    if (share := _share_mebibytes(workers)) < LEAST_MIB:
+        return (
+            f"A browser page has {LEAST_MIB} MiB of memory, and the part of each of the {workers} "
+            f"workers here is {share} MiB. Start fewer workers (WORKERS)."
+        )
+    return ""
+
+
+def _share_mebibytes(workers: int) -> int:
+    """The MiB for the browser of each worker."""
+    return psutil.virtual_memory().total // MIB // MEMORY_PART // workers

@@ -21,5 +21,11 @@ class RunRendering(models.Model):
         "how many of these gained links or text",
     )
 
+    ended = models.JSONField(
+        default=dict,
+        db_default={},
+        help_text="by fetch status: how many pages were not rendered to the end",
+    )
+
     def __str__(self) -> str:
         return f"{self.run_id} {self.pages}"

@@ -35,22 +35,22 @@ def _requests(order: CrawlOrder) -> Figure:
 
 
 def _duration(order: CrawlOrder) -> Figure:
-    hosts = len({read_address(seed).host_key for seed in order.seeds})
-    each = _pages_of_a_host(order, hosts)
+    hosts = seed_hosts(order)
+    each = pages_of_a_host(order, hosts)
     if each is None:
         return Figure("Minimum duration", "–", "no page limit")
     if not order.delay_seconds:
         return Figure("Minimum duration", "–", "no delay")
     known = f"{hosts:,} host{'s' * (hosts != 1)}"
     note = f"{each:,} pages on {'each of ' if hosts > 1 else ''}{known}"
-    return Figure("Minimum duration", _long(each * order.delay_seconds), note)
+    return Figure("Minimum duration", long_time(each * order.delay_seconds), note)
 
 
 def estimate(order: CrawlOrder) -> list[str]:
     """The estimate in sentences: how often a host is asked, how many pages each host may give, and
     the least time that this takes.
     """
-    hosts = len({read_address(seed).host_key for seed in order.seeds})
+    hosts = seed_hosts(order)
     return [_pace_in_words(order), _share(order, hosts)]
 
 
@@ -86,13 +86,15 @@ def _share(order: CrawlOrder, hosts: int) -> str:
     known = f"{hosts:,} host{'s' * (hosts != 1)}"
     leaves = order.off_site_hops > 0 or order.check_external
     grows = order.scope in (Reach.DOMAIN, Reach.ANYWHERE) or leaves
-    each = _pages_of_a_host(order, hosts)
+    each = pages_of_a_host(order, hosts)
     if each is None:
         return (
             f"It starts with {known}. There is no page limit: the crawl ends when no URL is left."
         )
     takes = (
-        f", which takes at least {_long(each * order.delay_seconds)}" if order.delay_seconds else ""
+        f", which takes at least {long_time(each * order.delay_seconds)}"
+        if order.delay_seconds
+        else ""
     )
     if grows:
         return (
@@ -102,13 +104,19 @@ def _share(order: CrawlOrder, hosts: int) -> str:
     return f"On {known} each gets about {each:,} requests{takes}."
 
 
-def _pages_of_a_host(order: CrawlOrder, hosts: int) -> int | None:
+def seed_hosts(order: CrawlOrder) -> int:
+    """The number of hosts of the start URLs."""
+    return len({read_address(seed).host_key for seed in order.seeds})
+
+
+def pages_of_a_host(order: CrawlOrder, hosts: int) -> int | None:
     """The most pages of a host; None if there is no limit."""
     share = ceil(order.max_pages / hosts) if order.max_pages else None
     return min(filter(None, (order.host_max_pages, share)), default=None)
 
 
-def _long(seconds: float) -> str:
+def long_time(seconds: float) -> str:
+    """`2 hours`, `90 minutes`, `14 s`."""
     for size, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
         if seconds >= 2 * size:
             return f"{seconds / size:,.0f} {name}s"

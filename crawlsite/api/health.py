@@ -64,6 +64,29 @@ class WorkerOut(Schema):
     memory: int | None = Field(
         description="bytes; null if it runs on another machine than the web server"
     )
+    browser_pages: int = Field(description="pages that its browser may have open")
+    browser_mebibytes: int = Field(description="memory of these pages, in MiB")
+    why_no_browser: str = Field(
+        description="why it has no browser, or why its browser did not start; empty for workers "
+        "that never render"
+    )
+
+
+class EndedRenderingsOut(Schema):
+    status: int = Field(description="a fetch status of renderings, which is negative")
+    sentence: str
+    pages: int
+
+
+class BrowsersOut(Schema):
+    pages: int = Field(description="pages that may be open in the browsers of all workers")
+    open_pages: int = Field(description="those that are granted to crawls")
+    mebibytes: int = Field(description="memory of all these pages, in MiB")
+    granted_mebibytes: int
+    rendered: int = Field(description="pages rendered by runs of the last day")
+    ended: list[EndedRenderingsOut] = Field(
+        description="pages of these runs that were not rendered to the end, by reason"
+    )
 
 
 class ExtensionOut(Schema):
@@ -80,6 +103,7 @@ class HealthOut(Schema):
     servers: list[ServerOut]
     queues: list[QueueOut]
     workers: list[WorkerOut]
+    browsers: BrowsersOut
     versions: dict[str, str]
     extensions: list[ExtensionOut] = Field(
         description="protocols, content types and orders of visits that installed packages add"

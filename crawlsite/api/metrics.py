@@ -18,6 +18,7 @@ from allocation.metrics import BankCollector
 from crawling.models import Run
 from crawling.models.jobs import RunState
 from crawlsite.api.auth import Token
+from crawlsite.health.browsers import browsers_now
 
 
 class RunCollector(Collector):
@@ -28,6 +29,24 @@ class RunCollector(Collector):
         for state in RunState.values:
             runs.add_metric([state], found.get(state, 0))
         yield runs
+
+
+class BrowserCollector(Collector):
+    """Open pages and memory of browsers are units of pools, which `BankCollector` has."""
+
+    def collect(self) -> Iterator[Metric]:
+        now = browsers_now()
+        yield GaugeMetricFamily(
+            "crawlsite_rendered_pages", "Pages rendered by runs of the last day.", now.rendered
+        )
+        ended = GaugeMetricFamily(
+            "crawlsite_renderings_ended",
+            "Pages of these runs that were not rendered to the end, by fetch status.",
+            labels=["status"],
+        )
+        for one in now.ended:
+            ended.add_metric([str(one.status)], one.pages)
+        yield ended
 
 
 @require_safe
@@ -49,6 +68,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     registry = CollectorRegistry()
     registry.register(BankCollector())
     registry.register(RunCollector())
+    registry.register(BrowserCollector())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 

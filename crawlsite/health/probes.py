@@ -22,10 +22,15 @@ from crawling.jobs.rq_jobs import SHIFTS, live_workers
 from crawling.runs.housekeeping.disk import disk_now, forecast_of
 from crawling.runs.housekeeping.disk_forecast import Forecast
 from crawling.scheduler.leader import is_somebody_leading
+from crawlsite.health.browsers import browsers_now, is_browser_wanted
 from crawlsite.private_files import open_to_others
 from dnscache.selectors import are_servers_silent
 
 OK = "ok"
+NO_BROWSERS = (
+    "No worker has a browser. Run `make browser` where workers run, and restart them; the list of "
+    "workers says why each has none."
+)
 #: follows the number of workers
 AT_WORK = "for crawls"
 #: the disk counts as nearly full if less than this share of it is free
@@ -75,6 +80,7 @@ def _components() -> Iterator[ComponentHealth]:
         if told == OK
         else told,
     )
+    yield browsers()
     yield ComponentHealth("Redis", answer == OK, "OK" if answer == OK else answer)
     yield ComponentHealth("PostgreSQL", True, "OK")
     yield disk()
@@ -85,6 +91,17 @@ def _components() -> Iterator[ComponentHealth]:
             f"other accounts of the machine can enter {' and '.join(map(str, places))}",
             "All that was crawled is there: `chmod o= DIRECTORY` as its owner.",
         )
+
+
+def browsers() -> ComponentHealth:
+    """The browsers of workers, which only crawls that render pages need."""
+    now = browsers_now()
+    if now.pages:
+        told = f"{now.open_pages:,} of {now.pages:,} page{'s' * (now.pages != 1)} open"
+        return ComponentHealth("Browsers", True, told)
+    is_wanted = is_browser_wanted()
+    told = "none: crawls that render pages wait" if is_wanted else "none: no page is rendered"
+    return ComponentHealth("Browsers", not is_wanted, told, NO_BROWSERS)
 
 
 def disk() -> ComponentHealth:

@@ -27,6 +27,7 @@ from crawling.web.extensions import Extension
 from crawlsite import service_addresses
 from crawlsite.env import Environment
 from crawlsite.health import probes
+from crawlsite.health.browsers import BrowserReport, browsers_now
 from crawlsite.health.probes import OK, ComponentHealth, component_health
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
 from crawlsite.tokens import find_token, sent_token
@@ -80,6 +81,7 @@ class SystemReport:
     servers: list[Server]
     queues: list[QueueRow]
     workers: list[WorkerRow]
+    browsers: BrowserReport
     versions: dict[str, str]
     #: the parts that installed packages add to the crawler, as this process finds them
     extensions: list[Extension]
@@ -93,18 +95,21 @@ def report() -> SystemReport:
     If Redis does not answer, this is reported. Without PostgreSQL there is no page at all.
     """
     told, servers = component_health(), [_postgresql(settings.ENVIRONMENT)]
-    versions, added = _versions(), installed_extensions()
+    versions, added, browsers = _versions(), installed_extensions(), browsers_now()
     try:
         servers.append(_redis(settings.ENVIRONMENT))
+        queues, workers = queues_now(), workers_now()
         return SystemReport(
-            datetime.now(UTC), told, servers, queues_now(), workers_now(), versions, added
+            datetime.now(UTC), told, servers, queues, workers, browsers, versions, added
         )
     except RedisError as error:
         trouble = (
             f"Redis gives no answer ({type(error).__name__}), so workers cannot be listed. Check "
             f"REDIS_URL."
         )
-        return SystemReport(datetime.now(UTC), told, servers, [], [], versions, added, trouble)
+        return SystemReport(
+            datetime.now(UTC), told, servers, [], [], browsers, versions, added, trouble
+        )
 
 
 def _postgresql(environment: Environment) -> Server:

@@ -16,7 +16,7 @@ from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
 
 from crawling.fetching.worker.own_jobs import RUN_SHIFT
-from crawling.jobs.rq_jobs import SHIFTS
+from crawling.jobs.rq_jobs import SHIFTS, browser_of, browser_trouble
 from crawling.models import RunProcess
 
 
@@ -43,6 +43,11 @@ class WorkerRow:
     failed: int
     #: the memory of the worker and its work process in bytes, if it runs on this machine
     memory: int | None
+    #: the pages of its browser and their memory
+    browser_pages: int
+    browser_mebibytes: int
+    #: why it has no browser, or why its browser did not start; empty for workers that never render
+    why_no_browser: str
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,7 @@ def _queue_row(queue: Queue) -> QueueRow:
 
 
 def _row(worker: BaseWorker, task: CurrentTask | None) -> WorkerRow:
+    units, why = browser_of(worker)
     return WorkerRow(
         name=worker.name,
         queues=tuple(worker.queue_names()),
@@ -103,6 +109,9 @@ def _row(worker: BaseWorker, task: CurrentTask | None) -> WorkerRow:
         done=worker.successful_job_count,
         failed=worker.failed_job_count,
         memory=_memory(worker.pid) if worker.hostname == gethostname() and worker.pid else None,
+        browser_pages=units.pages,
+        browser_mebibytes=units.mebibytes,
+        why_no_browser=why or (browser_trouble(worker.hostname or "") if units.pages else ""),
     )
 
 

@@ -16,8 +16,11 @@ from allocation.services import (
     register_process,
     request_resources,
 )
+from crawling.models import Run, RunRendering
+from crawling.runs.crawls.creation import create_crawl
 from crawlsite.administration.accounts import make_roles
 from crawlsite.tokens import make_token
+from tests.crawling.conftest import order_of
 
 pytestmark = [pytest.mark.django_db]
 
@@ -50,6 +53,20 @@ def scrape(client, token) -> dict[tuple, float]:
     return {
         (one.name, *one.labels.values()): one.value for family in families for one in family.samples
     }
+
+
+def test_renderings_are_told_by_the_reason_of_their_end(client, token, pool):
+    for name, ended in (("a", {"-50": 2}), ("b", {"-50": 1, "-52": 4})):
+        crawl = create_crawl(order_of("http://127.0.0.1:8900/") | {"name": name})
+        RunRendering.objects.create(
+            run=Run.objects.create(crawl=crawl, number=1), pages=9, ended=ended
+        )
+
+    found = scrape(client, token)
+
+    assert found["crawlsite_rendered_pages",] == 18
+    assert found["crawlsite_renderings_ended", "-50"] == 3
+    assert found["crawlsite_renderings_ended", "-52"] == 4
 
 
 def test_units_waits_and_safety_are_told_by_pool_and_class(client, token, pool):

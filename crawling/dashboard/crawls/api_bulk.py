@@ -39,11 +39,13 @@ from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
 from crawling.dashboard.orders.api_schedules import Wish
 from crawling.models import CrawlJob, Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate, figures
+from crawling.orders.rendering_needs import rendering_figures, rendering_sentences
 from crawling.orders.seeds import BadTags, read_tags
 from crawling.previews.seed_fetches import request_test_fetch
 from crawling.previews.seed_names import request_name_lookups
 from crawling.runs.crawls import saved_views
 from crawling.runs.crawls.creation import check_order
+from crawling.runs.crawls.earlier_renderings import needs_of_rendering
 from crawling.runs.crawls.schedules import LONGEST_SPREAD
 from crawling.runs.crawls.scope_tests import MOST_TESTED, try_order
 from crawling.runs.seed_checks import closed_addresses
@@ -313,7 +315,8 @@ class SeedChecksOut(Schema):
         description="a sentence for each wrong field; empty: the order is valid"
     )
     estimate: list[str] = Field(
-        description="expected requests per host and time; empty while a field is wrong"
+        description="expected requests per host and time, and the needs of rendered pages; empty "
+        "while a field is wrong"
     )
     figures: list[FigureOut] = Field(description="the same as label, value and note")
     closed: list[ClosedAddressOut] = Field(
@@ -332,15 +335,17 @@ class SeedChecksOut(Schema):
 @may_add
 def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
     try:
-        checked, _ = check_order(order, by=request.user)
+        checked, claim = check_order(order, by=request.user)
     except BadOrder as error:
         nothing = {"estimate": [], "figures": [], "closed": [], "is_resolving": False}
         return {"errors": error.errors, **nothing}
     asked = request_name_lookups(checked.seeds, by=request.user)
+    needs = needs_of_rendering(checked, claim)
+    shown = (*figures(checked), *rendering_figures(needs))
     return {
         "errors": {},
-        "estimate": estimate(checked),
-        "figures": [asdict(one) for one in figures(checked)],
+        "estimate": [*estimate(checked), *rendering_sentences(needs)],
+        "figures": [asdict(one) for one in shown],
         "closed": [asdict(one) for one in closed_addresses(checked.seeds)],
         "is_resolving": bool(asked and asked.is_open),
     }

@@ -42,11 +42,13 @@ from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import Figure
 from crawling.orders.estimates import figures as figures_of
 from crawling.orders.order import CrawlOrder
+from crawling.orders.rendering_needs import rendering_figures
 from crawling.previews.inquiries import question_of
 from crawling.previews.seed_fetch_results import SeedTestFetch
 from crawling.previews.seed_fetches import MOST_TRIED, request_test_fetch
 from crawling.previews.seed_names import await_names, request_name_lookups
 from crawling.runs.crawls.creation import check_order, create_crawl
+from crawling.runs.crawls.earlier_renderings import needs_of_rendering
 from crawling.runs.crawls.schedules import set_schedule
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.seed_checks import ClosedAddress, allow_port, closed_addresses
@@ -231,7 +233,8 @@ def _judge(form: CrawlForm, by: User) -> list[Figure]:
         mistakes = _save_identity(form, by)
         try:
             order, claim = check_order(form.as_order(), by=by)
-            return [*figures_of(order), _claim_figure(order, claim)]
+            rendered = rendering_figures(needs_of_rendering(order, claim))
+            return [*figures_of(order), *rendered, _claim_figure(order, claim)]
         except BadOrder as error:
             mistakes = error.errors | mistakes
             return []

@@ -21,7 +21,10 @@ from crawling.dashboard.orders.forms.fields import typed_entries
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.models import CrawlJob
 from crawling.orders.estimates import figures
+from crawling.orders.rendering_needs import rendering_figures
 from crawling.orders.scope.filters import Rule
+from crawling.runs.crawls.earlier_renderings import needs_of_rendering
+from crawling.runs.crawls.maximum import check_max
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
 from crawling.runs.crawls.robots_exceptions import end_exception, except_host
 from crawling.runs.crawls.scope_tests import (
@@ -96,8 +99,15 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     form = EditForm(request.POST)
     form.is_valid()
     order, mistakes = changed_order(crawl, form.as_changes())
+    found = []
+    if order:
+        try:
+            claim = check_max(crawl, order.claim, order)
+            found = [*figures(order), *rendering_figures(needs_of_rendering(order, claim))]
+        except BadOrder as error:
+            mistakes = error.errors
     form.blame(mistakes)
-    return check_answer(form, figures(order) if order else [])
+    return check_answer(form, found)
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

@@ -11,6 +11,7 @@ import time
 from crawling.fetching.pipeline.page_browser import MIB, PageFiles
 from crawling.fetching.shift.live_view import LiveView
 from crawling.installation.run_log import write
+from crawling.jobs.rq_jobs import note_browser_trouble
 from crawling.models import Level
 from crawling.web.rendering.process import BrowserProcess
 from crawling.web.rendering.types import Door, NoBrowserError, PageToRender, Rendered, RenderVerdict
@@ -92,9 +93,11 @@ class ShiftBrowser:
             process = BrowserProcess(memory_bytes=mebibytes * MIB)
         except (NoBrowserError, OSError) as error:  # OSError: too many processes or open files
             self._deaths = MOST_DEATHS
+            note_browser_trouble(str(error))
             told = f"No page is rendered by this work session. {error}"
             write(self._run_id, told, level=Level.WARNING)
-        if process:
+        else:
+            note_browser_trouble("")
             self._live_view = LiveView(self._run_id, self._shift_id, process)
         with self._changed:
             self._process = process

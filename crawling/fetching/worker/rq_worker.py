@@ -29,7 +29,7 @@ from crawling.fetching.worker.own_jobs import OwnJob
 from crawling.fetching.worker.reused_process import ReusedProcessWorker
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
 from crawling.jobs.rq_jobs import RENDERING, SHIFTS, note_browser
-from crawling.machine.browser import browser_units
+from crawling.machine.browser import browser_units, why_no_browser
 from crawling.machine.cpu_affinity import let_pages_go_first
 from crawling.machine.memory_limit import prefer_oom_kill
 from crawling.machine.orphans import stop_with_parent
@@ -57,13 +57,11 @@ class ShiftWorker(ReusedProcessWorker):
 
     def __init__(self, queues: Iterable[Queue], *args: Any, **options: Any) -> None:
         queues = list(queues)
-        is_of_crawls = any(queue.name == SHIFTS for queue in queues)
+        self._is_of_crawls = any(queue.name == SHIFTS for queue in queues)
+        asked, workers = settings.BROWSER_PAGES, settings.WORKERS
         #: what its browser may have; None if it renders no pages
-        self.browser = (
-            browser_units(settings.BROWSER_PAGES, workers=settings.WORKERS)
-            if is_of_crawls
-            else None
-        )
+        self.browser = browser_units(asked, workers=workers) if self._is_of_crawls else None
+        self._why_no_browser = why_no_browser(asked, workers=workers) if self._is_of_crawls else ""
         if self.browser:
             # first, since only such workers serve it
             queues = [django_rq.get_queue(RENDERING), *queues]
@@ -109,8 +107,8 @@ class ShiftWorker(ReusedProcessWorker):
         """
         super().heartbeat(SEAT_SECONDS, pipeline)
         register(self, pipeline)
-        if self.browser:
-            note_browser(self, self.browser, pipeline)
+        if self._is_of_crawls:
+            note_browser(self, self.browser, self._why_no_browser, pipeline)
         if not self._is_horse:
             self._close_shifts_lost_here()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from crawling.frontier.types import UrlOutcome
 from crawling.models import RunRendering
 from crawling.orders.rendering import NO_TALLY, RenderingCounts
+from crawling.web.statuses import RENDERINGS_ENDED
 
 #: the most patterns of a run that are remembered
 MOST_PATTERNS = 1000
@@ -18,6 +20,8 @@ class RunRenderings(NamedTuple):
     pages: int = 0
     #: by the key of a pattern
     tallies: Mapping[int, RenderingCounts] = {}
+    #: by fetch status: how many pages were not rendered to the end
+    ended: Mapping[str, int] = {}
 
 
 def remembered_rendering(run_id: int) -> RunRenderings:
@@ -25,19 +29,21 @@ def remembered_rendering(run_id: int) -> RunRenderings:
     if row is None:
         return RunRenderings()
     tallies = {int(key): RenderingCounts(*counts) for key, counts in row.patterns.items()}
-    return RunRenderings(row.pages, tallies)
+    return RunRenderings(row.pages, tallies, row.ended)
 
 
 def note_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
     """Add the rendered pages of a batch. The caller holds the run's lock."""
-    rendered = [
+    judged = [
         outcome.answer.rendered
         for outcome in outcomes
-        if outcome.answer and outcome.answer.rendered and outcome.answer.rendered.is_asked
+        if outcome.answer and outcome.answer.rendered
     ]
-    if not rendered:
+    rendered = [page for page in judged if page.is_asked]
+    ended = Counter(str(page.verdict) for page in judged if page.verdict in RENDERINGS_ENDED)
+    if not rendered and not ended:
         return
-    pages, known = remembered_rendering(run_id)
+    pages, known, ended_before = remembered_rendering(run_id)
     tallies = dict(known)
     for page in rendered:
         if page.has_gained is None or (
@@ -51,5 +57,6 @@ def note_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
         defaults={
             "pages": pages + len(rendered),
             "patterns": {str(key): list(tally) for key, tally in tallies.items()},
+            "ended": ended + Counter(ended_before),
         },
     )

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from django.db import connection
 
-from crawling.models import ArchiveFile, RunTotal
+from crawling.models import ArchiveFile, RunRendering, RunTotal
 
 #: the fastest minute in twenty of a worker that works; in slower minutes it waits for hosts. Only
 #: the latest minutes of all workers are read, since thousands of workers have millions of minutes a
@@ -22,6 +22,12 @@ SELECT sum(bytes) FROM {RunTotal._meta.db_table} AS total
 WHERE EXISTS (SELECT FROM {ArchiveFile._meta.db_table} AS file WHERE file.run_id = total.run_id)
 """  # noqa: S608  # names of tables
 STORED = f"SELECT sum(committed_length) FROM {ArchiveFile._meta.db_table}"  # noqa: S608  # likewise
+#: of the latest runs that rendered pages
+RENDERED = f"""
+SELECT sum(latest.pages), sum(greatest(latest.pages, total.succeeded - total.files)) FROM (
+    SELECT run_id, pages FROM {RunRendering._meta.db_table} ORDER BY run_id DESC LIMIT 200
+) AS latest JOIN {RunTotal._meta.db_table} AS total ON total.run_id = latest.run_id
+"""  # noqa: S608  # likewise
 
 
 @dataclass(frozen=True)
@@ -34,13 +40,15 @@ class InstallationRates:
     page_kilobytes: float | None
     #: the share of the received bytes that is stored, over all runs with an archive
     stored_percent: float | None
+    #: the share of pages that were rendered, over the latest runs that rendered some
+    rendered_percent: float | None
 
     def as_input(self) -> dict[str, float]:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def measured_rates() -> InstallationRates:
-    """The counts of the last day, and the sizes of the archive. Takes three short queries."""
+    """The counts of the last day, and the sizes of the archive. Takes five short queries."""
     with connection.cursor() as cursor:
 
         def numbers(query: str) -> list[float]:
@@ -50,10 +58,12 @@ def measured_rates() -> InstallationRates:
         (fast,) = numbers(FAST_MINUTE)
         fetched, received = numbers(RECENT)
         (archived,), (stored,) = numbers(ARCHIVED), numbers(STORED)
+        rendered, read = numbers(RENDERED)
     return InstallationRates(
         worker_pages_per_second=_rounded(fast / 60),
         page_kilobytes=_rounded(received / fetched / 1000 if fetched else 0),
         stored_percent=_rounded(min(100.0, 100 * stored / archived) if archived else 0),
+        rendered_percent=_rounded(100 * rendered / read if read else 0),
     )
 
 

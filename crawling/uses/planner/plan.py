@@ -13,7 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from crawling.orders.claims import USUAL_PAGES
 from crawling.orders.fields import NUMBER, OrderField, Question, fields_of
+from crawling.orders.rendering_needs import ARCHIVED_KILOBYTES, PAGE_SECONDS, PROCESSOR_SECONDS
 from crawling.orders.sentences import sentence_for
 
 DAY_SECONDS = 86_400
@@ -22,6 +24,8 @@ MONTH_DAYS = 30
 CHECKSUM_BYTES = 8
 #: the memory in the DNS cache for a name in use (measured by `python -m benchmarks.dnscache.costs`)
 DNS_NAME_BYTES = 440
+#: the MiB of a browser without pages, and of its driver (docs/decisions/0187)
+IDLE_BROWSER_MEBIBYTES = 175 + 130
 ERRATUM = (
     "The source document plans 2 bytes for the checksum of a URL, 30 GB in all. 2 bytes tell "
     "65,536 URLs apart, and there are 15 billion. 8 bytes take 120 GB, as for documents. It rounds "
@@ -36,6 +40,7 @@ PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 Whole = Annotated[int, Field(ge=1, le=10**15), NUMBER]
 Positive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False), NUMBER]
 NotNegative = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False), NUMBER]
+Share = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False), NUMBER]
 Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False), NUMBER]
 
 
@@ -96,6 +101,61 @@ class PlannedCrawl(BaseModel):
             metavar="PERCENT",
         ),
     ] = 100
+    rendered_percent: Annotated[
+        Share,
+        Question(
+            meaning="pages that a browser renders, in percent",
+            label="Rendered pages, in %",
+            option="--rendered-percent",
+            metavar="PERCENT",
+        ),
+    ] = 0
+    rendered_page_seconds: Annotated[
+        Positive,
+        Question(
+            meaning="seconds for which a rendered page has a browser page",
+            label="Time of a rendered page, in s",
+            option="--rendered-page-seconds",
+            metavar="SECONDS",
+        ),
+    ] = PAGE_SECONDS
+    rendered_page_processor: Annotated[
+        Positive,
+        Question(
+            meaning="processor seconds of a rendered page",
+            label="Processor time of a rendered page, in s",
+            option="--rendered-page-processor",
+            metavar="SECONDS",
+        ),
+    ] = PROCESSOR_SECONDS
+    rendered_page_kilobytes: Annotated[
+        NotNegative,
+        Question(
+            meaning="kilobytes of 1,000 bytes in the archive for the screenshot, document and text "
+            "of a rendered page",
+            label="Archive of a rendered page, in KB",
+            option="--rendered-page-kilobytes",
+            metavar="KB",
+        ),
+    ] = ARCHIVED_KILOBYTES
+    rendered_page_mebibytes: Annotated[
+        Positive,
+        Question(
+            meaning="memory of a browser page in MiB",
+            label="Memory of a browser page, in MiB",
+            option="--rendered-page-mebibytes",
+            metavar="MIB",
+        ),
+    ] = 512
+    worker_browser_pages: Annotated[
+        Whole,
+        Question(
+            meaning="open browser pages of one worker",
+            label="Browser pages of a worker",
+            option="--worker-browser-pages",
+            metavar="N",
+        ),
+    ] = USUAL_PAGES
     fill_percent: Annotated[
         Percent,
         Question(
@@ -209,7 +269,8 @@ def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
     seconds = crawl.days * DAY_SECONDS
     rate = crawl.pages / seconds
     workers = ceil(rate / crawl.worker_pages_per_second)
-    machines = ceil(workers / crawl.machine_workers)
+    rendering = _rendering(crawl, rate)
+    machines, machines_how = _machines(crawl, workers, rendering)
     disk = _stored_bytes(crawl) / (crawl.fill_percent / 100)
     needs = (
         PlannedNeed("pages_per_second", "Pages/s", rate, "pages/s", "pages ÷ seconds"),
@@ -221,7 +282,8 @@ def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
             "pages/s x page size",
         ),
         PlannedNeed("workers", "Workers", workers, "", "pages/s ÷ pages/s of a worker"),
-        PlannedNeed("machines", "Machines", machines, "", "workers ÷ workers per machine"),
+        *_needs_of_rendering(crawl, rendering),
+        PlannedNeed("machines", "Machines", machines, "", machines_how),
         PlannedNeed(
             "memory",
             "Memory of all workers",
@@ -237,9 +299,83 @@ def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
     return CapacityPlan(needs, _politeness_obstacle(crawl, rate))
 
 
+@dataclass(frozen=True)
+class Rendering:
+    """What the rendered pages of a plan take, all 0 if none is rendered."""
+
+    rate: float
+    #: open browser pages, and the workers whose browsers have them
+    browser_pages: int
+    workers: int
+    #: busy cores
+    cores: float
+
+
+def _rendering(crawl: PlannedCrawl, rate: float) -> Rendering:
+    rendered = rate * crawl.rendered_percent / 100
+    browser_pages = ceil(rendered * crawl.rendered_page_seconds)
+    workers = ceil(browser_pages / crawl.worker_browser_pages)
+    return Rendering(rendered, browser_pages, workers, rendered * crawl.rendered_page_processor)
+
+
+def _machines(crawl: PlannedCrawl, workers: int, rendering: Rendering) -> tuple[int, str]:
+    """The number of machines, and its calculation by what binds: the cores, or the workers with a
+    browser. A worker takes about one core.
+    """
+    if rendering.workers > workers + rendering.cores:
+        how = "workers with a browser ÷ workers per machine: browser pages bind"
+        return ceil(rendering.workers / crawl.machine_workers), how
+    if rendering.workers:
+        how = "(workers + cores for rendering) ÷ workers per machine: the processor binds"
+        return ceil((workers + rendering.cores) / crawl.machine_workers), how
+    return ceil(workers / crawl.machine_workers), "workers ÷ workers per machine"
+
+
+def _needs_of_rendering(crawl: PlannedCrawl, rendering: Rendering) -> Iterator[PlannedNeed]:
+    if not rendering.workers:
+        return
+    yield PlannedNeed(
+        "rendered_pages_per_second",
+        "Rendered pages/s",
+        rendering.rate,
+        "pages/s",
+        "pages/s x rendered pages",
+    )
+    yield PlannedNeed(
+        "browser_pages",
+        "Browser pages",
+        rendering.browser_pages,
+        "",
+        "rendered pages/s x time of a rendered page",
+    )
+    yield PlannedNeed(
+        "browser_workers",
+        "Workers with a browser",
+        rendering.workers,
+        "",
+        "browser pages ÷ browser pages of a worker",
+    )
+    yield PlannedNeed(
+        "rendering_cores",
+        "Cores for rendering",
+        rendering.cores,
+        "",
+        "rendered pages/s x processor time of a rendered page",
+    )
+    page_mebibytes = rendering.browser_pages * crawl.rendered_page_mebibytes
+    yield PlannedNeed(
+        "browser_memory",
+        "Memory of browsers, at most",
+        (page_mebibytes + rendering.workers * IDLE_BROWSER_MEBIBYTES) * 1024**2,
+        "bytes",
+        f"browser pages x memory of one + workers with a browser x {IDLE_BROWSER_MEBIBYTES} MiB",
+    )
+
+
 def _stored_bytes(crawl: PlannedCrawl) -> float:
     page = crawl.page_kilobytes * 1000 * crawl.stored_percent / 100
-    return crawl.pages * (page + crawl.metadata_bytes)
+    rendered = crawl.rendered_percent / 100 * crawl.rendered_page_kilobytes * 1000
+    return crawl.pages * (page + crawl.metadata_bytes + rendered)
 
 
 def _storage(crawl: PlannedCrawl, disk: float) -> Iterator[PlannedNeed]:

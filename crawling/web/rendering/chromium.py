@@ -7,13 +7,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from crawling.machine.browser import browser_path
+from crawling.machine.browser import NONE, browser_path
 from crawling.web.rendering.types import NoBrowserError
 
-NONE = (
-    "There is no Chromium on this machine. `make browser` as root installs Debian's; "
-    "`playwright install chromium` installs Playwright's."
-)
 LAUNCHER = Path(__file__).with_name("launcher.py")
 #: the user of Linux without rights
 NOBODY = 65534

@@ -278,7 +278,11 @@ def test_a_run_remembers_what_rendering_brought_by_pattern(frontier):
 
     pages = Page.objects.order_by("pk").values_list("rendering", flat=True)
     assert list(pages) == [Rendering.MOUNT, Rendering.MOUNT, Rendering.NOT_NEEDED, -52, -55]
-    assert remembered_rendering(frontier.run.pk) == (3, {1: RenderingCounts(2, 1)})
+    assert remembered_rendering(frontier.run.pk) == (
+        3,
+        {1: RenderingCounts(2, 1)},
+        {"-52": 1, "-55": 1},
+    )
 
 
 def test_a_run_remembers_no_more_patterns_than_it_may(frontier, monkeypatch):
@@ -289,7 +293,7 @@ def test_a_run_remembers_no_more_patterns_than_it_may(frontier, monkeypatch):
     frontier.record(outcome(first, answer=rendered(Rendering.ALWAYS, pattern=-7, has_gained=True)))
     frontier.record(outcome(second, answer=rendered(Rendering.ALWAYS, pattern=8, has_gained=True)))
 
-    assert remembered_rendering(frontier.run.pk) == (2, {-7: RenderingCounts(1, 1)})
+    assert remembered_rendering(frontier.run.pk) == (2, {-7: RenderingCounts(1, 1)}, {})
 
 
 def test_pages_of_a_plain_crawl_say_nothing_of_rendering_and_no_statement_is_made_for_it(frontier):

@@ -31,8 +31,11 @@ from crawling.dashboard.management.orders import add_order_arguments, given_fiel
 from crawling.dashboard.management.share_links import add_share_arguments, change_share_links
 from crawling.dashboard.management.tables import crawl_lines, crawl_table, without_controls
 from crawling.models import CrawlJob
+from crawling.orders.rendering_needs import rendering_sentences
 from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.earlier_renderings import needs_of_rendering
 from crawling.runs.crawls.revisions import edit_crawl
+from crawling.runs.crawls.scope_tests import changed_order
 from crawling.runs.failure_causes import failure_causes
 from crawling.runs.start import start_run
 
@@ -172,6 +175,11 @@ class Command(BaseCommand):
         except BadOrder as error:
             raise refusal_error("the crawl was not made:", error) from error
         start_run(crawl)
+        if not options["json"]:
+            order, _ = changed_order(crawl, {})
+            needs = needs_of_rendering(order, crawl.claim) if order else None
+            for sentence in rendering_sentences(needs):
+                self.stdout.write(sentence)
         self._report(crawl, options)
 
     def _steer_crawl(self, options: dict[str, Any]) -> None:

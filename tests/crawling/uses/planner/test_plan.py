@@ -11,7 +11,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.models import MinuteTotal, RunCount
+from crawling.models import MinuteTotal, RunCount, RunRendering, RunTotal
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.planner.installation_rates import measured_rates
@@ -59,6 +59,50 @@ def test_workers_and_machines_are_whole_and_enough():
     )
 
     assert (plan.value("workers"), plan.value("machines")) == (4, 2)
+
+
+ONE_A_SECOND = {"pages": 86_400, "days": 1, "rendered_page_seconds": 2}
+
+
+def test_a_plan_without_rendered_pages_says_nothing_of_browsers():
+    assert not [need for need in plan_capacity(PlannedCrawl()).needs if "rows" in need.key]
+
+
+def test_rendered_pages_take_browsers_processor_memory_and_disk():
+    plain = plan_capacity(PlannedCrawl(**ONE_A_SECOND))
+    plan = plan_capacity(
+        PlannedCrawl(
+            **ONE_A_SECOND,
+            rendered_percent=50,
+            rendered_page_processor=3,
+            rendered_page_kilobytes=40,
+            worker_browser_pages=1,
+            machine_workers=1,
+        )
+    )
+
+    assert plan.value("rendered_pages_per_second") == 0.5
+    assert (plan.value("browser_pages"), plan.value("browser_workers")) == (1, 1)
+    assert plan.value("rendering_cores") == 1.5
+    assert plan.value("browser_memory") == (512 + 305) * 1024**2
+    assert plan.value("stored") - plain.value("stored") == pytest.approx(43_200 * 40_000)
+    assert plan.value("machines") == 3, "a worker and one and a half busy cores"
+
+
+@pytest.mark.parametrize(
+    ("fields", "machines", "binds"),
+    [
+        ({"rendered_page_processor": 4}, 5, "the processor binds"),
+        ({"rendered_page_processor": 0.5, "rendered_page_seconds": 8}, 8, "browser pages bind"),
+    ],
+)
+def test_machines_name_what_binds(fields, machines, binds):
+    planned = {**ONE_A_SECOND, "machine_workers": 1, "worker_browser_pages": 1, **fields}
+
+    plan = plan_capacity(PlannedCrawl(**planned, rendered_percent=100))
+
+    need = next(need for need in plan.needs if need.key == "machines")
+    assert (need.value, need.formula.rpartition(": ")[2]) == (machines, binds)
 
 
 def test_cost_counts_machines_and_disks():
@@ -120,6 +164,11 @@ def test_rates_are_measured_from_the_last_day(order):
     assert rates.worker_pages_per_second == 100
     assert rates.page_kilobytes == 15
     assert rates.stored_percent is None
+    assert rates.rendered_percent is None
+
+    RunRendering.objects.create(run=run, pages=1500)
+    RunTotal.objects.update_or_create(run=run, defaults={"succeeded": 7000, "files": 1000})
+    assert measured_rates().rendered_percent == 25
 
 
 @pytest.mark.django_db

@@ -63,7 +63,7 @@ VERDICTS = {
     "redirects": {V.TOO_MANY_NAVIGATIONS},
     "requests": {V.TOO_MANY_REQUESTS},
     "service": SHOWN,
-    "shared": SHOWN,
+    "shared": BUSY,
     "sockets": SHOWN,
     "threads": {*BUSY, *ENDED},
     "timers": {V.TOO_LONG},

@@ -95,6 +95,8 @@ SINGLE = {
     "wacz",
     "warc",
     "weekly-summary",
+    "live-view",
+    "rendering",
 }
 PARAMETERS = {
     "action",
@@ -106,6 +108,7 @@ PARAMETERS = {
     "crawl",
     "cursor",
     "everyone",
+    "faults",
     "fields",
     "format",
     "hand_to",

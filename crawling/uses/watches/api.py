@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change, may_view
 from crawling.dashboard.base.requests import get_crawl
 from crawling.installation.permissions import still_shared
+from crawling.orders.fields import NUMBER
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.uses.watches import watching
 from crawling.uses.watches.feed import feed_token
@@ -41,7 +42,7 @@ Kind = Literal[*KINDS]  # type: ignore[valid-type]
 Event = Literal[*PageEvent.values]  # type: ignore[valid-type]
 
 
-Side = Annotated[int, Field(ge=0, le=LARGEST_PIXELS)]
+Side = Annotated[int, NUMBER, Field(ge=0, le=LARGEST_PIXELS)]
 Region = Annotated[list[Side], Field(min_length=4, max_length=4)]
 
 
@@ -66,7 +67,7 @@ class WatchIn(Schema):
         list[Annotated[str, Field(max_length=LONGEST_IGNORED)]], Field(max_length=MOST_IGNORED)
     ] = Field([], description="expressions of RE2; what they match is no change")
     ignore_numbers: bool = Field(False, description="numbers, times and dates in figures, too")
-    picture_percent: Annotated[float, Field(ge=0, le=100)] | None = Field(
+    picture_percent: Annotated[float, NUMBER, Field(ge=0, le=100)] | None = Field(
         None,
         description="compare screenshots: the share of pixels, in per cent, that must differ; "
         "null: compare texts",

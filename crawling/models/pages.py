@@ -138,6 +138,11 @@ class Page(models.Model):
             models.Index(fields=["run", "status", "fetched_at", "url"], name="pages_by_status"),
             models.Index(fields=["run", "bytes", "url"], name="pages_by_size"),
             models.Index(
+                fields=["run", "fetched_at", "url"],
+                condition=Q(rendition__has_faults=True),
+                name="pages_with_faults",
+            ),
+            models.Index(
                 fields=["run", "payload_from"],
                 condition=Q(payload_from__isnull=False),
                 name="payloads_of_other_runs",

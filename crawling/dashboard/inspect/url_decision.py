@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from crawling.dashboard.base.known_addresses import known_address
 from crawling.frontier import filters_of, limit_reached
 from crawling.frontier.admit.crawl_rules import current_blocklist, revision_in
 from crawling.frontier.change.rejudgement import judge
@@ -32,7 +33,7 @@ from crawling.orders.scope.blocklist import Blocklist
 from crawling.orders.scope.filters import Rule, Ruling
 from crawling.orders.scope.trap_patterns import why_held
 from crawling.previews.inquiries import ask_once
-from crawling.web.addresses import Address, canonical_address, fingerprints, read_address
+from crawling.web.addresses import Address, canonical_address, fingerprints
 from crawling.web.outages import read_outages
 from crawling.web.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect
 
@@ -95,7 +96,7 @@ def decisions_about(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, l
 
     Raises BadUrl.
     """
-    address = read_address(text)
+    address = known_address(text)
     crawls = [crawl] if crawl else list(CrawlJob.objects.all()[:MOST_CRAWLS])
     common = _common_facts(address, crawls)
     return address.url, [_answer(job, address, common) for job in crawls]

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from crawling.dashboard.base.known_addresses import known_address
 from crawling.dashboard.inspect.url_decision import UrlDecision, decisions_about
 from crawling.models import CrawlJob, Url
-from crawling.web.addresses import dns_name, fingerprints, read_address
+from crawling.web.addresses import dns_name, fingerprints
 from dnscache.models import DnsEntry
 
 #: run by run, so that PostgreSQL descends once for each run into the index of its fingerprints
@@ -35,7 +36,7 @@ def history_of(
 
     crawl: read only its runs. Raises BadUrl.
     """
-    url = read_address(text).url
+    url = known_address(text).url
     with connection.cursor() as cursor:
         of = crawl.pk if crawl else None
         cursor.execute(
@@ -93,7 +94,7 @@ def inspect(text: str, *, crawl: CrawlJob | None = None) -> Inspection:
     """The facts about an address, which may be in any spelling. crawl: restricts them to this
     crawl. Raises BadUrl.
     """
-    address = read_address(text)
+    address = known_address(text)
     name = dns_name(address.host_key)
     _, rows, older = history_of(text, crawl=crawl, limit=MOST_RUNS)
     referrers = referrers_of(rows)

@@ -12,6 +12,7 @@ from django.urls import path, reverse
 from django.utils.timezone import localtime
 
 from crawling.archive.captures import MOST, captures_of
+from crawling.dashboard.base.known_addresses import known_address
 from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.requests import asked_number
 from crawling.models import Page
@@ -21,7 +22,7 @@ from crawling.uses.captures.capture_calendar import (
     neighbours_of,
     years_of,
 )
-from crawling.web.addresses import MAX_URL_LENGTH, BadUrl, read_address
+from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import asked_text
 
@@ -35,7 +36,7 @@ def calendar(request: AuthenticatedRequest) -> HttpResponse:
     here: dict[str, Any] = {"typed": typed}
     if typed:
         try:
-            here |= _facts(request, read_address(typed).url)
+            here |= _facts(request, known_address(typed).url)
         except BadUrl as error:
             here["trouble"] = str(error)
     return render(request, "captures/calendar.html", here)

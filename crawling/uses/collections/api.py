@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field
 from crawling.base.errors import ArchiveTrouble, BadOrder, WrongState
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, may_change, may_view
 from crawling.dashboard.base.job_answers import CancellableOut, cancelled_facts
+from crawling.dashboard.base.known_addresses import known_address
 from crawling.dashboard.run.api.share_links import (
     ShareLinkIn,
     ShareLinkList,
@@ -37,7 +38,7 @@ from crawling.uses.collections.members import (
 )
 from crawling.uses.collections.models import Collection
 from crawling.uses.collections.pages import TYPE, collection_file, listed_collections
-from crawling.web.addresses import MAX_URL_LENGTH, BadUrl, read_address
+from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
 from serving.listing.endpoint import listed
@@ -258,7 +259,7 @@ def list_collection_captures(
 ) -> dict[str, Any]:
     found = changes.get_collection(collection_id)
     try:
-        wanted = read_address(url).url
+        wanted = known_address(url).url
     except BadUrl as error:
         raise BadOrder({"url": f"It is no whole URL: {error}."}) from error
     return {"url": wanted, "items": [_capture(page) for page in captures_in(found, wanted)]}

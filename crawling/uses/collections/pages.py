@@ -23,6 +23,7 @@ from allocation.wording import first_few
 from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.columns import column_head
+from crawling.dashboard.base.known_addresses import known_address
 from crawling.dashboard.base.named_things import NamedKind
 from crawling.dashboard.base.panels import BulkPage, Link, Panel, Place
 from crawling.dashboard.base.recently_deleted import DeletedRow, RestorableKind, kept_row
@@ -61,7 +62,7 @@ from crawling.uses.collections.restoring import (
 from crawling.uses.collections.share_links import hand_link_over, links_by
 from crawling.uses.collections.share_pages import revoke, share
 from crawling.uses.collections.visitor_views import shared, shared_frame, shared_page
-from crawling.web.addresses import MAX_URL_LENGTH, BadUrl, read_address
+from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
 from serving.requests import asked_text, render_live
@@ -193,7 +194,7 @@ def captures(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     here = head_facts(request, collection) | {"typed": typed}
     if typed:
         try:
-            here["url"] = url = read_address(typed).url
+            here["url"] = url = known_address(typed).url
             found = captures_in(collection, url)
             here["captures"] = list(zip(found, [*found[1:], None], strict=True))
         except BadUrl as error:

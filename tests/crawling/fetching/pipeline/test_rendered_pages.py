@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from warcio.archiveiterator import ArchiveIterator
 
+from crawling.dashboard.inspect.url_decision import decisions_about
 from crawling.datasets.seen_text import seen_text
 from crawling.datasets.stored_documents import stored_document
 from crawling.models import ArchiveFile, CrawlJob, Page
@@ -218,6 +219,9 @@ def test_routes_by_fragment_are_pages_of_their_own(shop, crawl_to_the_end):
     servers = {url for kind, url in records if kind in ("response", "revisit", "request")}
     assert servers == {f"{shop.url}/", f"{shop.url}/robots.txt"}
     assert set(shop.paths) == {"/"}
+    route, _ = decisions_about(f"{shop.url}/#/one")
+    document, _ = decisions_about(f"{shop.url}/#/unknown")
+    assert (route, document) == (f"{shop.url}/#/one", f"{shop.url}/")
 
 
 def test_a_plain_crawl_knows_no_routes_by_fragment(shop, crawl_to_the_end):

@@ -21,6 +21,7 @@ from django.db.models import F, QuerySet
 
 from crawling.archive.packages.layout import Layout, LayoutWriter, pending_withdrawals
 from crawling.archive.packages.reading import replacing_bytes
+from crawling.archive.packages.unlisted_records import unlisted_records
 from crawling.archive.packages.wacz_index import (
     BEGINNING,
     INDEX_NAME,
@@ -48,7 +49,7 @@ from crawling.archive.selection import (
     runs_with,
 )
 from crawling.base.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
+from crawling.models import ArchiveFile, FurtherRecord, Page, Run, RunRendering, WithdrawalFile
 
 VERSION = "1.1.1"
 #: the most separate records of withdrawn pages in a file; a file with more is given out only after
@@ -118,6 +119,8 @@ class WaczPackage:
                 yield from self._add_file(archive, f"archive/{file.name}", content, size)
                 self._index(file, lists)
                 _index_further(file, lists.index)
+                if RunRendering.objects.filter(run=file.run_id).exists():
+                    _index_unlisted(file, lists.index)
             payloads = ((page, False) for page in foreign.iterator())
             yield from self._add_copies(archive, PAYLOADS, FOREIGN, payloads, lists)
             yield from self._add_copies(archive, SINGLES, OF_SINGLES, _still_there(singles), lists)
@@ -334,6 +337,17 @@ def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
             line = _line(header_at(source, offset, length), status, kind)
             facts = line.facts(file.name, offset, length) | request_facts(method, body)
             lines.add(index_line(url, line.stamp, facts))
+
+
+def _index_unlisted(file: ArchiveFile, lines: SortedLines) -> None:
+    """Index what rendered pages have loaded, and what the browser made of them."""
+    listed = {
+        *Page.objects.filter(archive_file=file).values_list("archive_offset", flat=True),
+        *file.further_records.values_list("archive_offset", flat=True),
+    }
+    for one in unlisted_records(file, listed, _withdrawn_ranges(file)):
+        line = _line(one.header, one.status, one.content_type)
+        lines.add(index_line(line.url, line.stamp, line.facts(file.name, one.offset, one.length)))
 
 
 def _line(header: Mapping[str, str], status: int, content_type: str) -> _Line:

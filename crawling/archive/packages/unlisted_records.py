@@ -1,0 +1,78 @@
+"""The records of a run's files that have no rows: the files that rendered pages have loaded, and
+what the browser made of these pages. A replay program needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from http import HTTPStatus
+from typing import NamedTuple
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+from warcio.recordloader import ArcWarcRecord
+
+from crawling.archive.reader import CommittedBytes, open_file_from
+from crawling.base.errors import ArchiveTrouble
+from crawling.models import ArchiveFile
+
+#: the types of records that have a document of their own
+ANSWERS = ("response", "resource")
+
+
+class UnlistedRecord(NamedTuple):
+    #: the fields of its header, by their names in lower case
+    header: dict[str, str]
+    status: int
+    content_type: str
+    offset: int
+    length: int
+
+
+def unlisted_records(
+    file: ArchiveFile, listed: Collection[int | None], withdrawn: Sequence[tuple[int, int]]
+) -> Iterator[UnlistedRecord]:
+    """The records of answers to GET requests, and of renditions, except those at the offsets
+    `listed` and in the ranges `withdrawn`. Reads the whole file once. Raises ArchiveTrouble.
+
+    An answer to another method would be shown for a GET request of its URL, so it is left out.
+    """
+    with open_file_from(file) as source:
+        records = ArchiveIterator(CommittedBytes(source, file.committed_length))
+        held: UnlistedRecord | None = None
+        try:
+            for record in records:
+                if held and not _is_of_another_method(record, held):
+                    yield held
+                held = None
+                offset = records.get_record_offset()
+                is_gone = any(begin <= offset < end for begin, end in withdrawn)
+                if record.rec_type in ANSWERS and offset not in listed and not is_gone:
+                    held = _read(record, offset, records)
+        except ArchiveLoadFailed as error:
+            raise ArchiveTrouble(f"{file.name} is damaged: {error}") from error
+        if held:
+            yield held
+
+
+def _is_of_another_method(record: ArcWarcRecord, answer: UnlistedRecord) -> bool:
+    """Whether a record has the request of the answer before it, and its method is not GET."""
+    is_its_request = (
+        record.rec_type == "request"
+        and record.rec_headers.get_header("WARC-Target-URI") == answer.header["warc-target-uri"]
+    )
+    return bool(is_its_request and record.http_headers.protocol != "GET")
+
+
+def _read(record: ArcWarcRecord, offset: int, records: ArchiveIterator) -> UnlistedRecord:
+    header = {name.lower(): value for name, value in record.rec_headers.headers}
+    status = int(HTTPStatus.OK)
+    content_type = header.get("content-type", "")
+    if record.rec_type == "response":
+        code = record.http_headers.get_statuscode()
+        status = int(code) if code.isdigit() else 0
+        content_type = record.http_headers.get_header("Content-Type") or ""
+    # its length is known once it is read
+    length = records.get_record_length()
+    kind = content_type.partition(";")[0].strip().lower()
+    return UnlistedRecord(header, status, kind, offset, length)

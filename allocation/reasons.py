@@ -227,10 +227,8 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
         return _beyond_pool(BankVerdict.WAIT_UNAVAILABLE, "Needs", request, units, parties.measures)
     holders = [party for i, party in enumerate(parties.rows) if i != process]
     blockers = _blockers([*holders, *parties.kept], parties.measures, short)
-    own = parties.rows[process].allocation
     parts = [
-        _beside_free(parties.measures[j], request[j], state.available[j], units[j] + own[j])
-        for j in short
+        _beside_free(parties.measures[j], request[j], state.available[j], units[j]) for j in short
     ]
     missing = joined_in_words([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(

@@ -151,6 +151,7 @@ def bank_view(pool_id: int) -> BankView:
         is_safe=not stuck,
         safe_sequence=None if stuck else _safe_steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
+        deadlocked=_deadlocked(pool, holders, books.requests) if stuck else (),
         waiting=books.waits(held_off),
         reserved=books.reserved,
         held_off=tuple(held_off),
@@ -343,6 +344,23 @@ def _state(pool: Pool, processes: Sequence[ProcessRow]) -> State:
         tuple(p.maximum for p in processes),
         tuple(p.allocation for p in processes),
     )
+
+
+def _deadlocked(
+    pool: Pool, holders: Sequence[ProcessRow], requests: Iterable[Request]
+) -> tuple[ProcessRow, ...]:
+    """The holders that no release can serve, if each finishes once it has what it requests now: the
+    detection algorithm is the safety check with requests in place of Need.
+    """
+    wanted = {request.process_id: tuple(request.amounts) for request in requests}
+    nothing = (0,) * len(pool.available)
+    state = State(
+        tuple(pool.available),
+        tuple(banker.plus(one.allocation, wanted.get(one.id, nothing)) for one in holders),
+        tuple(one.allocation for one in holders),
+    )
+    order = banker.finishable_processes(state)
+    return tuple(one for row, one in enumerate(holders) if row not in order)
 
 
 def _safe_steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:

@@ -190,6 +190,8 @@ class BankView:
     #: the processes that might not finish, if the state is unsafe
     stuck: tuple[ProcessRow, ...]
     waiting: tuple[WaitRow, ...]
+    #: those of `stuck` that wait for units of one another, so that none of them can finish
+    deadlocked: tuple[ProcessRow, ...] = ()
     #: the processes whose units are reserved
     reserved: tuple[ProcessRow, ...] = ()
     #: processes that hold nothing and claim more than is free besides the reservations. They are

@@ -181,6 +181,25 @@ def test_unsafe_state_is_an_alert_that_says_who_is_stuck_and_what_to_do(
     assert "Pause or stop one of them" in alert
 
 
+def test_a_deadlock_is_named_once_those_who_cannot_finish_wait_for_each_other(
+    viewer, make_pool, make_process
+):
+    pool = make_pool(10, policy="naive")
+    alpha, beta = (make_process(pool, label, (8,), (4,)) for label in ("alpha", "beta"))
+    ask(beta, (4,))
+
+    alert = text(page_of(viewer, pool).find(role="alert"))
+    assert "Deadlock" not in alert, "alpha asks for nothing, and may finish"
+
+    ask(alpha, (3,))
+    page = page_of(viewer, pool)
+    assert "Deadlock: alpha, beta wait for units that they hold themselves" in text(
+        page.find(role="alert")
+    )
+    assert "Waits for 3 a (2 of 10 free)" in text(page)
+    assert "Every request passes the Banker's algorithm" not in text(page)
+
+
 def test_events_of_one_process_can_be_looked_at_even_after_it_finished(viewer, bank, make_process):
     gone = make_process(bank, "gone", (1, 0), (1, 0))
     finish_process(process=gone.pk)

@@ -8,10 +8,13 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.datasets.seen_text import seen_text
 from crawling.datasets.stored_documents import stored_document
+from crawling.fetching.pipeline.page_browser import MIB
+from crawling.fetching.shift import browser as shift_browser
 from crawling.models import ArchiveFile, Page
 from crawling.orders.rendering import Rendering
 from crawling.uses.withdrawals.file_removal import remove_records
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
+from crawling.web.rendering.process import BrowserProcess
 from crawling.web.statuses import FetchStatus
 from tests.servers import serve_site
 
@@ -37,6 +40,29 @@ def script(text):
 
 
 pytestmark = pytest.mark.usefixtures("needs_browser", "browsers")
+
+
+class LastingBrowser(BrowserProcess):
+    """A browser that no shift ends."""
+
+    def end(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def browser(needs_browser):
+    browser = LastingBrowser(memory_bytes=512 * MIB)
+    yield browser
+    BrowserProcess.end(browser)
+
+
+@pytest.fixture
+def crawl_in_one_browser(browser, crawl_to_the_end, monkeypatch):
+    """As `crawl_to_the_end`, by a browser that is started once for the module: the start takes
+    longer than most of these crawls.
+    """
+    monkeypatch.setattr(shift_browser, "BrowserProcess", lambda **_: browser)
+    return crawl_to_the_end
 
 
 @pytest.fixture
@@ -74,8 +100,8 @@ def records_of(run):
     return found
 
 
-def test_files_pictures_and_the_rendered_page_are_archived(shop, crawl_to_the_end):
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+def test_files_pictures_and_the_rendered_page_are_archived(shop, crawl_in_one_browser):
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     records = records_of(run)
     for path in ("/", "/app.js", "/items.json"):
@@ -85,41 +111,41 @@ def test_files_pictures_and_the_rendered_page_are_archived(shop, crawl_to_the_en
         assert ("resource", f"urn:{kind}:{shop.url}/") in records
 
 
-def test_a_page_is_fetched_once_and_its_files_once_a_shift(shop, crawl_to_the_end):
+def test_a_page_is_fetched_once_and_its_files_once_a_shift(shop, crawl_in_one_browser):
     shop.pages["/item-0"] = SHELL
-    crawl_to_the_end(shop.url, render="when_needed")
+    crawl_in_one_browser(shop.url, render="when_needed")
 
     assert sorted(shop.paths) == sorted({*shop.paths})
 
 
-def test_robots_txt_holds_for_files_unless_the_order_says_otherwise(shop, crawl_to_the_end):
+def test_robots_txt_holds_for_files_unless_the_order_says_otherwise(shop, crawl_in_one_browser):
     shop.pages["/robots.txt"] = (200, {"Content-Type": "text/plain"}, NO_SCRIPT)
 
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
     assert "/app.js" not in shop.paths
     assert Page.objects.get(run=run).title == "Shop"
 
-    run = crawl_to_the_end(
+    run = crawl_in_one_browser(
         shop.url, render="always", max_pages=1, name="another", render_obeys_robots=False
     )
     assert "/app.js" in shop.paths
     assert Page.objects.get(run=run).title == "Shop of 3"
 
 
-def test_what_the_order_excludes_is_no_file_of_a_page(shop, crawl_to_the_end):
-    crawl_to_the_end(shop.url, render="always", max_pages=1, exclude=["items[.]json"])
+def test_what_the_order_excludes_is_no_file_of_a_page(shop, crawl_in_one_browser):
+    crawl_in_one_browser(shop.url, render="always", max_pages=1, exclude=["items[.]json"])
 
     assert "/app.js" in shop.paths
     assert "/items.json" not in shop.paths
 
 
-def test_a_script_posts_with_its_own_type_and_headers(shop, crawl_to_the_end):
+def test_a_script_posts_with_its_own_type_and_headers(shop, crawl_in_one_browser):
     shop.pages["/app.js"] = script(
         'fetch("/api", {method: "POST", body: "<a/>", headers: {"content-type": "text/xml", '
         '"x-token": "t"}}).then(answer => answer.text()).then(text => document.title = text)'
     )
     shop.pages["/api"] = (200, {"Content-Type": "text/plain"}, "posted")
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     (asked,) = [request for request in shop.log if request.path == "/api"]
     assert (asked.method, asked.body) == ("POST", b"<a/>")
@@ -129,48 +155,48 @@ def test_a_script_posts_with_its_own_type_and_headers(shop, crawl_to_the_end):
     assert Page.objects.get(run=run).title == "posted"
 
 
-def test_a_script_leads_the_window_to_no_other_host(shop, crawl_to_the_end):
+def test_a_script_leads_the_window_to_no_other_host(shop, crawl_in_one_browser):
     with serve_site({"/": "elsewhere"}, address="127.0.0.2") as other:
         shop.pages["/app.js"] = script(f'location.href = "{other.url}/"')
-        crawl_to_the_end(shop.url, render="always", max_pages=1)
+        crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     assert not other.log
 
 
-def test_files_of_another_host_come_from_allowed_addresses_only(shop, crawl_to_the_end):
+def test_files_of_another_host_come_from_allowed_addresses_only(shop, crawl_in_one_browser):
     with serve_site({"/data": (200, CORS, "far")}, address="127.0.0.2") as other:
         shop.pages["/app.js"] = script(
             f'fetch("{other.url}/data").then(answer => answer.text()).then('
             "text => document.title = text);"
             'fetch("http://169.254.169.254/latest/").catch(() => 0)'
         )
-        run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+        run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     assert Page.objects.get(run=run).title == "far"
     assert [request.path for request in other.log if request.path != "/robots.txt"] == ["/data"]
 
 
-def test_a_host_rests_after_a_page_as_after_a_fetch(shop, crawl_to_the_end):
+def test_a_host_rests_after_a_page_as_after_a_fetch(shop, crawl_in_one_browser):
     shop.pages["/item-0"] = SHELL
-    crawl_to_the_end(shop.url, render="always", max_pages=2, delay_seconds=0.7)
+    crawl_in_one_browser(shop.url, render="always", max_pages=2, delay_seconds=0.7)
 
     asked = [request.at for request in shop.log if request.path.startswith("/item-")]
     before = max(request.at for request in shop.log if request.at < asked[0])
     assert asked[0] - before >= 0.7
 
 
-def test_pages_beyond_the_limit_are_read_as_they_are(shop, crawl_to_the_end):
+def test_pages_beyond_the_limit_are_read_as_they_are(shop, crawl_in_one_browser):
     for path in ("/item-0", "/item-1", "/item-2"):
         shop.pages[path] = SHELL
-    run = crawl_to_the_end(shop.url, render="always", render_pages=2)
+    run = crawl_in_one_browser(shop.url, render="always", render_pages=2)
 
     counts = Counter(Page.objects.filter(run=run).values_list("rendering", flat=True))
     assert counts == {Rendering.ALWAYS: 2, Rendering.LIMIT: 2}
 
 
-def test_a_page_that_takes_too_long_is_read_as_it_was_sent(shop, crawl_to_the_end):
+def test_a_page_that_takes_too_long_is_read_as_it_was_sent(shop, crawl_in_one_browser):
     shop.pages["/app.js"] = script("while (true);")
-    run = crawl_to_the_end(shop.url, render="always", render_seconds=2)
+    run = crawl_in_one_browser(shop.url, render="always", render_seconds=2)
 
     page = Page.objects.get(run=run)
     assert page.rendering == FetchStatus.RENDER_TIMED_OUT
@@ -178,8 +204,8 @@ def test_a_page_that_takes_too_long_is_read_as_it_was_sent(shop, crawl_to_the_en
     assert page.title == "Shop"
 
 
-def test_a_withdrawal_removes_what_the_browser_made_of_the_page(shop, crawl_to_the_end):
-    run = crawl_to_the_end(shop.url, render="always", max_pages=2)
+def test_a_withdrawal_removes_what_the_browser_made_of_the_page(shop, crawl_in_one_browser):
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=2)
     asked = {"kind": "page", "text": f"{shop.url}/", "reason": "asked for", "by": None}
     remove_records(withdraw_pages(run.crawl, run, **asked, at_once=True).pk)
 
@@ -189,9 +215,9 @@ def test_a_withdrawal_removes_what_the_browser_made_of_the_page(shop, crawl_to_t
 
 
 def test_what_is_read_of_a_stored_page_is_what_the_browser_made(
-    shop, crawl_to_the_end, admin_client
+    shop, crawl_in_one_browser, admin_client
 ):
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
     page = Page.objects.get(run=run)
 
     with stored_document(run, page) as source:

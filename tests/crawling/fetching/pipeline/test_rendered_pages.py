@@ -11,10 +11,13 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling.dashboard.inspect.url_decision import decisions_about
 from crawling.datasets.seen_text import seen_text
 from crawling.datasets.stored_documents import stored_document
+from crawling.fetching.pipeline.page_browser import MIB
+from crawling.fetching.shift import browser as shift_browser
 from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.orders.rendering import Rendering
 from crawling.uses.withdrawals.file_removal import remove_records
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
+from crawling.web.rendering.process import BrowserProcess
 from crawling.web.statuses import FetchStatus
 from tests.crawling.pages import browser
 from tests.servers import serve_site
@@ -43,6 +46,29 @@ def script(text):
 
 
 pytestmark = pytest.mark.usefixtures("needs_browser", "browsers")
+
+
+class LastingBrowser(BrowserProcess):
+    """A browser that no shift ends."""
+
+    def end(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def lasting_browser(needs_browser):
+    browser = LastingBrowser(memory_bytes=512 * MIB)
+    yield browser
+    BrowserProcess.end(browser)
+
+
+@pytest.fixture
+def crawl_in_one_browser(lasting_browser, crawl_to_the_end, monkeypatch):
+    """As `crawl_to_the_end`, by a browser that is started once for the module: the start takes
+    longer than most of these crawls.
+    """
+    monkeypatch.setattr(shift_browser, "BrowserProcess", lambda **_: lasting_browser)
+    return crawl_to_the_end
 
 
 @pytest.fixture
@@ -80,8 +106,8 @@ def records_of(run):
     return found
 
 
-def test_files_pictures_and_the_rendered_page_are_archived(shop, crawl_to_the_end):
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+def test_files_pictures_and_the_rendered_page_are_archived(shop, crawl_in_one_browser):
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     records = records_of(run)
     for path in ("/", "/app.js", "/items.json"):
@@ -91,20 +117,20 @@ def test_files_pictures_and_the_rendered_page_are_archived(shop, crawl_to_the_en
         assert ("resource", f"urn:{kind}:{shop.url}/") in records
 
 
-def test_a_page_is_fetched_once_and_its_files_once_a_shift(shop, crawl_to_the_end):
+def test_a_page_is_fetched_once_and_its_files_once_a_shift(shop, crawl_in_one_browser):
     shop.pages["/item-0"] = SHELL
-    crawl_to_the_end(shop.url, render="when_needed")
+    crawl_in_one_browser(shop.url, render="when_needed")
 
     assert sorted(shop.paths) == sorted({*shop.paths})
 
 
-def test_pages_of_one_shell_are_compared_by_what_scripts_made_of_them(shop, crawl_to_the_end):
+def test_pages_of_one_shell_are_compared_by_what_scripts_made_of_them(shop, crawl_in_one_browser):
     shop.pages["/app.js"] = script(
         'document.getElementById("app").textContent = location.pathname == "/a" ? "One" : "Two"'
     )
     shop.pages |= dict.fromkeys(("/a", "/b", "/c"), SHELL)
     seeds = [f"{shop.url}/{name}" for name in "abc"]
-    run = crawl_to_the_end(*seeds, render="always", skip_copies=True)
+    run = crawl_in_one_browser(*seeds, render="always", skip_copies=True)
 
     first, second, third = Page.objects.filter(run=run).order_by("url__url")
     assert first.duplicate_of is second.duplicate_of is None
@@ -112,11 +138,11 @@ def test_pages_of_one_shell_are_compared_by_what_scripts_made_of_them(shop, craw
     assert first.payload_sha256 == second.payload_sha256 != first.digest
 
 
-def test_a_file_that_the_run_has_fetched_comes_from_its_archive(shop, crawl_to_the_end):
+def test_a_file_that_the_run_has_fetched_comes_from_its_archive(shop, crawl_in_one_browser):
     shop.pages["/"] = f'{PLAIN}<script src="/app.js"></script><a href="/between">x</a>'
     shop.pages["/between"] = f'{PLAIN}<a href="/shop">x</a>'
     shop.pages["/shop"] = SHELL
-    run = crawl_to_the_end(
+    run = crawl_in_one_browser(
         shop.url, render="when_needed", requisites=True, order="breadth_first", batch_size=1
     )
 
@@ -124,34 +150,34 @@ def test_a_file_that_the_run_has_fetched_comes_from_its_archive(shop, crawl_to_t
     assert shop.paths.count("/app.js") == 1
 
 
-def test_robots_txt_holds_for_files_unless_the_order_says_otherwise(shop, crawl_to_the_end):
+def test_robots_txt_holds_for_files_unless_the_order_says_otherwise(shop, crawl_in_one_browser):
     shop.pages["/robots.txt"] = (200, {"Content-Type": "text/plain"}, NO_SCRIPT)
 
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
     assert "/app.js" not in shop.paths
     assert Page.objects.get(run=run).title == "Shop"
 
-    run = crawl_to_the_end(
+    run = crawl_in_one_browser(
         shop.url, render="always", max_pages=1, name="another", render_obeys_robots=False
     )
     assert "/app.js" in shop.paths
     assert Page.objects.get(run=run).title == "Shop of 3"
 
 
-def test_what_the_order_excludes_is_no_file_of_a_page(shop, crawl_to_the_end):
-    crawl_to_the_end(shop.url, render="always", max_pages=1, exclude=["items[.]json"])
+def test_what_the_order_excludes_is_no_file_of_a_page(shop, crawl_in_one_browser):
+    crawl_in_one_browser(shop.url, render="always", max_pages=1, exclude=["items[.]json"])
 
     assert "/app.js" in shop.paths
     assert "/items.json" not in shop.paths
 
 
-def test_a_script_posts_with_its_own_type_and_headers(shop, crawl_to_the_end):
+def test_a_script_posts_with_its_own_type_and_headers(shop, crawl_in_one_browser):
     shop.pages["/app.js"] = script(
         'fetch("/api", {method: "POST", body: "<a/>", headers: {"content-type": "text/xml", '
         '"x-token": "t"}}).then(answer => answer.text()).then(text => document.title = text)'
     )
     shop.pages["/api"] = (200, {"Content-Type": "text/plain"}, "posted")
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     (asked,) = [request for request in shop.log if request.path == "/api"]
     assert (asked.method, asked.body) == ("POST", b"<a/>")
@@ -167,18 +193,20 @@ def cookies_of(site, path):
     return [dict(pair.split("=") for pair in filter(None, sent.split("; "))) for sent in asked]
 
 
-def test_a_page_sends_the_cookies_that_it_sets_and_no_other_page_has_them(shop, crawl_to_the_end):
+def test_a_page_sends_the_cookies_that_it_sets_and_no_other_page_has_them(
+    shop, crawl_in_one_browser
+):
     page = '<title>x</title><script>document.cookie = "of={}"; fetch("/api").then(() => 0)</script>'
     shop.pages["/"] = page.format("home") + '<a href="/item-0">x</a>'
     shop.pages["/item-0"] = page.format("item")
     shop.pages["/api"] = lambda _request: (200, {"Set-Cookie": "seen=1"}, "x")
-    crawl_to_the_end(shop.url, render="always")
+    crawl_in_one_browser(shop.url, render="always")
 
     assert cookies_of(shop, "/api") == [{"of": "home"}, {"of": "item"}]
     assert cookies_of(shop, "/item-0") == [{}]
 
 
-def test_a_script_replaces_no_cookie_of_the_crawl(shop, crawl_to_the_end):
+def test_a_script_replaces_no_cookie_of_the_crawl(shop, crawl_in_one_browser):
     shop.pages["/"] = (
         200,
         {"Set-Cookie": "login=crawl; Path=/", "Content-Type": "text/html"},
@@ -186,29 +214,29 @@ def test_a_script_replaces_no_cookie_of_the_crawl(shop, crawl_to_the_end):
         'document.cookie = "own=1"; fetch("/api")</script>',
     )
     shop.pages["/api"] = "x"
-    crawl_to_the_end(shop.url, render="always", max_pages=1, cookies=True)
+    crawl_in_one_browser(shop.url, render="always", max_pages=1, cookies=True)
 
     assert cookies_of(shop, "/api") == [{"login": "crawl", "own": "1"}]
 
 
-def test_cookies_of_a_page_go_to_no_other_host(shop, crawl_to_the_end):
+def test_cookies_of_a_page_go_to_no_other_host(shop, crawl_in_one_browser):
     with serve_site({"/data": (200, CORS, "far")}, address="127.0.0.2") as other:
         shop.pages["/app.js"] = script(
             'document.cookie = "own=1"; '
             f'fetch("{other.url}/data", {{credentials: "include"}}).catch(() => 0); fetch("/api")'
         )
         shop.pages["/api"] = "x"
-        crawl_to_the_end(shop.url, render="always", max_pages=1)
+        crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     assert cookies_of(shop, "/api") == [{"own": "1"}]
     assert cookies_of(other, "/data") == [{}]
 
 
-def test_routes_by_fragment_are_pages_of_their_own(shop, crawl_to_the_end):
+def test_routes_by_fragment_are_pages_of_their_own(shop, crawl_in_one_browser):
     shop.pages["/"] = """<title>x</title><nav><a href="#/one">one</a> <a href="#!two">two</a>
       <a href="#place">place</a> <a href="#/here">here</a></nav><p id="/here">here<p id=app>
       <script>document.getElementById("app").textContent = "shown at " + location.hash</script>"""
-    run = crawl_to_the_end(shop.url, render="always")
+    run = crawl_in_one_browser(shop.url, render="always")
 
     pages = {page.url.url: page for page in Page.objects.filter(run=run).select_related("url")}
     texts = {url.removeprefix(shop.url): seen_text(page).text for url, page in pages.items()}
@@ -224,9 +252,9 @@ def test_routes_by_fragment_are_pages_of_their_own(shop, crawl_to_the_end):
     assert (route, document) == (f"{shop.url}/#/one", f"{shop.url}/")
 
 
-def test_a_plain_crawl_knows_no_routes_by_fragment(shop, crawl_to_the_end):
+def test_a_plain_crawl_knows_no_routes_by_fragment(shop, crawl_in_one_browser):
     shop.pages["/"] = '<title>x</title><a href="#/one">one</a>'
-    run = crawl_to_the_end(shop.url)
+    run = crawl_in_one_browser(shop.url)
 
     assert [page.url.url for page in Page.objects.filter(run=run)] == [f"{shop.url}/"]
 
@@ -251,7 +279,7 @@ BUTTON = (
 )
 
 
-def test_only_buttons_that_show_more_are_clicked(shop, crawl_to_the_end):
+def test_only_buttons_that_show_more_are_clicked(shop, crawl_in_one_browser):
     for language, words in BUTTONS.items():
         labels = words.split(" | ")
         buttons = "".join(
@@ -264,7 +292,7 @@ def test_only_buttons_that_show_more_are_clicked(shop, crawl_to_the_end):
             <a href="/hit/{language}/link">{labels[1]}</a>
             <script>const hit = (n) => document.body.append("shown by " + n + " ")</script>"""
     shop.pages["/"] = "".join(f'<a href="/{language}">x</a>' for language in BUTTONS)
-    run = crawl_to_the_end(shop.url, render="always", exclude=["/hit/.*/link"])
+    run = crawl_in_one_browser(shop.url, render="always", exclude=["/hit/.*/link"])
 
     hits = {path for path in shop.paths if path.startswith("/hit/")}
     assert hits == {f"/hit/{language}/0" for language in BUTTONS}
@@ -272,33 +300,33 @@ def test_only_buttons_that_show_more_are_clicked(shop, crawl_to_the_end):
         assert "shown by 0" in seen_text(page).text
 
 
-def test_a_script_leads_the_window_to_no_other_host(shop, crawl_to_the_end):
+def test_a_script_leads_the_window_to_no_other_host(shop, crawl_in_one_browser):
     with serve_site({"/": "elsewhere"}, address="127.0.0.2") as other:
         shop.pages["/app.js"] = script(f'location.href = "{other.url}/"')
-        crawl_to_the_end(shop.url, render="always", max_pages=1)
+        crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     assert not other.log
 
 
-def test_files_of_another_host_come_from_allowed_addresses_only(shop, crawl_to_the_end):
+def test_files_of_another_host_come_from_allowed_addresses_only(shop, crawl_in_one_browser):
     with serve_site({"/data": (200, CORS, "far")}, address="127.0.0.2") as other:
         shop.pages["/app.js"] = script(
             f'fetch("{other.url}/data").then(answer => answer.text()).then('
             "text => document.title = text);"
             'fetch("http://169.254.169.254/latest/").catch(() => 0)'
         )
-        run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+        run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     assert Page.objects.get(run=run).title == "far"
     assert [request.path for request in other.log if request.path != "/robots.txt"] == ["/data"]
 
 
-def test_a_page_reaches_no_address_inside(crawl_to_the_end, loopback):
+def test_a_page_reaches_no_address_inside(crawl_in_one_browser, loopback):
     """Loopback, link-local and local addresses, in every way that scripts have."""
     loopback.network = "127.0.8.1/32"
     loopback.save()
     with hostile_web() as web:
-        run = crawl_to_the_end(web.url("inside"), render="always", max_pages=1)
+        run = crawl_in_one_browser(web.url("inside"), render="always", max_pages=1)
 
         assert web.canary.log == []
         assert web.canary.connections == []
@@ -306,27 +334,27 @@ def test_a_page_reaches_no_address_inside(crawl_to_the_end, loopback):
     assert Page.objects.get(run=run).rendering == Rendering.ALWAYS
 
 
-def test_a_host_rests_after_a_page_as_after_a_fetch(shop, crawl_to_the_end):
+def test_a_host_rests_after_a_page_as_after_a_fetch(shop, crawl_in_one_browser):
     shop.pages["/item-0"] = SHELL
-    crawl_to_the_end(shop.url, render="always", max_pages=2, delay_seconds=0.7)
+    crawl_in_one_browser(shop.url, render="always", max_pages=2, delay_seconds=0.7)
 
     asked = [request.at for request in shop.log if request.path.startswith("/item-")]
     before = max(request.at for request in shop.log if request.at < asked[0])
     assert asked[0] - before >= 0.7
 
 
-def test_pages_beyond_the_limit_are_read_as_they_are(shop, crawl_to_the_end):
+def test_pages_beyond_the_limit_are_read_as_they_are(shop, crawl_in_one_browser):
     for path in ("/item-0", "/item-1", "/item-2"):
         shop.pages[path] = SHELL
-    run = crawl_to_the_end(shop.url, render="always", render_pages=2)
+    run = crawl_in_one_browser(shop.url, render="always", render_pages=2)
 
     counts = Counter(Page.objects.filter(run=run).values_list("rendering", flat=True))
     assert counts == {Rendering.ALWAYS: 2, Rendering.LIMIT: 2}
 
 
-def test_a_page_that_takes_too_long_is_read_as_it_was_sent(shop, crawl_to_the_end):
+def test_a_page_that_takes_too_long_is_read_as_it_was_sent(shop, crawl_in_one_browser):
     shop.pages["/app.js"] = script("while (true);")
-    run = crawl_to_the_end(shop.url, render="always", render_seconds=2)
+    run = crawl_in_one_browser(shop.url, render="always", render_seconds=2)
 
     page = Page.objects.get(run=run)
     assert page.rendering == FetchStatus.RENDER_TIMED_OUT
@@ -334,8 +362,8 @@ def test_a_page_that_takes_too_long_is_read_as_it_was_sent(shop, crawl_to_the_en
     assert page.title == "Shop"
 
 
-def test_a_withdrawal_removes_what_the_browser_made_of_the_page(shop, crawl_to_the_end):
-    run = crawl_to_the_end(shop.url, render="always", max_pages=2)
+def test_a_withdrawal_removes_what_the_browser_made_of_the_page(shop, crawl_in_one_browser):
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=2)
     asked = {"kind": "page", "text": f"{shop.url}/", "reason": "asked for", "by": None}
     remove_records(withdraw_pages(run.crawl, run, **asked, at_once=True).pk)
 
@@ -345,9 +373,9 @@ def test_a_withdrawal_removes_what_the_browser_made_of_the_page(shop, crawl_to_t
 
 
 def test_what_is_read_of_a_stored_page_is_what_the_browser_made(
-    shop, crawl_to_the_end, admin_client
+    shop, crawl_in_one_browser, admin_client
 ):
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
     page = Page.objects.get(run=run)
 
     with stored_document(run, page) as source:
@@ -364,7 +392,7 @@ def test_what_is_read_of_a_stored_page_is_what_the_browser_made(
     assert admin_client.get(f"{at}/picture/dom/").status_code == 404
 
 
-def test_viewers_see_a_page_while_it_is_rendered(shop, crawl_to_the_end):
+def test_viewers_see_a_page_while_it_is_rendered(shop, crawl_in_one_browser):
     answers = []
 
     def look(*_):
@@ -380,7 +408,7 @@ def test_viewers_see_a_page_while_it_is_rendered(shop, crawl_to_the_end):
         return 200, {"Content-Type": "application/json"}, "[]"
 
     shop.pages["/items.json"] = look
-    run = crawl_to_the_end(shop.url, render="always", max_pages=1)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     ((seen,), why_none) = answers[0].values()
     assert seen["url"] == f"{shop.url}/"

@@ -1,6 +1,7 @@
 """The speed and cost of rendered pages, and how they compare with other crawlers:
 
     python -m benchmarks.crawling.rendered [--rounds 3] [--browser-pages 1 2 4] [--hosts 8]
+    python -m benchmarks.crawling.rendered --folder /usr/share/doc/postgresql-doc-15/html
     python -m benchmarks.crawling.rendered --rounds 5 --browser-pages 4 --skip-half \\
         --peer scrapy="/path/to/python /path/to/peer.py {seeds} 4"
 
@@ -15,6 +16,7 @@ median of the rounds, in which all ways take turns.
   take in the archive.
 - *Never*, *when needed* and *always* on the half static site: the share of the expected pages that
   were found, and of the cost of *always*.
+- With a folder of HTML instead: what the renditions of some of its pages take in the archive.
 - Peers: in a command `{seeds}` stands for the URLs, with commas between them. It prints, as its
   last line, the pages and the links that it found, and the seconds from its start to its last page.
   Their processor time is that of all their processes.
@@ -35,6 +37,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from statistics import mean, median
 from tempfile import TemporaryDirectory
@@ -45,7 +48,7 @@ from allocation.models import Pool
 from allocation.services import create_pool, set_capacity
 from benchmarks.report import Table, options
 from benchmarks.scene.crawls import allow_loopback, begin_crawl, nothing_is_held, to_the_end
-from benchmarks.scene.sites import NOT_HERE, Asked, reply, served
+from benchmarks.scene.sites import NOT_HERE, Asked, reply, served, served_folder
 from benchmarks.timer import in_turn, process_tree, server_seconds
 from crawling.fetching.worker.jobs import prepare_to_fork
 from crawling.installation.pools import default_classes
@@ -55,6 +58,7 @@ from tests.webs.rendered.serving import answers_of
 
 SUBNET = "127.0.17"
 MEBIBYTES = 512
+FOLDER_PORT, FOLDER_PAGES = 8931, 12
 GIB = 2**30
 #: of Linux's prctl: orphaned descendants become children of this process, so that none of their
 #: processor time is lost
@@ -91,7 +95,9 @@ class Rounds:
     all: list[Round] = field(default_factory=list)
 
     def median(self, of: str) -> float:
-        return median(getattr(one.cost, of, None) or getattr(one, of, 0.0) for one in self.all)
+        """The median of a figure of rounds or of their costs."""
+        holders = [one if hasattr(one, of) else one.cost for one in self.all]
+        return median(float(getattr(holder, of)) for holder in holders)
 
     def a_second(self) -> float:
         return median(one.pages / one.cost.clock for one in self.all)
@@ -104,7 +110,7 @@ def main() -> None:
     asked = options(
         __doc__,
         **{"rounds": 3, "hosts": 8, "browser_pages": [1, 2, 4]},
-        **{"skip_half": False, "peer": [""]},
+        **{"skip_half": False, "peer": [""], "folder": ""},
     )
     ctypes.CDLL(None).prctl(SUBREAPER, 1)
     if not Pool.objects.exists():
@@ -115,6 +121,8 @@ def main() -> None:
             "A crawl that was cut off holds units here: begin with an empty directory."
         )
     prepare_to_fork()
+    if asked.folder:
+        return measure_renditions(Path(asked.folder), max(asked.browser_pages))
     peers = dict(one.split("=", 1) for one in filter(None, asked.peer))
     with served_sites("react", asked.hosts) as seeds:
         measure_speed(seeds, asked.browser_pages, asked.rounds)
@@ -178,6 +186,13 @@ def measure_half(seeds: Sequence[str], size: int, rounds: int) -> None:
         )
 
 
+def measure_renditions(folder: Path, size: int) -> None:
+    with served_folder(folder, FOLDER_PORT):
+        seeds = [f"http://127.0.0.1:{FOLDER_PORT}/index.html"]
+        one = crawl(seeds, size, render="always", max_pages=FOLDER_PAGES)
+    print(f"{folder}: {one.archived / 1000:.0f} KB a page, of {one.rendered} pages")
+
+
 def compare(seeds: Sequence[str], peers: dict[str, str], size: int, rounds: int) -> None:
     found: dict[str, Rounds] = defaultdict(Rounds)
     ours = {"crawlsite": {}, "crawlsite, no archive": {"archive": False}}
@@ -194,8 +209,9 @@ def compare(seeds: Sequence[str], peers: dict[str, str], size: int, rounds: int)
         )
     print(f"React, {size} pages at a time:")
     table = Table("pages/s", "CPU-s/page", "recall", "crawler")
-    for name, one in found.items():
-        table.row(one.a_second(), one.processor_a_page(), f"{one.median('recall'):.1%}", name)
+    for name, rounds_of_it in found.items():
+        recall = f"{rounds_of_it.median('recall'):.1%}"
+        table.row(rounds_of_it.a_second(), rounds_of_it.processor_a_page(), recall, name)
 
 
 def crawl(seeds: Sequence[str], size: int, **fields: object) -> Round:

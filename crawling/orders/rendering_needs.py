@@ -1,8 +1,7 @@
 """The needs of the pages that an order renders, before any is fetched: speed, processor, memory and
 disk, and the resource that binds.
 
-The constants are the medians of `python -m benchmarks.crawling.rendered`; their figures are in
-`docs/figures/0187.md`.
+The constants are measured by `python -m benchmarks.crawling.rendered` (`docs/figures/0188.md`).
 """
 
 from __future__ import annotations
@@ -15,11 +14,13 @@ from crawling.orders.estimates import Figure, long_time, pages_of_a_host, seed_h
 from crawling.orders.order import CrawlOrder
 
 #: the time for which a rendered page has a browser page, if no other page is rendered
-PAGE_SECONDS = 0.4
-#: what a rendered page takes of a processor: Chromium, its driver and program, and the work session
+PAGE_SECONDS = 0.6
+#: the seconds that it takes of a core: Chromium, its driver and program, the work session and
+#: PostgreSQL
 PROCESSOR_SECONDS = 0.2
-#: the kilobytes that its screenshot, thumbnail, document and text take in the archive
-ARCHIVED_KILOBYTES = 25
+#: the kilobytes that its screenshot, thumbnail, document and text take in the archive,
+#: for pages of manuals
+ARCHIVED_KILOBYTES = 90
 
 
 class RenderedEarlier(NamedTuple):
@@ -82,6 +83,8 @@ def _bounds(order: CrawlOrder, claim: Mapping[str, int], cores: int) -> list[Bou
     pages, memory, slots = (
         processes * claim.get(key, 0) for key in (BROWSER_PAGES, BROWSER_MEMORY, "fetch_slots")
     )
+    adaptive = min(30.0, order.delay_factor * PAGE_SECONDS)
+    rest = max(order.delay_seconds, adaptive) if order.delay_seconds else 0.0
     delay = f" with a delay of {order.delay_seconds:g} s" if order.delay_seconds else ""
     return [
         Bound(pages / PAGE_SECONDS, f"browsers: {pages:,} open page{'s' * (pages != 1)}"),
@@ -92,7 +95,7 @@ def _bounds(order: CrawlOrder, claim: Mapping[str, int], cores: int) -> list[Bou
         Bound(slots / PAGE_SECONDS, f"fetch slots: {slots:,}, one for each page"),
         Bound(cores / PROCESSOR_SECONDS, f"the processor: {cores:,} core{'s' * (cores != 1)}"),
         Bound(
-            hosts / (PAGE_SECONDS + order.delay_seconds),
+            hosts / (PAGE_SECONDS + rest),
             f"politeness: one page at a time on {hosts:,} host{'s' * (hosts != 1)}{delay}",
         ),
     ]

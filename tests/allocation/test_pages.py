@@ -193,9 +193,7 @@ def test_a_deadlock_is_named_once_those_who_cannot_finish_wait_for_each_other(
 
     ask(alpha, (3,))
     page = page_of(viewer, pool)
-    assert "Deadlock: alpha, beta wait for units that they hold themselves" in text(
-        page.find(role="alert")
-    )
+    assert "Deadlock: alpha, beta wait for each other's units" in text(page.find(role="alert"))
     assert "Waits for 3 a (2 of 10 free)" in text(page)
     assert "Every request passes the Banker's algorithm" not in text(page)
 

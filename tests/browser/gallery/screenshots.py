@@ -13,11 +13,14 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from allocation.models import Pool
-from allocation.services import create_pool
-from crawling.models import AllowedNetwork
+from allocation.services import create_pool, set_capacity
+from crawling.fetching.shift.grants import ShiftGrants
+from crawling.models import AllowedNetwork, CrawlJob
 from crawlsite.env import BASE_DIR
 from tests.browser.gallery.scene import fill, serving_town, values_of, working
-from tests.crawling.conftest import CLASSES
+from tests.crawling.conftest import CLASSES, OF_BROWSERS, allowed_loopback
+from tests.crawling.dashboard.run.test_browser_waits import PAGE
+from tests.crawling.fetching.shift.test_browser_stage import shift_of
 from tests.every_page import addresses
 
 PICTURES = BASE_DIR / "docs" / "screenshots"
@@ -133,6 +136,38 @@ def test_take_the_pictures(browse, chromium, town, user_of, watch):
     watch.complaints.clear()  # of the page that is not there
 
 
+#: what crawls that render show in a pool of two browser pages, each with one page and in need of
+#: another, by the policy of the pool
+LOCKED = {
+    "naive": ("resources", "what-if", "crawl"),
+    "banker": ("resources", "what-if", "crawl"),
+}
+
+
+@pytest.mark.parametrize("policy", LOCKED)
+def test_take_the_pictures_of_two_crawls_that_render(policy, browse, transactional_db, dns_server):
+    pool = create_pool(name="default", classes=[*CLASSES, *OF_BROWSERS], policy=policy)
+    set_capacity(pool=pool.pk, capacity={key: 2 * units for key, units in PAGE.items()})
+    allowed_loopback()
+    claim = {key: 2 * units for key, units in PAGE.items()}
+    first, second = (
+        ShiftGrants(shift_of(name, claim=claim)) for name in ("Bird shop", "Harbour news")
+    )
+    for grants in (first, second, first, second):
+        if not grants.has_stage:
+            grants.request_stage(PAGE, 600)
+    waiting = CrawlJob.objects.get(name="Harbour news").pk
+    addresses = {
+        "resources": f"/resources/{pool.pk}/",
+        "what-if": f"/resources/what-if/?pool={pool.pk}",
+        "crawl": f"/crawls/{waiting}/#grants",
+    }
+    page = browse("administrator", color_scheme="light")
+    for name in LOCKED[policy]:
+        page.goto(addresses[name])
+        page.screenshot(path=PICTURES / f"rendering-{policy}-{name}.png", full_page=name != "crawl")
+
+
 def name_of(address: str) -> str:
     """The file's name after an address."""
     return re.sub(r"[^a-z0-9]+", "-", address.lower()).strip("-")[:60] or "overview"
@@ -215,6 +250,17 @@ def gallery(
             "## At work",
             "",
             *shown(full),
+            "## Two crawls that render, in a pool of two browser pages",
+            "",
+            "Each has a page and needs another one. Without the safety check (policy naive) both"
+            " wait for",
+            "ever; with it (banker) the second waits until the first can finish.",
+            "",
+            *(
+                f"![{policy}: {name}](rendering-{policy}-{name}.png)\n"
+                for policy, names in LOCKED.items()
+                for name in names
+            ),
         ]
     )
 

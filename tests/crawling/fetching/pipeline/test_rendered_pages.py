@@ -193,9 +193,7 @@ def cookies_of(site, path):
     return [dict(pair.split("=") for pair in filter(None, sent.split("; "))) for sent in asked]
 
 
-def test_a_page_sends_its_own_cookies_and_no_other_page_has_them(
-    shop, crawl_in_one_browser
-):
+def test_a_page_sends_its_own_cookies_and_no_other_page_has_them(shop, crawl_in_one_browser):
     page = '<title>x</title><script>document.cookie = "of={}"; fetch("/api").then(() => 0)</script>'
     shop.pages["/"] = page.format("home") + '<a href="/item-0">x</a>'
     shop.pages["/item-0"] = page.format("item")

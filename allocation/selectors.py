@@ -22,8 +22,8 @@ from allocation.models import (
     ResourceClass,
     Share,
 )
+from allocation.pool_state import deadlocked, state_of
 from allocation.rules import banker
-from allocation.rules.banker import State
 from allocation.rules.estimate import WAITERS_AT_MOST
 from allocation.rules.shares import Member, ShareTerms, ShareUse
 from allocation.snapshot import (
@@ -138,7 +138,7 @@ def bank_view(pool_id: int) -> BankView:
     holders = [
         process for process in processes if any(process.allocation) and process.kept_until is None
     ]
-    order = banker.finishable_processes(_state(pool, holders))
+    order = banker.finishable_processes(state_of(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
     idle, held_off = _split_idle(books)
     return BankView(
@@ -151,7 +151,7 @@ def bank_view(pool_id: int) -> BankView:
         is_safe=not stuck,
         safe_sequence=None if stuck else _safe_steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
-        deadlocked=_deadlocked(pool, holders, books.requests) if stuck else (),
+        deadlocked=deadlocked(pool, holders, books.requests) if stuck else (),
         waiting=books.waits(held_off),
         reserved=books.reserved,
         held_off=tuple(held_off),
@@ -338,33 +338,8 @@ def _process_row(row: Process, *, waits: bool) -> ProcessRow:
     )
 
 
-def _state(pool: Pool, processes: Sequence[ProcessRow]) -> State:
-    return State(
-        tuple(pool.available),
-        tuple(p.maximum for p in processes),
-        tuple(p.allocation for p in processes),
-    )
-
-
-def _deadlocked(
-    pool: Pool, holders: Sequence[ProcessRow], requests: Iterable[Request]
-) -> tuple[ProcessRow, ...]:
-    """The holders that no release can serve, if each finishes once it has what it requests now: the
-    detection algorithm is the safety check with requests in place of Need.
-    """
-    wanted = {request.process_id: tuple(request.amounts) for request in requests}
-    nothing = (0,) * len(pool.available)
-    state = State(
-        tuple(pool.available),
-        tuple(banker.plus(one.allocation, wanted.get(one.id, nothing)) for one in holders),
-        tuple(one.allocation for one in holders),
-    )
-    order = banker.finishable_processes(state)
-    return tuple(one for row, one in enumerate(holders) if row not in order)
-
-
 def _safe_steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:
-    work = banker.work_vectors(_state(pool, sequence), range(len(sequence)))
+    work = banker.work_vectors(state_of(pool, sequence), range(len(sequence)))
     return tuple(SafeStep(process, work[i], work[i + 1]) for i, process in enumerate(sequence))
 
 

@@ -214,7 +214,7 @@ def note_browser(
 
 
 def browser_of(worker: BaseWorker) -> tuple[BrowserUnits, str]:
-    """What the browser of a worker may have, and why it has none. Raises RedisError."""
+    """The units of a worker's browser, and the reason why it has none. Raises RedisError."""
     names = (*OF_BROWSER, WHY_NO_BROWSER)
     pages, mebibytes, why = worker.connection.hmget(worker.key, names)
     return BrowserUnits(int(pages or 0), int(mebibytes or 0)), as_text(why or b"")

@@ -72,7 +72,7 @@ class WorkerOut(Schema):
     )
 
 
-class EndedRenderingsOut(Schema):
+class FailedRenderingsOut(Schema):
     status: int = Field(description="a fetch status of renderings, which is negative")
     sentence: str
     pages: int
@@ -84,7 +84,7 @@ class BrowsersOut(Schema):
     mebibytes: int = Field(description="memory of all these pages, in MiB")
     granted_mebibytes: int
     rendered: int = Field(description="pages rendered by runs of the last day")
-    ended: list[EndedRenderingsOut] = Field(
+    ended: list[FailedRenderingsOut] = Field(
         description="pages of these runs that were not rendered to the end, by reason"
     )
 

@@ -26,7 +26,7 @@ MOST_RUNS = 1_000
 
 
 @dataclass(frozen=True)
-class EndedRenderings:
+class FailedRenderings:
     status: int
     sentence: str
     pages: int
@@ -43,7 +43,7 @@ class BrowserReport:
     #: the pages that the counted runs have rendered
     rendered: int
     #: the pages of these runs that were not rendered to the end, the most frequent reason first
-    ended: tuple[EndedRenderings, ...]
+    ended: tuple[FailedRenderings, ...]
 
     @property
     def ended_pages(self) -> int:
@@ -85,7 +85,7 @@ def browsers_now() -> BrowserReport:
         granted[BROWSER_MEMORY],
         rendered,
         tuple(
-            EndedRenderings(int(status), explain_rendering(int(status)), pages)
+            FailedRenderings(int(status), explain_rendering(int(status)), pages)
             for status, pages in ended.most_common()
         ),
     )

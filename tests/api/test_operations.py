@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from crawling.uses.planner.plan import PlannedCrawl
+from crawling.uses.planner.planned_crawl import PlannedCrawl
 from tests.api.test_access import description
 
 #: by method, the verbs an operation id may begin with; POST also takes a verb of its own, which

@@ -20,8 +20,8 @@ from zipfile import ZipFile, ZipInfo
 from django.db.models import F, QuerySet
 
 from crawling.archive.packages.layout import Layout, LayoutWriter, pending_withdrawals
+from crawling.archive.packages.page_file_records import page_file_records
 from crawling.archive.packages.reading import replacing_bytes
-from crawling.archive.packages.unlisted_records import unlisted_records
 from crawling.archive.packages.wacz_index import (
     BEGINNING,
     INDEX_NAME,
@@ -120,7 +120,7 @@ class WaczPackage:
                 self._index(file, lists)
                 _index_further(file, lists.index)
                 if RunRendering.objects.filter(run=file.run_id).exists():
-                    _index_unlisted(file, lists.index)
+                    _index_page_files(file, lists.index)
             payloads = ((page, False) for page in foreign.iterator())
             yield from self._add_copies(archive, PAYLOADS, FOREIGN, payloads, lists)
             yield from self._add_copies(archive, SINGLES, OF_SINGLES, _still_there(singles), lists)
@@ -339,13 +339,13 @@ def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
             lines.add(index_line(url, line.stamp, facts))
 
 
-def _index_unlisted(file: ArchiveFile, lines: SortedLines) -> None:
+def _index_page_files(file: ArchiveFile, lines: SortedLines) -> None:
     """Index what rendered pages have loaded, and what the browser made of them."""
     listed = {
         *Page.objects.filter(archive_file=file).values_list("archive_offset", flat=True),
         *file.further_records.values_list("archive_offset", flat=True),
     }
-    for one in unlisted_records(file, listed, _withdrawn_ranges(file)):
+    for one in page_file_records(file, listed, _withdrawn_ranges(file)):
         line = _line(one.header, one.status, one.content_type)
         lines.add(index_line(line.url, line.stamp, line.facts(file.name, one.offset, one.length)))
 

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import may_view
 from crawling.uses.planner.installation_rates import measured_rates
-from crawling.uses.planner.plan import ERRATUM, PlannedCrawl, plan_capacity
+from crawling.uses.planner.plan import ERRATUM, plan_capacity
+from crawling.uses.planner.planned_crawl import PlannedCrawl
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

@@ -14,13 +14,8 @@ from rich.table import Table
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.orders import option_of
 from crawling.uses.planner.installation_rates import measured_rates
-from crawling.uses.planner.plan import (
-    ERRATUM,
-    FIELDS,
-    CapacityPlan,
-    plan_capacity,
-    read_planned_crawl,
-)
+from crawling.uses.planner.plan import ERRATUM, CapacityPlan, plan_capacity
+from crawling.uses.planner.planned_crawl import FIELDS, read_planned_crawl
 
 WORDS = "calculate what a crawl of a given size needs"
 

@@ -8,17 +8,13 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
+from django.utils.http import urlencode
 from django.utils.text import capfirst
 
 from crawling.dashboard.orders.forms.fields import form_field, plain
 from crawling.uses.planner.installation_rates import InstallationRates, measured_rates
-from crawling.uses.planner.plan import (
-    ERRATUM,
-    FIELDS,
-    CapacityPlan,
-    plan_capacity,
-    read_planned_crawl,
-)
+from crawling.uses.planner.plan import ERRATUM, CapacityPlan, plan_capacity
+from crawling.uses.planner.planned_crawl import FIELDS, read_planned_crawl
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import asked_text
 
@@ -34,7 +30,9 @@ def planner(request: AuthenticatedRequest) -> HttpResponse:
         "form": form,
         "plan": plan,
         "rates": [(one.question.label, value) for one, value in _by_field(rates)],
-        "measured": {one.name: plain(value) for one, value in _by_field(rates)},
+        "measured": urlencode(
+            form.answers | {one.name: plain(value) for one, value in _by_field(rates)}
+        ),
         "erratum": ERRATUM,
         "command": _command(form.answers),
     }

@@ -1,5 +1,5 @@
-"""What an order's rendered pages need is told by form, JSON and command line alike, by what earlier
-runs of its start URLs have shown.
+"""Form, JSON and command line tell the needs of an order's rendered pages alike, by earlier runs of
+its start URLs.
 """
 
 from __future__ import annotations

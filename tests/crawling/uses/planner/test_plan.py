@@ -15,12 +15,8 @@ from crawling.models import MinuteTotal, RunCount, RunRendering, RunTotal
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.planner.installation_rates import measured_rates
-from crawling.uses.planner.plan import (
-    PlannedCrawl,
-    PlannedNeed,
-    plan_capacity,
-    read_planned_crawl,
-)
+from crawling.uses.planner.plan import PlannedNeed, plan_capacity
+from crawling.uses.planner.planned_crawl import PlannedCrawl, read_planned_crawl
 
 
 def test_the_default_is_the_case_of_the_source_document():

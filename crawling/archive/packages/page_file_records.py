@@ -20,7 +20,7 @@ from crawling.models import ArchiveFile
 ANSWERS = ("response", "resource")
 
 
-class UnlistedRecord(NamedTuple):
+class PageFileRecord(NamedTuple):
     #: the fields of its header, by their names in lower case
     header: dict[str, str]
     status: int
@@ -29,9 +29,9 @@ class UnlistedRecord(NamedTuple):
     length: int
 
 
-def unlisted_records(
+def page_file_records(
     file: ArchiveFile, listed: Collection[int | None], withdrawn: Sequence[tuple[int, int]]
-) -> Iterator[UnlistedRecord]:
+) -> Iterator[PageFileRecord]:
     """The records of answers to GET requests, and of renditions, except those at the offsets
     `listed` and in the ranges `withdrawn`. Reads the whole file once. Raises ArchiveTrouble.
 
@@ -39,7 +39,7 @@ def unlisted_records(
     """
     with open_file_from(file) as source:
         records = ArchiveIterator(CommittedBytes(source, file.committed_length))
-        held: UnlistedRecord | None = None
+        held: PageFileRecord | None = None
         try:
             for record in records:
                 if held and not _is_of_another_method(record, held):
@@ -55,7 +55,7 @@ def unlisted_records(
             yield held
 
 
-def _is_of_another_method(record: ArcWarcRecord, answer: UnlistedRecord) -> bool:
+def _is_of_another_method(record: ArcWarcRecord, answer: PageFileRecord) -> bool:
     """Whether a record has the request of the answer before it, and its method is not GET."""
     is_its_request = (
         record.rec_type == "request"
@@ -64,7 +64,7 @@ def _is_of_another_method(record: ArcWarcRecord, answer: UnlistedRecord) -> bool
     return bool(is_its_request and record.http_headers.protocol != "GET")
 
 
-def _read(record: ArcWarcRecord, offset: int, records: ArchiveIterator) -> UnlistedRecord:
+def _read(record: ArcWarcRecord, offset: int, records: ArchiveIterator) -> PageFileRecord:
     header = {name.lower(): value for name, value in record.rec_headers.headers}
     status = int(HTTPStatus.OK)
     content_type = header.get("content-type", "")
@@ -75,4 +75,4 @@ def _read(record: ArcWarcRecord, offset: int, records: ArchiveIterator) -> Unlis
     # its length is known once it is read
     length = records.get_record_length()
     kind = content_type.partition(";")[0].strip().lower()
-    return UnlistedRecord(header, status, kind, offset, length)
+    return PageFileRecord(header, status, kind, offset, length)

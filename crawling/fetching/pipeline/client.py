@@ -69,8 +69,12 @@ class RequestPolicy:
         session: HostSession,
         how: RequestOptions,
         added: Mapping[str, str] = NOTHING_ADDED,
+        *,
+        with_secrets: bool = True,
     ) -> dict[str, str]:
-        """The headers of a request. added: those of a page's script; the crawl's own come first."""
+        """The headers of a request. added: those of a page's script; the crawl's own come first.
+        with_secrets: whether the request gets what was given for its origin.
+        """
         headers = {
             "User-Agent": self.user_agent,
             "Accept": "*/*",
@@ -79,13 +83,15 @@ class RequestPolicy:
             **added,
         }
         own = dict(
-            self.fetching.headers_for(lambda name: self.recipients.may_have_header(name, address))
+            self.fetching.headers_for(
+                lambda name: with_secrets and self.recipients.may_have_header(name, address)
+            )
         )
         replaced = {name.lower() for name in own}
         headers = {
             name: value for name, value in headers.items() if name.lower() not in replaced
         } | own
-        secret = self.password_for(address)
+        secret = self.password_for(address) if with_secrets else ""
         if secret and (
             answer := session.authorization(secret, address, how.method, how.body or b"")
         ):
@@ -195,15 +201,16 @@ class Client:
         method: str = "",
         added: Mapping[str, str] = NOTHING_ADDED,
         login: Submission | None = None,
+        with_secrets: bool = True,
     ) -> Fetched:
         """Fetch from a vetted address, within bandwidth. Raises LeaseLost.
 
         keep: return the exchange, too, for the archive. judge: decides from the head of an answer
         whether its body is read. asking: headers that ask for less than the whole document. form:
         the data to post. form_type: its type; by default its beginning tells. method: another than
-        GET and POST. added: headers of a
-        page's script, which replace none of the crawl's own. login: the form that is sent to this
-        address.
+        GET and POST. added: headers of a page's script, which replace none of the crawl's own.
+        login: the form that is sent to this address. with_secrets: whether the request has the
+        host's session, and what the order gives for its origin.
         """
         if self.lease_is_lost():
             raise LeaseLost
@@ -213,10 +220,10 @@ class Client:
         route, refusal = self.egress.route()
         if refusal:
             return refusal
-        session = self.session_of(address.host_key)
+        session = self.session_of(address.host_key) if with_secrets else HostSession()
         how = self._request_options(session, route, form, form_type, login)
         how = replace(how, other_method=method) if method else how
-        headers = self.policy.headers(address, session, how, added)
+        headers = self.policy.headers(address, session, how, added, with_secrets=with_secrets)
         fetched = fetch(
             self.connections,
             address.url,

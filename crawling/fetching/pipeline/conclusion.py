@@ -74,6 +74,11 @@ def conclude(
     asked = fetched.retry_after if fetched.status >= 400 else None
     if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_head_only):
         return outcome
+    if page and page.about.verdict == FetchStatus.RENDER_BUSY:
+        retry = retry_seconds_after(claimed.attempts, None)
+        if retry is not None:  # else the page is read as it was fetched
+            busy = FetchStatus.RENDER_BUSY
+            return UrlOutcome(claimed.id, UrlState.QUEUED, busy, busy.sentence, retry_seconds=retry)
     fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched, page)
     document = NOTHING

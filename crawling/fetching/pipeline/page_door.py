@@ -44,8 +44,14 @@ OWN_HEADERS = frozenset(
         *("content-type", "transfer-encoding", "upgrade", "priority", "accept-language"),
     }
 )
+#: Chromium's words for files
+FILES = ("stylesheet", "script", "image", "font", "media")
 #: Chromium's words for requests of scripts
 DATA = ("fetch", "xhr")
+#: answers of a host that has too much to do
+BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+#: the headers of requests that are the same for all pages
+SAME_FOR_ALL = frozenset({"", "accept-encoding", "user-agent", "accept-language"})
 OWN_PREFIXES = ("sec-", "proxy-", ":")
 
 
@@ -61,10 +67,17 @@ class PageDoor:
     #: whether robots.txt holds for files, too; it always holds for documents
     obeys_robots: bool
     is_closed: bool = False
+    #: where the page's scripts wanted to lead the window, and the crawl did not
+    led_to: list[Address] = field(default_factory=list)
+    #: the hosts that have too much to do, which get no further request of the page, each with the
+    #: status and the seconds that it asked for
+    busy: dict[str, tuple[int, float | None]] = field(default_factory=dict)
     _elsewhere: int = 0
     _robots: dict[str, RobotsRules] = field(default_factory=dict)
     #: of the visit's clock and budget
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    #: so that a robots.txt is fetched once
+    _robots_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, request: DoorRequest) -> DoorAnswer:
         try:
@@ -77,11 +90,23 @@ class PageDoor:
             address = read_address(request.url, self.address.url)
         except BadUrl:
             return DoorAnswer(refusal=DoorRefusal.BY_CRAWL)
+        answer = self._answer_from(request, address)
+        if request.is_navigation and answer.refusal:
+            self.led_to.append(address)
+        return answer
+
+    def _answer_from(self, request: DoorRequest, address: Address) -> DoorAnswer:
         is_own = address.host_key == self.address.host_key
         if not self._may_ask(request, address, is_own=is_own):
             return DoorAnswer(refusal=DoorRefusal.BY_CRAWL)
+        with_secrets = _is_asked_by(self.address.origin, request, address)
+        # answers to the crawl itself are for pages of their own origin
+        key = f"{self.address.origin if with_secrets else ''} {address.url}"
         is_file = _is_file(request)
-        if is_file and (known := self.files.get(address.url) or self._from_archive(address)):
+        if is_file and (known := self.files.get(key)):
+            return known
+        is_for_all = with_secrets or not self.context.client.policy.is_personal
+        if is_file and is_for_all and (known := self._from_archive(address, key)):
             return known
         dial, refusal = address_to_dial(
             self._resolution(address, is_own=is_own),
@@ -90,14 +115,15 @@ class PageDoor:
         )
         if refusal or not self._wait_for_turn(dial, is_own=is_own):
             return DoorAnswer(refusal=DoorRefusal.NO_ANSWER if refusal else DoorRefusal.BY_LIMIT)
-        if (request.is_navigation or self.obeys_robots) and self._is_forbidden(address, dial):
+        is_document = request.resource_type == "document"
+        if (is_document or self.obeys_robots) and self._is_forbidden(address, dial):
             return DoorAnswer(refusal=DoorRefusal.BY_ROBOTS)
-        answer = self._fetch(request, address, dial, is_own=is_own)
+        answer = self._fetch(request, address, dial, is_own=is_own, with_secrets=with_secrets)
         if is_file and answer.status == HTTPStatus.OK and is_kept(answer):
-            self.files.put(address.url, answer)
+            self.files.put(key, answer)
         return answer
 
-    def _from_archive(self, address: Address) -> DoorAnswer | None:
+    def _from_archive(self, address: Address, key: str) -> DoorAnswer | None:
         """The answer that the run has fetched as a page of its own; only orders that fetch the
         files of pages have such pages.
         """
@@ -111,7 +137,7 @@ class PageDoor:
         answer = DoorAnswer(HTTPStatus.OK, "", list(stored.headers.items()), body)
         if not is_kept(answer):
             return None
-        self.files.put(address.url, answer)
+        self.files.put(key, answer)
         return answer
 
     def _may_ask(self, request: DoorRequest, address: Address, *, is_own: bool) -> bool:
@@ -120,6 +146,8 @@ class PageDoor:
         """
         filters = self.context.links.filters
         if self.is_closed or address.scheme not in WEB or request.method not in METHODS:
+            return False
+        if address.host_key in self.busy:
             return False
         if filters.blocklist.find(address) or filters.exclude.find(address.url):
             return False
@@ -146,9 +174,11 @@ class PageDoor:
     def _is_forbidden(self, address: Address, dial: str) -> bool:
         if not self.context.robots.binds(address.host_key):
             return False
-        rules = self.visit.robots.by_origin.get(address.origin) or self._robots.get(address.origin)
-        if rules is None:
-            rules = self._robots[address.origin] = self._learn_robots(address, dial)
+        with self._robots_lock:
+            rules = self.visit.robots.by_origin.get(address.origin)
+            rules = rules or self._robots.get(address.origin)
+            if rules is None:
+                rules = self._robots[address.origin] = self._learn_robots(address, dial)
         return refusal_by_robots(rules, address) is not None
 
     def _learn_robots(self, address: Address, dial: str) -> RobotsRules:
@@ -160,7 +190,11 @@ class PageDoor:
             if hop.host_key != address.host_key or hop.port != address.port:
                 return Fetched(HTTPStatus.NOT_FOUND)
             fetched = self.context.client.get(
-                hop, dial, MAX_ROBOTS_BYTES, keep=self.context.archives
+                hop,
+                dial,
+                MAX_ROBOTS_BYTES,
+                keep=self.context.archives,
+                with_secrets=address.origin == self.address.origin,
             )
             self.context.archive_aside(hop, dial, fetched)
             return fetched.in_memory(MAX_ROBOTS_BYTES)
@@ -172,7 +206,13 @@ class PageDoor:
         return self.context.robots.read(status, body)
 
     def _fetch(
-        self, request: DoorRequest, address: Address, dial: str, *, is_own: bool
+        self,
+        request: DoorRequest,
+        address: Address,
+        dial: str,
+        *,
+        is_own: bool,
+        with_secrets: bool,
     ) -> DoorAnswer:
         fetched = self.context.client.get(
             address,
@@ -183,7 +223,10 @@ class PageDoor:
             method="OPTIONS" if request.method == "OPTIONS" else "",
             form_type=_fields(request.headers).get("content-type", ""),
             added=passed_on(request.headers),
+            with_secrets=with_secrets,
         )
+        if fetched.status in BUSY:
+            self.busy[address.host_key] = fetched.status, fetched.retry_after
         if is_own:
             with self._lock:
                 self.visit.clock.budget.spend(self.visit.clock.politeness)
@@ -196,15 +239,45 @@ class PageDoor:
 
 
 def _is_file(request: DoorRequest) -> bool:
-    """Whether the answer is that of any page: no document, and no data of a page with cookies."""
-    is_data = request.resource_type in DATA and "cookie" in _fields(request.headers)
-    return request.method == "GET" and not request.is_navigation and not is_data
+    """Whether all pages get the same answer: no document, and no data that a script
+    asks for with cookies or headers of its own.
+    """
+    if request.method != "GET" or request.resource_type in FILES:
+        return request.method == "GET"
+    asked = {name.lower(): value for name, value in passed_on(request.headers).items()}
+    is_usual = asked.pop("accept", "*/*") == "*/*" and asked.keys() <= {"referer", "origin"}
+    return request.resource_type in DATA and is_usual
 
 
 def is_kept(answer: DoorAnswer) -> bool:
-    """Whether other pages of the run may get the same answer."""
+    """Whether other pages may get the same answer."""
     told = _fields(answer.headers)
-    return "set-cookie" not in told and "no-store" not in told.get("cache-control", "").lower()
+    differs_by = {name.strip().lower() for name in told.get("vary", "").split(",")}
+    return (
+        "set-cookie" not in told
+        and "no-store" not in told.get("cache-control", "").lower()
+        and differs_by <= SAME_FOR_ALL
+    )
+
+
+def _is_asked_by(origin: str, request: DoorRequest, address: Address) -> bool:
+    """Whether a document or script of this origin requests something of its own origin. Browsers
+    send cookies to other origins in cases of which a paused request says nothing, so none gets the
+    crawl's secrets: an advertisement in a frame would act with its login.
+
+    A request without Origin and Referer, which a policy may leave out, counts only if the window
+    itself makes it.
+    """
+    if address.origin != origin:
+        return False
+    told = _fields(request.headers)
+    from_url = told.get("origin", "") or told.get("referer", "")
+    if not from_url:
+        return request.is_of_window
+    try:
+        return read_address(from_url).origin == origin
+    except BadUrl:  # the opaque origin, "null"
+        return False
 
 
 def _fields(headers: Iterable[tuple[str, str]]) -> dict[str, str]:

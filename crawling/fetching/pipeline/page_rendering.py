@@ -16,9 +16,13 @@ from crawling.orders.rendering import (
     rendering_pattern,
 )
 from crawling.orders.sections.rendering import RenderingPart
-from crawling.web.addresses import Address
+from crawling.web.addresses import Address, fingerprint
 from crawling.web.documents.base import Document
 from crawling.web.statuses import FetchStatus
+
+#: the most routes by fragment that a shift follows: scripts may make new ones without end, by
+#: which no pattern of URLs is known
+MOST_ROUTES = 5_000
 
 
 class PageRendering:
@@ -37,7 +41,16 @@ class PageRendering:
     ) -> None:
         self.part, self.budget, self.engine = part, budget, engine
         self._pages, self._tallies = known.pages, dict(known.tallies)
+        self._routes = set[int]()
         self._lock = threading.Lock()
+
+    def may_follow(self, route: Address) -> bool:
+        mark = fingerprint(route.url)
+        with self._lock:
+            if mark not in self._routes and len(self._routes) >= MOST_ROUTES:
+                return False
+            self._routes.add(mark)
+            return True
 
     def note_pages(self, pages: int) -> None:
         """Note how many pages all shifts of the run have recorded as rendered."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -81,10 +82,10 @@ def read_with_browser(
     why = rendering.judge(address, plain, is_html=is_html)
     if not why.is_rendered or plain.unread:
         return ReadPage(plain if is_html else None, rendering.conclude(address, why))
-    result = _render(visit, address, fetched, rendering, context)
+    result, led_to = _render(visit, address, fetched, rendering, context)
     if not isinstance(result, Rendered):
         return ReadPage(plain, rendering.conclude(address, result))
-    document = _document(result, address, context)
+    document = _document(result, address, led_to, rendering, context)
     if document is None or document.unread:
         return ReadPage(plain, rendering.conclude(address, FetchStatus.RENDER_REFUSED))
     about = rendering.conclude(address, why, has_gained=has_gained(plain, document))
@@ -97,13 +98,15 @@ def _render(
     fetched: Fetched,
     rendering: PageRendering,
     context: FetchContext,
-) -> Rendered | Rendering | FetchStatus:
-    """The rendered page, or the reason why there is none."""
+) -> tuple[Rendered | Rendering | FetchStatus, Sequence[Address]]:
+    """The rendered page, or the reason why there is none, and the addresses to which its scripts
+    wanted to lead.
+    """
     assert rendering.budget
     assert rendering.engine
     report_step(FetchStep.WAITING_FOR_BROWSER)
     if not rendering.budget.take(DEADLINE_SECONDS):
-        return FetchStatus.RENDER_BUSY
+        return FetchStatus.RENDER_BUSY, ()
     report_step(FetchStep.RENDERING)
     began_at, part = time.monotonic(), rendering.part
     door = PageDoor(
@@ -121,9 +124,12 @@ def _render(
         rendering.budget.give_back()
         visit.clock.last_fetch_seconds = fetched.seconds + time.monotonic() - began_at
         visit.clock.rest_for_delay()
+        if address.host_key in door.busy:
+            status, asked = door.busy[address.host_key]
+            visit.clock.rest_at_fault(status, asked)
     if result is None:
-        return Rendering.NO_BROWSER
-    return ENDED.get(result.verdict, result)
+        return Rendering.NO_BROWSER, ()
+    return ENDED.get(result.verdict, result), door.led_to
 
 
 def _page(
@@ -153,9 +159,15 @@ def _cookie(stored: Cookie) -> BrowserCookie:
     )
 
 
-def _document(result: Rendered, address: Address, context: FetchContext) -> Document | None:
-    """The rendered page, with the links that only appeared after clicks or lead to routes. None if
-    there is no text of a document.
+def _document(
+    result: Rendered,
+    address: Address,
+    led_to: Sequence[Address],
+    rendering: PageRendering,
+    context: FetchContext,
+) -> Document | None:
+    """The rendered page, with the links that only appeared after clicks, lead to routes, or were
+    followed by scripts. None if there is no text of a document.
     """
     if not result.document.html:
         return None
@@ -166,9 +178,11 @@ def _document(result: Rendered, address: Address, context: FetchContext) -> Docu
             found = _read(state.html, _base(state.url, address), context).links
             links = {link.url: link for link in found} | links
     for text in (*result.document.route_links, *(route.url for route in result.routes)):
-        link = read_route(text, address) or _base(text, address)
-        if link.url != address.url:
+        route = read_route(text, address)
+        link = route or _base(text, address)
+        if link.url != address.url and (route is None or rendering.may_follow(route)):
             links.setdefault(link.url, link)
+    links = {link.url: link for link in led_to} | links
     return replace(document, links=list(links.values()))
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from playwright.async_api import CDPSession, Error
@@ -31,6 +32,8 @@ OF_TRANSFER = {"content-encoding", "content-length", "transfer-encoding", "conne
 #: the most failed requests that are told of, and the most navigations of the window by scripts
 MOST_TOLD, MOST_NAVIGATIONS = 100, 10
 FIRST_ERROR = 400
+#: the window keeps its document
+NO_CONTENT = DoorAnswer(HTTPStatus.NO_CONTENT)
 #: bodies below this are not worth the time of a thread
 SMALL_BYTES = 256 * 1024
 
@@ -108,12 +111,15 @@ class Interception:
         if self.is_closed or not asked["url"].startswith(("http://", "https://")):
             return DoorAnswer(refusal=DoorRefusal.BY_BROWSER)
         if asked["url"] == OF_PROCESS:
-            return DoorAnswer(refusal=DoorRefusal.BY_BROWSER)
+            return NO_CONTENT
         if refusal := self._refusal(is_window=is_window):
             return DoorAnswer(refusal=refusal)
-        answer = await self._ask(_request(event, is_window=is_window))
+        is_of_window = event["frameId"] == self._tab.frame
+        request = _request(event, is_window=is_window, is_of_window=is_of_window)
+        answer = await self._ask(request)
         self._count(asked["url"], answer)
-        return answer
+        # a failure would put a page of the browser in the place of the document
+        return NO_CONTENT if is_window and answer.refusal else answer
 
     def _refusal(self, *, is_window: bool) -> DoorRefusal | None:
         self.counts.navigations += is_window
@@ -168,7 +174,7 @@ def _shown(headers: Headers) -> list[dict[str, str]]:
     ]
 
 
-def _request(event: dict[str, Any], *, is_window: bool) -> DoorRequest:
+def _request(event: dict[str, Any], *, is_window: bool, is_of_window: bool) -> DoorRequest:
     asked = event["request"]
     parts = []
     for entry in asked.get("postDataEntries", ()):
@@ -181,4 +187,5 @@ def _request(event: dict[str, Any], *, is_window: bool) -> DoorRequest:
         body=b"".join(parts),
         resource_type=event["resourceType"].lower(),
         is_navigation=is_window,
+        is_of_window=is_of_window,
     )

@@ -73,7 +73,10 @@ class BrowserTab:
         """Let the page make a request, which tells its process. Raises Error."""
         await self.session.send(
             "Runtime.evaluate",
-            {"expression": f"fetch('{OF_PROCESS}').catch(() => 0)", "awaitPromise": True},
+            {
+                "expression": f"fetch('{OF_PROCESS}', {{mode: 'no-cors'}}).catch(() => 0)",
+                "awaitPromise": True,
+            },
         )
 
     async def set_cookies(self, cookies: Iterable[BrowserCookie]) -> None:

@@ -107,6 +107,8 @@ class DoorRequest:
     resource_type: str
     #: a document for the window itself; those of its frames are not
     is_navigation: bool
+    #: the document of the window requests it, and none of a frame
+    is_of_window: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling.dashboard.inspect.url_decision import decisions_about
 from crawling.datasets.seen_text import seen_text
 from crawling.datasets.stored_documents import stored_document
+from crawling.fetching.pipeline import conclusion
+from crawling.fetching.pipeline.browser_budget import BrowserBudget
 from crawling.fetching.pipeline.page_browser import MIB
 from crawling.fetching.shift import browser as shift_browser
 from crawling.models import ArchiveFile, CrawlJob, Page
@@ -414,3 +416,83 @@ def test_viewers_see_a_page_while_it_is_rendered(shop, crawl_in_one_browser):
     assert why_none == ""
     over = browser("operator").get(f"/crawls/{run.crawl_id}/live-view/").content.decode()
     assert "Run 1 has ended, so no browser works for it." in over
+
+
+def test_pages_of_other_origins_act_without_the_secrets_of_a_host(shop, crawl_in_one_browser):
+    asked = """<title>x</title><script>
+      fetch("{0}/data", {{credentials: "include"}});
+      fetch("{0}/form", {{method: "POST", mode: "no-cors"}});
+      </script><script src="{0}/jsonp"></script>"""
+    frame = "<iframe src={}/frame referrerpolicy=no-referrer></iframe>"
+    paths = ("/data", "/form", "/jsonp")
+    with serve_site({}, address="127.0.0.2") as other:
+        other.pages |= {"/": asked.format(shop.url), "/frame": asked.format(shop.url)}
+        shop.pages |= dict.fromkeys(paths, (200, CORS, "x"))
+        own = asked.format(shop.url) + frame.format(other.url)
+        cookie = {"Set-Cookie": "login=crawl; HttpOnly", "Content-Type": "text/html"}
+        shop.pages["/"] = (200, cookie, own)
+        crawl_in_one_browser(f"{shop.url}/", render="always", max_pages=1, cookies=True)
+        of_own = [cookies_of(shop, path) for path in paths]
+        shop.log.clear()
+        shop.pages["/"] = (200, cookie, PLAIN)
+        crawl_in_one_browser(
+            f"{shop.url}/", f"{other.url}/", name="both", render="always", cookies=True
+        )
+
+    assert all({"login": "crawl"} in sent and {} in sent for sent in of_own), of_own
+    assert [cookies_of(shop, path) for path in paths] == [[{}]] * 3
+
+
+def test_no_answer_to_a_script_is_given_to_another(shop, crawl_in_one_browser):
+    shop.pages["/"] = (
+        '<title>x</title><a href="/item-0">x</a><script>fetch("/mine", {headers: {Authorization: '
+        '"Bearer t"}}).then(() => fetch("/mine"))</script>'
+    )
+    shop.pages["/item-0"] = '<title>x</title><script>fetch("/mine")</script>'
+    shop.pages["/mine"] = "x"
+    crawl_in_one_browser(shop.url, render="always")
+
+    sent = [request.headers.get("Authorization") for request in shop.log if request.path == "/mine"]
+    assert sent == ["Bearer t", None]
+
+
+def test_a_page_whose_scripts_lead_elsewhere_keeps_its_content(shop, crawl_in_one_browser):
+    with serve_site({"/login": "elsewhere"}, address="127.0.0.2") as other:
+        shop.pages["/"] = (
+            f"<title>Kept</title><p>content<script>location = '{other.url}/login'</script>"
+        )
+        seeds = f"{shop.url}/", f"{other.url}/unknown"
+        run = crawl_in_one_browser(
+            *seeds, render="always", scope="anywhere", max_hosts=2, host_max_pages=4
+        )
+
+    pages = {page.url.url: page for page in Page.objects.filter(run=run).select_related("url")}
+    home = pages[f"{shop.url}/"]
+    assert (home.title, seen_text(home).text.split()) == ("Kept", ["Kept", "content"])
+    assert not home.rendition["has_faults"]
+    assert f"{other.url}/login" in pages
+
+
+def test_a_host_that_has_too_much_to_do_gets_no_further_request_of_a_page(
+    shop, crawl_in_one_browser
+):
+    many = "".join(f'<img src="/busy?{number}">' for number in range(40))
+    shop.pages["/"] = f"<title>x</title>{many}"
+    for number in range(40):
+        shop.pages[f"/busy?{number}"] = (429, {"Retry-After": "1"}, "")
+    crawl_in_one_browser(shop.url, render="always", max_pages=1)
+
+    assert 1 <= len([path for path in shop.paths if path.startswith("/busy")]) <= 8
+
+
+def test_a_page_for_which_no_browser_came_free_is_tried_again(
+    shop, crawl_in_one_browser, monkeypatch
+):
+    answers = [False, True]
+    monkeypatch.setattr(BrowserBudget, "take", lambda *_: answers.pop(0) if answers else True)
+    monkeypatch.setattr(BrowserBudget, "give_back", lambda _: None)
+    monkeypatch.setattr(conclusion, "retry_seconds_after", lambda *_: 0.0)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
+
+    assert Page.objects.get(run=run).title == "Shop of 3"
+    assert shop.paths.count("/") == 2

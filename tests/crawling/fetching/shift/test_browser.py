@@ -50,7 +50,7 @@ def rendered(monkeypatch):
         monkeypatch.setattr(DyingBrowser, "dies_at", len(urls))
         monkeypatch.setitem(globals(), "together", threading.Barrier(len(urls)))
         monkeypatch.setattr(shift_browser, "BrowserProcess", DyingBrowser)
-        browser, found = ShiftBrowser(0), {}
+        browser, found = ShiftBrowser(0, 1), {}
 
         def render(url: str) -> None:
             found[url] = browser.render(PageToRender(url, 200, [], b"", ""), None).verdict

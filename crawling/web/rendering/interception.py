@@ -117,9 +117,11 @@ class Interception:
         is_of_window = event["frameId"] == self._tab.frame
         request = _request(event, is_window=is_window, is_of_window=is_of_window)
         answer = await self._ask(request)
+        if is_window and answer.refusal:
+            # a failure would put a page of the browser in the place of the document
+            return NO_CONTENT
         self._count(asked["url"], answer)
-        # a failure would put a page of the browser in the place of the document
-        return NO_CONTENT if is_window and answer.refusal else answer
+        return answer
 
     def _refusal(self, *, is_window: bool) -> DoorRefusal | None:
         self.counts.navigations += is_window

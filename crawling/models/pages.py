@@ -62,9 +62,7 @@ class Page(models.Model):
         help_text="a `crawling.orders.rendering.Rendering`, or the fetch status of a rendering "
         "that was ended; empty: the order renders no page",
     )
-    #: further notes: `has_faults`, whether requests failed or the console had errors;
-    #: `view_digest`, the SHA-256 of the screenshot; `plain_charset`, that of the answer, since
-    #: `charset` is that of the rendered page
+    #: also `has_faults`, `view_digest` (SHA-256) and `plain_charset`, the charset of the answer
     rendition = models.JSONField(
         null=True,
         help_text="what the browser made of the page: `records`, the offset and length of each of "

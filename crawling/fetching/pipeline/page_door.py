@@ -55,6 +55,15 @@ SAME_FOR_ALL = frozenset({"", "accept-encoding", "user-agent", "accept-language"
 OWN_PREFIXES = ("sec-", "proxy-", ":")
 
 
+@dataclass
+class DoorNotes:
+    #: where the page's scripts wanted to lead the window, and the crawl did not
+    led_to: list[Address] = field(default_factory=list)
+    #: the hosts that have too much to do, which get no further request of the page, each with the
+    #: status and the seconds that it asked for
+    busy: dict[str, tuple[int, float | None]] = field(default_factory=dict)
+
+
 @dataclass(eq=False)
 class PageDoor:
     """Answers the requests of one page. Up to four threads call `answer` at once."""
@@ -67,11 +76,7 @@ class PageDoor:
     #: whether robots.txt holds for files, too; it always holds for documents
     obeys_robots: bool
     is_closed: bool = False
-    #: where the page's scripts wanted to lead the window, and the crawl did not
-    led_to: list[Address] = field(default_factory=list)
-    #: the hosts that have too much to do, which get no further request of the page, each with the
-    #: status and the seconds that it asked for
-    busy: dict[str, tuple[int, float | None]] = field(default_factory=dict)
+    notes: DoorNotes = field(default_factory=DoorNotes)
     _elsewhere: int = 0
     _robots: dict[str, RobotsRules] = field(default_factory=dict)
     #: of the visit's clock and budget
@@ -92,7 +97,7 @@ class PageDoor:
             return DoorAnswer(refusal=DoorRefusal.BY_CRAWL)
         answer = self._answer_from(request, address)
         if request.is_navigation and answer.refusal:
-            self.led_to.append(address)
+            self.notes.led_to.append(address)
         return answer
 
     def _answer_from(self, request: DoorRequest, address: Address) -> DoorAnswer:
@@ -147,7 +152,7 @@ class PageDoor:
         filters = self.context.links.filters
         if self.is_closed or address.scheme not in WEB or request.method not in METHODS:
             return False
-        if address.host_key in self.busy:
+        if address.host_key in self.notes.busy:
             return False
         if filters.blocklist.find(address) or filters.exclude.find(address.url):
             return False
@@ -226,7 +231,7 @@ class PageDoor:
             with_secrets=with_secrets,
         )
         if fetched.status in BUSY:
-            self.busy[address.host_key] = fetched.status, fetched.retry_after
+            self.notes.busy[address.host_key] = fetched.status, fetched.retry_after
         if is_own:
             with self._lock:
                 self.visit.clock.budget.spend(self.visit.clock.politeness)

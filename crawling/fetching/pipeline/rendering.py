@@ -124,12 +124,12 @@ def _render(
         rendering.budget.give_back()
         visit.clock.last_fetch_seconds = fetched.seconds + time.monotonic() - began_at
         visit.clock.rest_for_delay()
-        if address.host_key in door.busy:
-            status, asked = door.busy[address.host_key]
+        if address.host_key in door.notes.busy:
+            status, asked = door.notes.busy[address.host_key]
             visit.clock.rest_at_fault(status, asked)
     if result is None:
         return Rendering.NO_BROWSER, ()
-    return ENDED.get(result.verdict, result), door.led_to
+    return ENDED.get(result.verdict, result), door.notes.led_to
 
 
 def _page(

@@ -1,6 +1,6 @@
 import pytest
 
-from crawlsite.static_files import MARK, collect_static_files
+from crawlsite.management.commands.release import MARK, collect_static_files
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ def collect_static_files() -> None:
         return
     mark.unlink(missing_ok=True)
     call_command("collectstatic", interactive=False, verbosity=0)
+    mark.touch(0o640)
     mark.write_text(sources)
 
 

@@ -174,7 +174,7 @@ def test_where_the_kernel_refuses_limits_of_memory_programs_work(monkeypatch):
 
     set_limits({"memory_bytes": 1, "output_bytes": 1, "cpu_seconds": 60, "cores": ()})
     with pytest.raises(unpacker.ArchiveTrouble):  # it came as far as the record, which is none
-        unpacker.write_head("0")
+        unpacker.write_part("0", "head")
 
 
 def test_a_pdf_is_read_on_any_core_where_none_can_be_chosen(monkeypatch):

@@ -110,7 +110,7 @@ def test_a_run_that_ended_at_a_limit_continues_once_its_page_has_raised_it(
     _, run = ended(stop)
     CrawlJob.objects.update(**limit)
     RunTotal.objects.filter(run=run).update(fetched=10, bytes=2_000_000)
-    Run.objects.update(started_at=timezone.now() - timedelta(minutes=29, seconds=30))
+    Run.objects.update(started_at=timezone.now() - timedelta(minutes=29, seconds=55))
     operator, own = browser("operator"), reverse("crawling:crawl", args=[run.crawl_id])
     for place in (own, reverse("crawling:crawls")):
         button = soup(operator.get(place)).select_one("button[formaction$='/resume/']")

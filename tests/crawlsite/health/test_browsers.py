@@ -95,11 +95,12 @@ def test_a_browser_that_does_not_start_is_told_until_one_does(
     worker_of(BrowserUnits(3, 1536))
     run = start_run(create_crawl(order(SEED)))
     monkeypatch.setattr("crawling.fetching.shift.browser.BrowserProcess", broken)
-    ShiftBrowser(run.pk)._start(512)
+    ShiftBrowser(run.pk, 1)._start(512)
     assert "Chromium does not start: no space left" in text_of(viewer)
 
     monkeypatch.setattr("crawling.fetching.shift.browser.BrowserProcess", lambda **options: None)
-    ShiftBrowser(run.pk)._start(512)
+    monkeypatch.setattr("crawling.fetching.shift.browser.LiveView", lambda *args: None)
+    ShiftBrowser(run.pk, 1)._start(512)
     assert "does not start" not in text_of(viewer)
 
 

@@ -58,19 +58,28 @@ class BrowserReport:
         return self.granted_mebibytes * MIB
 
 
-def browsers_now() -> BrowserReport:
-    """The units of the workers' browsers, those that pools have granted, and the counts of runs of
-    the last day. Without Redis, the capacity of the pools counts for the workers' browsers.
-    """
+def units_of_pools() -> tuple[BrowserUnits, BrowserUnits]:
+    """The capacity of all pools, and what of it is granted."""
     units, granted = Counter[str](), Counter[str]()
     for one in ResourceClass.objects.filter(key__in=OF_BROWSERS).select_related("pool"):
         capacity, available = (row[one.ordinal] for row in (one.pool.capacity, one.pool.available))
         units[one.key] += capacity
         granted[one.key] += capacity - available
+    return (
+        BrowserUnits(units[BROWSER_PAGES], units[BROWSER_MEMORY]),
+        BrowserUnits(granted[BROWSER_PAGES], granted[BROWSER_MEMORY]),
+    )
+
+
+def browsers_now() -> BrowserReport:
+    """The units of the workers' browsers, those that pools have granted, and the counts of runs of
+    the last day. Without Redis, the capacity of the pools counts for the workers' browsers.
+    """
+    capacity, granted = units_of_pools()
     try:
         live = live_browsers()
     except RedisError:
-        live = BrowserUnits(units[BROWSER_PAGES], units[BROWSER_MEMORY])
+        live = capacity
     rendered, ended = 0, Counter[str]()
     latest = RunRendering.objects.order_by("-pk").values("pk")[:MOST_RUNS]
     recent = Q(run__finished_at=None) | Q(run__finished_at__gt=timezone.now() - COUNTED)
@@ -80,9 +89,9 @@ def browsers_now() -> BrowserReport:
         ended.update(early)
     return BrowserReport(
         live.pages,
-        granted[BROWSER_PAGES],
+        granted.pages,
         live.mebibytes,
-        granted[BROWSER_MEMORY],
+        granted.mebibytes,
         rendered,
         tuple(
             FailedRenderings(int(status), explain_rendering(int(status)), pages)

@@ -18,11 +18,11 @@ from redis.exceptions import RedisError
 
 from allocation.checks import missing_units
 from crawling.fetching.preresolver.slots import is_any_taken
-from crawling.jobs.rq_jobs import SHIFTS, live_workers
+from crawling.jobs.rq_jobs import SHIFTS, live_browsers, live_workers
 from crawling.runs.housekeeping.disk import disk_now, forecast_of
 from crawling.runs.housekeeping.disk_forecast import Forecast
 from crawling.scheduler.leader import is_somebody_leading
-from crawlsite.health.browsers import browsers_now, is_browser_wanted
+from crawlsite.health.browsers import is_browser_wanted, units_of_pools
 from crawlsite.private_files import open_to_others
 from dnscache.selectors import are_servers_silent
 
@@ -94,10 +94,14 @@ def _components() -> Iterator[ComponentHealth]:
 
 
 def browsers() -> ComponentHealth:
-    """The browsers of workers, which only crawls that render pages need."""
-    now = browsers_now()
-    if now.pages:
-        told = f"{now.open_pages:,} of {now.pages:,} page{'s' * (now.pages != 1)} open"
+    """The browsers of workers, which only crawls that render pages need. Takes one query."""
+    try:
+        pages = live_browsers().pages
+    except RedisError:
+        return ComponentHealth("Browsers", True, "Redis does not tell")
+    if pages:
+        _, granted = units_of_pools()
+        told = f"{granted.pages:,} of {pages:,} page{'s' * (pages != 1)} open"
         return ComponentHealth("Browsers", True, told)
     is_wanted = is_browser_wanted()
     told = "none: crawls that render pages wait" if is_wanted else "none: no page is rendered"

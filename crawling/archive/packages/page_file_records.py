@@ -18,6 +18,8 @@ from crawling.models import ArchiveFile
 
 #: the types of records that have a document of their own
 ANSWERS = ("response", "resource")
+#: a server may send any text as its status
+VALID_CODES = frozenset(map(str, range(100, 1000)))
 
 
 class PageFileRecord(NamedTuple):
@@ -61,7 +63,9 @@ def _is_of_another_method(record: ArcWarcRecord, answer: PageFileRecord) -> bool
         record.rec_type == "request"
         and record.rec_headers.get_header("WARC-Target-URI") == answer.header["warc-target-uri"]
     )
-    return bool(is_its_request and record.http_headers.protocol != "GET")
+    # the library has no head, None, for an empty record and for one of another scheme
+    head = record.http_headers
+    return is_its_request and head is not None and head.protocol != "GET"
 
 
 def _read(record: ArcWarcRecord, offset: int, records: ArchiveIterator) -> PageFileRecord:
@@ -69,10 +73,16 @@ def _read(record: ArcWarcRecord, offset: int, records: ArchiveIterator) -> PageF
     status = int(HTTPStatus.OK)
     content_type = header.get("content-type", "")
     if record.rec_type == "response":
-        code = record.http_headers.get_statuscode()
-        status = int(code) if code.isdigit() else 0
-        content_type = record.http_headers.get_header("Content-Type") or ""
+        status, content_type = _read_head(record)
     # its length is known once it is read
     length = records.get_record_length()
     kind = content_type.partition(";")[0].strip().lower()
     return PageFileRecord(header, status, kind, offset, length)
+
+
+def _read_head(record: ArcWarcRecord) -> tuple[int, str]:
+    head = record.http_headers
+    if head is None:
+        return 0, ""
+    code = head.get_statuscode()
+    return int(code) if code in VALID_CODES else 0, head.get_header("Content-Type") or ""

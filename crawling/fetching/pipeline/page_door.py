@@ -48,8 +48,6 @@ OWN_HEADERS = frozenset(
 FILES = ("stylesheet", "script", "image", "font", "media")
 #: Chromium's words for requests of scripts
 DATA = ("fetch", "xhr")
-#: answers of a host that has too much to do
-BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 #: the headers of requests that are the same for all pages
 SAME_FOR_ALL = frozenset({"", "accept-encoding", "user-agent", "accept-language"})
 OWN_PREFIXES = ("sec-", "proxy-", ":")
@@ -230,7 +228,7 @@ class PageDoor:
             added=passed_on(request.headers),
             with_secrets=with_secrets,
         )
-        if fetched.status in BUSY:
+        if is_busy(fetched):
             self.notes.busy[address.host_key] = fetched.status, fetched.retry_after
         if is_own:
             with self._lock:
@@ -244,14 +242,14 @@ class PageDoor:
 
 
 def _is_file(request: DoorRequest) -> bool:
-    """Whether all pages get the same answer: no document, and no data that a script
-    asks for with cookies or headers of its own.
+    """Whether all pages get the same answer: no document, and no data that a script asks for with
+    cookies or headers of its own.
     """
-    if request.method != "GET" or request.resource_type in FILES:
-        return request.method == "GET"
+    if request.method != "GET" or request.resource_type not in (*FILES, *DATA):
+        return False
     asked = {name.lower(): value for name, value in passed_on(request.headers).items()}
     is_usual = asked.pop("accept", "*/*") == "*/*" and asked.keys() <= {"referer", "origin"}
-    return request.resource_type in DATA and is_usual
+    return request.resource_type in FILES or is_usual
 
 
 def is_kept(answer: DoorAnswer) -> bool:
@@ -262,6 +260,15 @@ def is_kept(answer: DoorAnswer) -> bool:
         "set-cookie" not in told
         and "no-store" not in told.get("cache-control", "").lower()
         and differs_by <= SAME_FOR_ALL
+    )
+
+
+def is_busy(fetched: Fetched) -> bool:
+    """Whether a file's answer is about its host, which has too much to do. A file that is
+    unavailable for other reasons says nothing of the host.
+    """
+    return fetched.status == HTTPStatus.TOO_MANY_REQUESTS or (
+        fetched.status == HTTPStatus.SERVICE_UNAVAILABLE and fetched.retry_after is not None
     )
 
 

@@ -123,7 +123,7 @@ def test_each_lack_has_its_reason(monkeypatch, pages, total, path, why):
     assert bool(told) == bool(why)
 
 
-def test_open_pages_and_their_memory_are_those_of_the_pool(viewer, worker_of, browsers):  # noqa: F811
+def test_open_pages_and_their_memory_are_of_the_pool(viewer, worker_of, browsers):  # noqa: F811
     worker_of(BrowserUnits(8, 4096))
     claim = {"browsers": 2, "browser_memory": 1024}
     process = register_process(pool=browsers.pk, label="one", run_ref="", maximum=claim)

@@ -14,14 +14,16 @@ class Migration(migrations.Migration):
             name="ignored_regions",
             field=models.JSONField(
                 default=list,
-                help_text="left, top, width and height, in pixels, of parts of a screenshot that are not compared",
+                help_text="left, top, width and height, in pixels, of parts of a screenshot that are "
+                "not compared",
             ),
         ),
         migrations.AddField(
             model_name="watch",
             name="picture_percent",
             field=models.FloatField(
-                help_text="the share of pixels, in per cent, that must differ in a screenshot for a page to count as changed; empty: texts are compared",
+                help_text="the share of pixels, in per cent, that must differ in a screenshot for a "
+                "page to count as changed; empty: texts are compared",
                 null=True,
             ),
         ),

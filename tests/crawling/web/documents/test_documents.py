@@ -189,7 +189,7 @@ def test_near_copies_are_found_and_others_are_not(make_site, crawl_to_the_end):
     assert f"{64 - row.distance} of 64" in shown.get_text()
     compared = viewer.get(shown.find("a", string="Compare texts")["href"])
     words = " ".join(soup(compared).select_one("main").get_text().split())
-    assert f"only {row.of} has is struck out; text that only {row.url} has is underlined" in words
+    assert f"only {row.of} has begins with −; text that only {row.url} has begins with +" in words
     lines = viewer.get(f"/crawls/{run.crawl_id}/duplicates.jsonl?kind=near").getvalue().decode()
     assert json.loads(lines)["of_id"] == row.of_id
 

@@ -14,7 +14,7 @@ from crawling.orders.estimates import Figure, long_time, pages_of_a_host, seed_h
 from crawling.orders.order import CrawlOrder
 
 #: the time for which a rendered page has a browser page, if no other page is rendered
-PAGE_SECONDS = 0.6
+PAGE_SECONDS = 0.75
 #: the seconds that it takes of a core: Chromium, its driver and program, the work session and
 #: PostgreSQL
 PROCESSOR_SECONDS = 0.2

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
-from crawling.frontier.rules.poison_suspects import ALONE_FROM
+from crawling.frontier.rules.poison_suspects import ALONE_FROM, SUSPECTS_AT_ONCE
 from crawling.frontier.run_limits import (
     QueueUse,
     claimable_urls,
@@ -85,11 +85,11 @@ class ClaimLimit(NamedTuple):
 
 
 WANTED = SentRows("wanted", ClaimLimit)
-#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` says. A suspect is claimed
-#: alone, so any single URL in process shows whether the shift has a suspect.
+#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` says. One of several losses is
+#: claimed alone, so any single URL in process shows whether the shift has such a suspect.
 CLAIM_URLS = f"""
 WITH picked AS (
-    SELECT u.id, u.losses FROM {WANTED}
+    SELECT u.id, u.losses, wanted.queue_id FROM {WANTED}
     CROSS JOIN LATERAL (
         SELECT id, losses FROM crawling_url
         WHERE queue_id = wanted.queue_id AND state = '{UrlState.QUEUED}'
@@ -103,7 +103,7 @@ WITH picked AS (
     SELECT id FROM picked WHERE losses >= {ALONE_FROM} AND NOT EXISTS (SELECT FROM hand) ORDER BY id
     LIMIT 1
 ), beside AS (
-    SELECT id, losses FROM picked
+    SELECT id, losses, queue_id FROM picked
     WHERE losses < {ALONE_FROM} AND NOT EXISTS (SELECT FROM alone)
         AND NOT EXISTS (SELECT FROM hand WHERE losses >= {ALONE_FROM})
 ), kept AS (
@@ -111,12 +111,13 @@ WITH picked AS (
     UNION ALL
     SELECT id FROM beside WHERE losses = 0
     UNION ALL (
-        SELECT id FROM beside
-        WHERE losses > 0 AND NOT EXISTS (
-            SELECT FROM crawling_url
+        SELECT id FROM (
+            SELECT DISTINCT ON (queue_id) id FROM beside WHERE losses > 0 ORDER BY queue_id, id
+        ) AS suspects
+        ORDER BY id LIMIT greatest(0, {SUSPECTS_AT_ONCE} - (
+            SELECT count(*) FROM crawling_url
             WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' AND losses > 0
-        )
-        ORDER BY id LIMIT 1
+        ))
     )
 )
 UPDATE crawling_url u SET state = '{UrlState.IN_PROCESS}', shift_id = %(shift)s,

@@ -2,9 +2,10 @@
 while the pages were in hand.
 
 A shift can be lost for many reasons: an operator's kill, a power cut, a machine out of memory. So
-its pages in process are only suspects. A shift may have one suspect beside other pages. If that
-shift is lost, too, the suspect is tried alone. Then an outside cause is to blame only if it hits
-exactly this fetch. The suspect fails when its own fetch is lost again and again.
+its pages in process are only suspects. A shift may have a few suspects beside other pages, one of
+each host. If that shift is lost, too, each of them is tried alone. Then an outside cause is to
+blame only if it hits exactly this fetch. The suspect fails when its own fetch is lost again and
+again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+#: The most suspects of one loss that a shift has in hand. A machine that is cut off leaves
+#: hundreds, which hold up their hosts until they are fetched; if the shift is lost again, each of
+#: these is tried alone.
+SUSPECTS_AT_ONCE = 10
 #: a suspect with at least this number of losses is the only page that its shift has in hand
 ALONE_FROM = 2
 #: lost twice beside other pages and twice alone

@@ -27,6 +27,7 @@ from crawling.fetching.worker.own_jobs import RUN_SHIFT
 from crawling.fetching.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from crawling.frontier import claim_urls, locked_run
 from crawling.frontier.change.manual_order import requeue_failed
+from crawling.frontier.rules.poison_suspects import SUSPECTS_AT_ONCE
 from crawling.jobs.rq_jobs import SHIFTS
 from crawling.models import HostQueue, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
@@ -56,19 +57,32 @@ def lose(frontier):
     return lose
 
 
-def test_after_a_loss_a_shift_takes_one_suspect_at_a_time(frontier, lose):
+def test_after_a_loss_a_shift_takes_one_suspect_of_each_host(frontier, lose):
     frontier.sow("a.test/1", "a.test/2", "b.test/1")
     frontier.claim()
     lose()
     frontier.sow("a.test/3")
 
     first = frontier.claim()
-    second = frontier.claim()
     frontier.record(outcome(first[0]))
-    third = frontier.claim()
+    second = frontier.claim()
 
-    assert [url.url for url in first] == ["http://a.test/1", "http://a.test/3"]
-    assert (second, [url.url for url in third]) == ([], ["http://a.test/2"])
+    assert {url.url for url in first} == {
+        f"http://{name}" for name in ("a.test/1", "a.test/3", "b.test/1")
+    }
+    assert [url.url for url in second] == ["http://a.test/2"]
+    frontier.check()
+
+
+def test_a_shift_has_few_suspects_at_a_time(frontier, lose):
+    frontier.sow(*(f"h{number}.test/1" for number in range(SUSPECTS_AT_ONCE + 2)))
+    frontier.claim()
+    lose()
+
+    first, none = frontier.claim(), frontier.claim()
+    frontier.record(outcome(first[0]))
+
+    assert (len(first), none, len(frontier.claim())) == (SUSPECTS_AT_ONCE, [], 1)
     frontier.check()
 
 
@@ -171,7 +185,7 @@ def test_whatever_is_lost_only_what_was_alone_twice_fails_and_all_others_get_the
 
 
 def judge_hand(losses):
-    assert sum(1 for count in losses if count) <= 1
+    assert sum(1 for count in losses if count) <= SUSPECTS_AT_ONCE
     assert len(losses) <= 1 or max(losses) < 2
 
 

@@ -29,7 +29,7 @@ from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.runs.endings import ending_sentence, failure_sentence
 from crawling.runs.grants import leave_pool, paused_sentence, release_shift, request_shift
-from crawling.runs.takeover import rejoin
+from crawling.runs.takeover import LEASE_ENDED, rejoin
 from crawling.runs.transitions import FETCHING, WOUND_DOWN
 
 STOPPED = "Stopped by an operator; its pages and its queue are kept."
@@ -305,5 +305,5 @@ def shift_was_reaped(process_id: int, epoch: int) -> None:
     process = _process_of(process_id)
     if process is None:
         return
-    lose_shift(process, epoch, "lost: its lease ran out", is_dead=False)
+    lose_shift(process, epoch, LEASE_ENDED, is_dead=False)
     continue_shift(process)

@@ -23,7 +23,12 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift
 from crawling.runs.start import start_run
-from crawling.runs.takeover import ABSENT_SECONDS, take_over_hosts
+from crawling.runs.takeover import (
+    ABSENT_SECONDS,
+    LEASE_ENDED,
+    LOST_SECONDS,
+    take_over_hosts,
+)
 from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.frontiers import Frontier
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
@@ -85,6 +90,19 @@ def test_a_moment_without_a_shift_moves_nothing(frontier, seconds):
     take_over_hosts()
 
     assert placed(frontier.run) == before
+
+
+@pytest.mark.parametrize(
+    ("seconds", "moves"), [(LOST_SECONDS - 1, False), (LOST_SECONDS + 1, True)]
+)
+def test_the_hosts_of_a_lease_that_ran_out_move_sooner(frontier, seconds, moves):
+    before = placed(frontier.run)
+    end_shift(frontier.processes[2].shifts.get(), LEASE_ENDED)
+    pass_seconds(seconds)
+
+    take_over_hosts()
+
+    assert (placed(frontier.run) != before) is moves
 
 
 def test_where_no_process_of_the_run_has_a_worker_all_hosts_stay(frontier):

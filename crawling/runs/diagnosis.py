@@ -78,6 +78,10 @@ class RunFacts:
     quiet_seconds: float | None = None
     #: the seconds until a live shift's lease expires
     lease_seconds: float | None = None
+    #: the work sessions that have not renewed their lease in time, and the seconds until the last
+    #: of these leases ends
+    late_sessions: int = 0
+    late_seconds: float = 0.0
     queued: int = 0
     quarantined: int = 0
     next_host: NextHost | None = None
@@ -153,6 +157,8 @@ def _at_work(facts: RunFacts, quiet: float) -> Stall:
             f"Its worker has been silent for {_time(-facts.lease_seconds)}; its work is about "
             "to be handed on.",
         )
+    if facts.late_sessions:
+        return _late(facts)
     if quiet <= QUIET_SECONDS:
         return Stall(StallCause.FETCHING, "Fetching.")
     if facts.next_host and facts.next_host.is_held:
@@ -163,6 +169,21 @@ def _at_work(facts: RunFacts, quiet: float) -> Stall:
         StallCause.STUCK,
         f"Its work session is alive but has written nothing for {_time(quiet)}.",
         KILL,
+    )
+
+
+def _late(facts: RunFacts) -> Stall:
+    """A worker of another machine may have been killed, or cut off: only the end of its lease tells
+    that it fetches no more.
+    """
+    some = facts.late_sessions
+    sessions = f"{some} work sessions have not renewed their leases"
+    return Stall(
+        StallCause.WORKER_LOST,
+        f"{'A work session has not renewed its lease' if some == 1 else sessions}. If "
+        f"{'its worker is' if some == 1 else 'their workers are'} lost, the hosts and resources "
+        f"go to others in {_time(facts.late_seconds)} at the latest.",
+        seconds=facts.late_seconds,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Max, OuterRef, Subquery
@@ -25,6 +26,8 @@ from crawling.runs.wait_reason import NextHostQueue
 from crawling.scheduler.leader import is_somebody_leading
 
 MINUTE = timedelta(minutes=1)
+#: the part of a lease that is left if it was not renewed in time: renewals come after a third
+LATE = 0.5
 
 
 def stall_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Stall | None:
@@ -40,9 +43,10 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
     rows = rows or rows_of(run)
     processes = [one.bank_process for one in rows.processes if one.bank_process]
     unclaimed = [one.pk for one in processes if one.lease_until is not None and not one.worker]
+    now, lease = timezone.now(), timedelta(seconds=settings.BANK_LEASE_SECONDS)
     leases = [one.lease_until for one in processes if one.lease_until is not None and one.worker]
+    late = [end for end in leases if end - now < LATE * lease]
     shift = max(rows.live_shifts, key=lambda shift: shift.pk, default=None)
-    now = timezone.now()
     return RunFacts(
         state=run.state,
         paused=_pause_in_words(run) if run.state == RunState.PAUSED else "",
@@ -57,6 +61,8 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
         if shift
         else None,
         lease_seconds=(max(leases) - now).total_seconds() if leases else None,
+        late_sessions=len(late),
+        late_seconds=max(0.0, (max(late) - now).total_seconds()) if late else 0.0,
         queued=rows.counts.queued,
         quarantined=rows.counts.quarantined,
         next_host=_next_host(rows.next_hosts),

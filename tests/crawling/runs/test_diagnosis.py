@@ -27,6 +27,11 @@ RESTING = NextHost("a.test", 90)
         ),
         (StallCause.WORKER_LOST, {"quiet_seconds": 10, "lease_seconds": -5}, "silent for 5 s"),
         (
+            StallCause.WORKER_LOST,
+            {"quiet_seconds": 10, "lease_seconds": 50, "late_sessions": 1, "late_seconds": 25},
+            "the hosts and resources go to others in 25 s at the latest",
+        ),
+        (
             StallCause.NO_SCHEDULER,
             {"quiet_seconds": 10, "lease_seconds": -5, "is_scheduler_there": False},
             "no scheduler to take its units back",

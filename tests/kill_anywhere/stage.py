@@ -79,9 +79,11 @@ class Stage:
     Questions about its database are put to PostgreSQL itself, not to the code that wrote the rows.
     """
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.product = Supervisor(place, PROCFILE, **SETTINGS)
+    def __init__(
+        self, place: Path, procfile: str = PROCFILE, settings: Mapping[str, str] = SETTINGS
+    ) -> None:
+        self.place, self.settings = place, settings
+        self.product = Supervisor(place, procfile, **settings)
 
     def ask(self, sql: str, *values: object) -> list[tuple]:
         with psycopg.connect(
@@ -97,7 +99,7 @@ class Stage:
             return []
 
     def manage(self, *words: str) -> str:
-        env = environment(STATE_DIR=str(self.place), **SETTINGS)
+        env = environment(STATE_DIR=str(self.place), **self.settings)
         done = subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=PROJECT,
@@ -121,9 +123,8 @@ class Stage:
             )
         )
         words = [sys.executable, "-m", "tests.kill_anywhere.starting", str(file)]
-        subprocess.run(
-            words, env=environment(STATE_DIR=str(self.place), **SETTINGS), check=True, cwd=PROJECT
-        )
+        env = environment(STATE_DIR=str(self.place), **self.settings)
+        subprocess.run(words, env=env, check=True, cwd=PROJECT)
 
     def await_workers(self) -> None:
         logs = [self.place / "logs" / f"worker.{number}.log" for number in (1, 2)]

@@ -291,7 +291,7 @@ def fill_names() -> None:
         Reply(DnsStatus.OK, ("192.0.2.1",), ttl=300, resolve_ms=40),
         Reply(DnsStatus.TIMEOUT, resolve_ms=8000, error="it said nothing"),
     )
-    store.write(
+    store.write_answers(
         [
             DnsAnswer("www.example.com", good, now, now + 300, None, 0),
             DnsAnswer("silent.example.com", bad, now, now, now + 40, 1),

@@ -158,7 +158,7 @@ def _host_of(address: Address) -> HostName | None:
 def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """The known addresses of names. A name may have none."""
     since = time.time() - KNOWN_SECONDS
-    known = store.read(names)
+    known = store.read_answers(names)
     return {
         name: answer.reply.addresses for name, answer in known.items() if answer.resolved_at > since
     }

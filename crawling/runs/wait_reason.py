@@ -12,7 +12,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.utils import timezone
 
-from allocation.selectors import reasons_of, waiting_in_turn
+from allocation.selectors import processes_in_turn, reasons_of
 from allocation.snapshot import WaitRow
 from crawling.frontier.sql_rows import read_rows
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
@@ -148,7 +148,7 @@ def wait_reasons(
     }
     run_of = {process.at_bank: process.run for process in idle if process.at_bank}
     if waits is None:  # only the sentence about each run's last process is shown
-        last = {run_of[process]: process for process in waiting_in_turn(run_of)}
+        last = {run_of[process]: process for process in processes_in_turn(run_of)}
         reasons = reasons_of(last.values()) if last and explains else {}
         if not explains:
             at_bank.update(dict.fromkeys(last, WaitReason("waiting", "")))

@@ -19,7 +19,12 @@ from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
-from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from allocation.services import (
+    OutboxMessage,
+    grant_waiting_requests_of_pool,
+    mark_sent,
+    unsent_outbox,
+)
 from crawling.fetching.worker.own_jobs import RUN_SHIFT
 from crawling.jobs.cancel import clear_cancelled_jobs
 from crawling.jobs.job_rows import open_jobs
@@ -89,7 +94,7 @@ def deliver(
 
 def _deliver(message: OutboxMessage) -> None:
     if message.kind == OutboxKind.PUMP:
-        pump_pool(pool=message.pool)
+        grant_waiting_requests_of_pool(pool=message.pool)
         return
     if not message.run_ref.startswith(RUN_REF):
         # a thread of an experiment, a pre-resolver or a test fetch, which notices its grants itself

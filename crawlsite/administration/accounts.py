@@ -18,7 +18,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder
 from crawling.base.use import Use, uses
@@ -300,7 +300,7 @@ def _receiver(name: str, shared: SharedByUser) -> User:
     if closed := sorted(one.name for may_act, one in subjects if not may_act(receiver, one)):
         raise BadAccount(
             {
-                "hand_to": f"{name} may not act on {first_few(closed)}; name the "
+                "hand_to": f"{name} may not act on {first_few_in_words(closed)}; name the "
                 "owner, a member of the team, or an administrator."
             }
         )

@@ -16,7 +16,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from allocation.checks import missing_units
+from allocation.checks import missing_unit_sentences
 from crawling.fetching.preresolver.slots import is_any_taken
 from crawling.jobs.rq_jobs import SHIFTS, live_browsers, live_workers
 from crawling.runs.housekeeping.disk import disk_now, forecast_of
@@ -167,7 +167,7 @@ def _migrations() -> frozenset[tuple[str, str]]:
 
 
 def pools() -> str:
-    return " ".join(missing_units()) or OK
+    return " ".join(missing_unit_sentences()) or OK
 
 
 def redis() -> str:

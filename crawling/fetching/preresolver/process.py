@@ -114,7 +114,7 @@ class PreResolverProcess:
             self._slots.settle()
             logger.info(
                 "resolving ahead",
-                extra={"machine": self._machine, "answers": self._resolver.warm_start()},
+                extra={"machine": self._machine, "answers": self._resolver.load_stored_answers()},
             )
             self._reads.start()
             self._began = True

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.base.audit import record_action
 from crawling.base.errors import BadSeeds
 from crawling.frontier import (
@@ -166,7 +166,7 @@ def _store_seeds(
         {
             "seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)),
             "first": (None, added[0]),
-            **({"without secrets": (None, first_few(without))} if without else {}),
+            **({"without secrets": (None, first_few_in_words(without))} if without else {}),
         },
     )
     if run is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 from urllib.parse import urlsplit
 
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.base.encrypted_text import seal, unseal
 from crawling.models import CrawlJob
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
@@ -169,7 +169,7 @@ def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | 
 def _origins_text(origins: frozenset[str] | None) -> str | None:
     if origins is None:
         return None
-    return first_few(sorted(origins)) or "no site"
+    return first_few_in_words(sorted(origins)) or "no site"
 
 
 def origins_without_secrets(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
@@ -198,13 +198,13 @@ def resent_secret_errors(
         ]
         if led:
             errors[LOGIN] = (
-                f"were given for another site than {site}; give {first_few(sorted(led))} anew "
-                "together with login_url"
+                f"were given for another site than {site}; give {first_few_in_words(sorted(led))} "
+                "anew together with login_url"
             )
     secret = sorted(f"{field} {key}" for field, key in same & _all_secrets(crawl))
     if part.proxy and _route(part.proxy) != _route(fetching_of(crawl).proxy) and secret:
         errors["proxy"] = (
-            f"another proxy reads what is not encrypted; give {first_few(secret)} anew "
+            f"another proxy reads what is not encrypted; give {first_few_in_words(secret)} anew "
             "together with it, or make another crawl"
         )
     return errors

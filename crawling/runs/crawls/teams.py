@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from allocation.models import ProcessState, Share
 from allocation.rules.shares import NO_LIMIT
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, WrongState
 from crawling.base.use import offered_by_uses
@@ -86,7 +86,7 @@ def uses_of(team: Team) -> list[str]:
     items of uses of crawls (`TEAM_USES` of their modules `pages`).
     """
     crawls = list(CrawlJob.all_objects.filter(team=team.name).values_list("name", flat=True))
-    used = [f"crawls {first_few(crawls)}"] if crawls else []
+    used = [f"crawls {first_few_in_words(crawls)}"] if crawls else []
     used += filter(None, (told(team) for told in offered_by_uses("pages", "TEAM_USES")))
     for share in shares_of(team):
         has_terms = any(share.reserved) or any(limit != NO_LIMIT for limit in share.limits)

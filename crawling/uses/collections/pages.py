@@ -19,7 +19,7 @@ from django.urls import path, reverse
 from django.utils.http import urlencode
 from redis.exceptions import RedisError
 
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.columns import column_head
@@ -294,7 +294,7 @@ SHARED = (
 def _collections_of_team(team: Team) -> str:
     # a deleted collection may be restored, and would then belong to another team of that name
     names = list(Collection.all_objects.filter(team=team.name).values_list("name", flat=True))
-    return f"collections {first_few(names)}" if names else ""
+    return f"collections {first_few_in_words(names)}" if names else ""
 
 
 TEAM_USES = (_collections_of_team,)

@@ -31,7 +31,7 @@ def live(machine="m"):
 
 def settle(name, *, reply=OK, retry_in=None, fails=0, lives=60, age=0):
     now = time.time()
-    store.write(
+    store.write_answers(
         [
             DnsAnswer(
                 name,

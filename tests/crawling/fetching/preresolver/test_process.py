@@ -26,7 +26,7 @@ from dnscache import store
 from dnscache.preresolver.preresolver import live_pre_resolvers
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.resolver import Resolver, forget
-from dnscache.selectors import domains
+from dnscache.selectors import registered_names
 from tests.stack import running_stack
 
 #: of the test's pool of 64 look-ups in flight
@@ -105,11 +105,11 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
 def test_its_cache_has_all_that_was_stored_and_can_be_read(pool):
     now = time.time()
     reply = Reply(DnsStatus.OK, ("192.0.2.1",), "", 0, 300, 10)
-    store.write([DnsAnswer("www.stored.test", reply, now, now + 300)])
+    store.write_answers([DnsAnswer("www.stored.test", reply, now, now + 300)])
     with resolving_ahead():
-        until(lambda: [one.registrable for one in domains().domains] == ["stored.test"])
+        until(lambda: [one.registrable for one in registered_names().domains] == ["stored.test"])
 
-    assert domains().machine is None
+    assert registered_names().machine is None
 
 
 def test_what_a_killed_one_held_goes_back_when_the_next_begins(pool):

@@ -24,7 +24,7 @@ from experiments.deadlock_detection import deadlocked_processes
 BLOCKING = (RequestKind.START, RequestKind.STAGE)
 
 
-def deadlocked_in(pool: Pool) -> frozenset[int]:
+def deadlocked_processes_of_pool(pool: Pool) -> frozenset[int]:
     """The processes that are truly deadlocked.
 
     One statement reads the pool, so it sees the pool at one moment.

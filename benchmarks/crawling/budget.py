@@ -36,7 +36,7 @@ from benchmarks.scene.database import execute, on_own_servers, query_rows
 from benchmarks.scene.product import environment_in, running_product, title_of
 from benchmarks.scene.sites import served_folder
 from benchmarks.timer import await_change, process_tree, seconds_of, timed
-from crawling.datasets.catch_up import write_collected
+from crawling.datasets.catch_up import write_collected_parts
 from crawling.datasets.progress import unindexed_parts, unread_parts
 from crawling.datasets.second_reading import read_part
 from crawling.models import Page, Run
@@ -175,7 +175,7 @@ def read() -> None:
     spending.install(READING)
     run = Run.objects.latest("pk")
     with timed() as dataset:
-        write_collected(run.pk)
+        write_collected_parts(run.pk)
     with timed() as reading:
         pages = sum(read_part(run, part) or 0 for part in list(unread_parts(run)))
     spent = spending.spent()

@@ -65,7 +65,7 @@ STAGES = {
     "judges links": ["crawling.fetching.pipeline.conclusion:links_of"],
     "turns of the shift's thread": ["crawling.fetching.shift.work:ShiftWork._turn"],
     "records outcomes": ["crawling.fetching.shift.recorder:OutcomeRecorder.write"],
-    "admits links": ["crawling.frontier.record.outcome_writer:_admit"],
+    "admits links": ["crawling.frontier.record.outcome_writer:_admit_batch"],
     "writes pages": ["crawling.frontier.record.outcome_writer:_write_pages"],
     "leases hosts, claims URLs": ["crawling.fetching.shift.host_leases:HostLeases.refill"],
 }

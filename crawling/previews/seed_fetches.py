@@ -23,7 +23,7 @@ from crawling.fetching.pipeline.client import Client, Egress, RequestPolicy
 from crawling.fetching.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
 from crawling.fetching.pipeline.preconditions import address_to_dial, refusal_by_robots
 from crawling.frontier.address_clock import BorrowedHost, borrow_hosts, return_host
-from crawling.frontier.host_state import known_robots
+from crawling.frontier.host_state import valid_robots
 from crawling.installation.identity import dial_policy, identity, proxy_of
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind
@@ -141,7 +141,7 @@ def fetch_seeds(
         list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS
     )
     rate = Bandwidth(units.get("bandwidth", KIB_PER_SECOND) * 1024)
-    known = known_robots({address.origin for address in addresses})
+    known = valid_robots({address.origin for address in addresses})
     rounds = _TestFetchRound(order, resolutions, known, rate, lost, asking, with_answer)
     with ThreadPoolExecutor(max_workers=at_a_time) as threads:
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)

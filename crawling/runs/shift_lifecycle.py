@@ -19,7 +19,7 @@ from allocation.services import is_holder, release_resources
 from crawling.archive.files import seal_all
 from crawling.base.alert_events import AlertEvent
 from crawling.datasets.jobs import write_links_of_ended
-from crawling.frontier import free_hosts, limit_reached, locked_run, return_urls, rules_key
+from crawling.frontier import free_hosts_of_shift, limit_reached, locked_run, return_urls, rules_key
 from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
 from crawling.installation.events import alert
@@ -124,7 +124,7 @@ def lose_shift(
         for shift in shifts:
             _close_lost(shift, ending, blame)
             if is_dead:
-                free_hosts(shift.pk)
+                free_hosts_of_shift(shift.pk)
 
 
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:

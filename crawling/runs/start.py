@@ -9,8 +9,14 @@ from django.db import transaction
 from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import record_action
 from crawling.base.errors import TooManyWait, WrongState
-from crawling.frontier import Candidate, locked_run, rules_key, schedule_urls, serving_numbers
-from crawling.frontier.admit.quarantine import keep_decisions
+from crawling.frontier import (
+    Candidate,
+    locked_run,
+    rules_key,
+    schedule_urls,
+    serving_process_numbers,
+)
+from crawling.frontier.admit.quarantine import copy_decisions
 from crawling.frontier.run_counts import count_seeds
 from crawling.installation.events import alert
 from crawling.installation.pools import capacity_of, pool_of
@@ -94,10 +100,10 @@ def create_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -
     whom = "its schedule" if by_schedule else by or "the command line"
     write(run.pk, f"Run {run.number} started by {whom}.")
     if latest:
-        keep_decisions(latest, run)
+        copy_decisions(latest, run)
     with locked_run(run.pk) as locked:
         seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
         alert(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
-        scheduled = schedule_urls(locked, seeds, numbers=serving_numbers(run.pk))
+        scheduled = schedule_urls(locked, seeds, numbers=serving_process_numbers(run.pk))
         count_seeds(run.pk, scheduled.new)
     return run

@@ -15,7 +15,7 @@ from django.utils import timezone
 from allocation.selectors import processes_in_turn, reasons_of
 from allocation.snapshot import WaitRow
 from crawling.frontier.sql_rows import read_rows
-from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
+from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, is_gate_enabled
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_IN_SQL
 from crawling.runs.diagnosis import STARTING_SOON
@@ -213,10 +213,10 @@ def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
     if not run_ids:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(FREE_HOST, {"runs": run_ids, "gate": gate_is_wanted()})
+        cursor.execute(FREE_HOST, {"runs": run_ids, "gate": is_gate_enabled()})
         free = [row.host() for row in read_rows(cursor, _HostRow)]
         if resting := set(run_ids) - {host.run for host in free}:
-            cursor.execute(NEXT_HOST, {"runs": list(resting), "gate": gate_is_wanted()})
+            cursor.execute(NEXT_HOST, {"runs": list(resting), "gate": is_gate_enabled()})
             free += [row.host() for row in read_rows(cursor, _HostRow)]
         return free
 

@@ -17,7 +17,12 @@ from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.base.timed import time_limit
 from crawling.frontier import counts_of, limit_reached, locked_run
-from crawling.frontier.change.manual_order import UrlAction, apply_action, requeue_failed, taken_out
+from crawling.frontier.change.manual_order import (
+    UrlAction,
+    apply_action,
+    excluded_urls,
+    requeue_failed,
+)
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
@@ -144,7 +149,7 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
 def _other_urls(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
     """URLs that do not wait: they are few, or a separate index finds them."""
     found = (
-        taken_out(run)
+        excluded_urls(run)
         if wanted.place == TAKEN_OUT
         else Url.objects.filter(run=run, state=_state(wanted.place))
     )

@@ -27,7 +27,7 @@ from serving.access import AuthenticatedRequest, authenticated
 
 
 @authenticated(needs="crawling.change_team", methods=("GET", "HEAD", "POST"))
-def teams(request: AuthenticatedRequest) -> HttpResponse:
+def teams_page(request: AuthenticatedRequest) -> HttpResponse:
     typed = {name: request.POST.get(name, "") for name in ("name", "members")}
     errors: dict[str, str] = {}
     if request.method == "POST":
@@ -49,7 +49,7 @@ def teams(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="crawling.change_team", methods=("POST",))
-def rule(request: AuthenticatedRequest) -> HttpResponse:
+def change_team_rule(request: AuthenticatedRequest) -> HttpResponse:
     is_own = request.POST.get("crawls") != "all"
     set_team_rule(own_crawls_only=is_own, by=request.user)
     messages.success(
@@ -62,7 +62,7 @@ def rule(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="crawling.change_team", methods=("GET", "HEAD", "POST"))
-def team(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def team_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Team, pk=pk)
     typed: dict[str, Any] = {
         "name": row.name,

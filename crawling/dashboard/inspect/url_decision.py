@@ -11,9 +11,9 @@ from datetime import datetime
 from django.utils import timezone
 
 from crawling.dashboard.base.known_addresses import known_address
-from crawling.frontier import filters_of, limit_reached
-from crawling.frontier.admit.crawl_rules import current_blocklist, revision_in
-from crawling.frontier.change.rejudgement import judge
+from crawling.frontier import filters_of_run, limit_reached
+from crawling.frontier.admit.crawl_rules import current_blocklist, revision_of_key
+from crawling.frontier.change.rejudgement import ruling_of_row
 from crawling.frontier.due_queues import RunSeeds, seeds_of_runs
 from crawling.frontier.run_limits import soft_limit_reached
 from crawling.models import (
@@ -132,9 +132,9 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
     if run is None:
         return _answer_before_start(crawl, address, common)
     row, verdict = common.rows.get(run.pk), common.verdicts.get(run.pk)
-    filters = filters_of(crawl, run, blocklist=common.blocklist, seeds=common.seeds[run.pk])
+    filters = filters_of_run(crawl, run, blocklist=common.blocklist, seeds=common.seeds[run.pk])
     if row:
-        ruling = judge(row, filters)
+        ruling = ruling_of_row(row, filters)
     else:
         depth, hops = (verdict.depth, verdict.hops) if verdict else (1, 0)
         ruling = filters.judge(address, depth=depth, hops=hops, is_seed=address.url in crawl.seeds)
@@ -163,7 +163,7 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
 def _answer_before_start(
     crawl: CrawlJob, address: Address, common: UrlDecisionFacts
 ) -> UrlDecision:
-    ruling = filters_of(crawl, blocklist=common.blocklist).judge(
+    ruling = filters_of_run(crawl, blocklist=common.blocklist).judge(
         address, depth=1, is_seed=address.url in crawl.seeds
     )
     sentence = _describe_rule(ruling, "as a link on a start page")
@@ -201,7 +201,7 @@ def _scope_facts(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
     yield DecisionFact(
         "verdict",
         f"Found on {pages} and excluded by rule {rule.number} ({rule.words}), revision "
-        f"{revision_in(verdict.revision)}: {verdict.sentence}.",
+        f"{revision_of_key(verdict.revision)}: {verdict.sentence}.",
     )
     if via := _url(verdict.via):
         yield DecisionFact("verdict", "First found on:", via)

@@ -15,7 +15,7 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import prefetched_shifts
-from crawling.frontier.waiting_names import held_at_gate
+from crawling.frontier.waiting_names import hosts_held_at_gate
 from crawling.models import HostQueue, RobotsFile, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.scope.scope import Reach
@@ -188,7 +188,7 @@ def host_rows(
     shift, if the caller has read that already.
     """
     held = (
-        held_at_gate([queue.host_id for queue in queues if queue.queued])
+        hosts_held_at_gate([queue.host_id for queue in queues if queue.queued])
         if run.state in WORKING_STATES
         else set()
     )

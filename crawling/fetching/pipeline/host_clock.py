@@ -46,7 +46,7 @@ class RequestBudget:
 
     def spend(self, politeness: PolitenessPart) -> None:
         """Count a request that has just ended."""
-        self.spent, self.is_counted = self.spent.plus_one(datetime.now(UTC)), False
+        self.spent, self.is_counted = self.spent.add_request(datetime.now(UTC)), False
         self.keep(politeness)
 
     def keep(self, politeness: PolitenessPart) -> None:

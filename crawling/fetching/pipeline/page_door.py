@@ -23,7 +23,7 @@ from crawling.fetching.pipeline.preconditions import (
     wait_for_next_turn,
 )
 from crawling.fetching.pipeline.visit import Visit
-from crawling.frontier.host_state import known_robots
+from crawling.frontier.host_state import valid_robots
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import as_read, fetch_robots
@@ -185,7 +185,7 @@ class PageDoor:
         return refusal_by_robots(rules, address) is not None
 
     def _learn_robots(self, address: Address, dial: str) -> RobotsRules:
-        found = self.context.port.ask(lambda: known_robots([address.origin]))
+        found = self.context.port.ask(lambda: valid_robots([address.origin]))
         if found and address.origin in found:
             return self.context.robots.read(*found[address.origin])
 

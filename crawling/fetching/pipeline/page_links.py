@@ -137,7 +137,11 @@ class _Gate:
         Links of this shift's earlier pages are not judged again, since most links of most pages
         were seen before.
         """
-        news = links if counts_all else self._judge.seen.unseen(links, depth, are_links=are_links)
+        news = (
+            links
+            if counts_all
+            else self._judge.seen.unseen_addresses(links, depth, are_links=are_links)
+        )
         admitted = {
             link: ruling.hops
             for link in news
@@ -157,7 +161,7 @@ class _Gate:
         claimed = self._claimed
         scheme = claimed.url.partition(":")[0]
         nesting = max(claimed.nesting, int(claimed.depth == 0)) + 1
-        news = self._judge.seen.unseen(maps, depth, are_links=False)
+        news = self._judge.seen.unseen_addresses(maps, depth, are_links=False)
         admitted = [
             link
             for link in news

@@ -18,7 +18,7 @@ from crawling.fetching.pipeline.preconditions import (
 )
 from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier.address_clock import AHEAD_SECONDS, BorrowedHost, borrow_hosts, return_host
-from crawling.frontier.host_state import known_robots
+from crawling.frontier.host_state import valid_robots
 from crawling.web.addresses import Address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.http import Fetched
@@ -138,7 +138,7 @@ def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
     """The robots.txt that a visit of the other host has fetched."""
     if hop.url != f"{hop.origin}/robots.txt":
         return None
-    known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))
+    known = context.port.ask(lambda: valid_robots([hop.origin]).get(hop.origin))
     return Fetched(known[0], body=DocumentStream.of(known[1])) if known else None
 
 

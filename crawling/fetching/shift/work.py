@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
-from crawling.base.errors import lacked_memory
+from crawling.base.errors import is_out_of_memory
 from crawling.fetching.shift.changes import fit_threads, follow_order
 from crawling.fetching.shift.ending import archive_trouble, wind_down
 from crawling.fetching.shift.ending_policy import (
@@ -90,7 +90,7 @@ class ShiftWork:
             while not self._ending:
                 self._do_turn()
         except (MemoryError, DatabaseError) as error:
-            if not lacked_memory(error):
+            if not is_out_of_memory(error):
                 raise
             # A document that is being read uses the memory at this moment, so no URL is lost.
             self.stop(MEMORY_SPENT)

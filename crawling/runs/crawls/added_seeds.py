@@ -13,11 +13,11 @@ from crawling.base.audit import record_action
 from crawling.base.errors import BadSeeds
 from crawling.frontier import (
     add_seeds,
-    filters_of,
+    filters_of_run,
     limit_reached,
     locked_run,
     rules_key,
-    serving_numbers,
+    serving_process_numbers,
 )
 from crawling.frontier.admit.seeds import known_urls
 from crawling.installation.run_log import write
@@ -85,7 +85,9 @@ def add_to_seeds(
                 return _store_seeds(crawl, None, new, known, None, by)
             met = known_urls(locked, new)
             known |= {url: _describe_state(state.label) for url, state in met.items()}
-            queued = add_seeds(locked, new, numbers=serving_numbers(locked.pk)) if new else 0
+            queued = (
+                add_seeds(locked, new, numbers=serving_process_numbers(locked.pk)) if new else 0
+            )
             if has_ended and not queued:
                 return _store_seeds(crawl, None, new, known, None, by)
             if has_ended:
@@ -107,7 +109,7 @@ def _new_addresses(
     widen: bool,
 ) -> list[Address]:
     """The addresses that are not seeds yet. Raises BadSeeds."""
-    filters, seeds = filters_of(crawl, run), set(crawl.seeds)
+    filters, seeds = filters_of_run(crawl, run), set(crawl.seeds)
     new = [address for address in addresses if address.url not in seeds]
     mistakes = mistakes + [
         sentence for address in new if (sentence := _refusal_of(filters, address))
@@ -151,7 +153,7 @@ def _store_seeds(
     without = origins_without_secrets(crawl, new)
     key, is_wider = (
         rules_key(crawl),
-        not all(filters_of(crawl, run).scope.is_on_site(address) for address in new),
+        not all(filters_of_run(crawl, run).scope.is_on_site(address) for address in new),
     )
     crawl.seeds = [*crawl.seeds, *added]
     crawl.revision += 1

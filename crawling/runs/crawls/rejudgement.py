@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.frontier import filters_of, locked_run, rules_key, serving_numbers
-from crawling.frontier.admit.crawl_rules import KeptBlocklist, revision_in
+from crawling.frontier import filters_of_run, locked_run, rules_key, serving_process_numbers
+from crawling.frontier.admit.crawl_rules import KeptBlocklist, revision_of_key
 from crawling.frontier.change.rejudgement import (
     LEAST,
     RejudgedBatch,
@@ -102,10 +102,10 @@ def rejudge(run_id: int, blocklist: KeptBlocklist) -> Run:
         at = run.judged_to or {}
         if at.get("key") != key:  # if rules change meanwhile, the judgement begins again
             at = {"key": key, "is_at_verdicts": False, "after": LEAST, "out": 0, "back": 0}
-        filters = filters_of(run.crawl, run, blocklist=blocklist.current())
+        filters = filters_of_run(run.crawl, run, blocklist=blocklist.current())
         if at["is_at_verdicts"]:
             step = rejudge_verdicts(
-                run, filters, numbers=serving_numbers(run.pk), after=at["after"]
+                run, filters, numbers=serving_process_numbers(run.pk), after=at["after"]
             )
         else:
             step = rejudge_urls(run, filters, _changed_since(run), after=at["after"])
@@ -134,5 +134,5 @@ def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> 
 
 def _changed_since(run: Run) -> Collection[str]:
     """The fields of the order that were edited since the run's URLs were judged."""
-    edits = OrderRevision.objects.filter(crawl=run.crawl, number__gt=revision_in(run.judged_by))
+    edits = OrderRevision.objects.filter(crawl=run.crawl, number__gt=revision_of_key(run.judged_by))
     return {name for changes in edits.values_list("changes", flat=True) for name in changes}

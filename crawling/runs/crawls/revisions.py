@@ -13,7 +13,7 @@ from allocation.wording import whole_number
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.frontier import locked_run, rules_key
-from crawling.frontier.change.rejudgement import begin_reranking, rank_some
+from crawling.frontier.change.rejudgement import begin_reranking, rank_next_batch
 from crawling.installation.events import order_edited
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
@@ -161,7 +161,7 @@ def _edit_by_bank_and_order(
             cancel_waiting(run)  # the run no longer waits in the pool's queue
     for place in Reranking.objects.filter(run__crawl=edited, run__removal_asked_at=None):
         # a small frontier is ranked at once; the scheduler continues with a large one
-        rank_some(place.run_id)
+        rank_next_batch(place.run_id)
     return edited
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crawling.base.timed import time_limit
-from crawling.frontier import filters_of
-from crawling.frontier.admit.crawl_rules import current_blocklist, url_filters
+from crawling.frontier import filters_of_run
+from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of_scope
 from crawling.frontier.change import rejudgement
-from crawling.frontier.change.rejudgement import judge
+from crawling.frontier.change.rejudgement import ruling_of_row
 from crawling.frontier.due_queues import seeds_of
 from crawling.frontier.rules.sample_share import SampleShare
 from crawling.models import CrawlJob, HostQueue, Run
@@ -46,14 +46,16 @@ class RuleCheck:
 
 def filters_of_order(order: CrawlOrder) -> UrlFilters:
     scope = Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth)
-    return url_filters(scope, current_blocklist(), order)
+    return filters_of_scope(scope, current_blocklist(), order)
 
 
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:
     """The verdict of a crawl's current rules on addresses to which a page in the scope links,
     `depth` links from a seed.
     """
-    return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
+    return judge_all(
+        filters_of_run(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth
+    )
 
 
 def try_changes(
@@ -202,7 +204,7 @@ def _preview(run: Run, filters: UrlFilters) -> RulesPreview:
     seen = Counter(url.queue_id for url in urls)
     examples: list[tuple[str, str]] = []
     for url in urls:
-        ruling = judge(url, filters)
+        ruling = ruling_of_row(url, filters)
         if not ruling.admits:
             out[url.queue_id] += 1
             if len(examples) < EXAMPLES:

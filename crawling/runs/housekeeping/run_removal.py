@@ -20,7 +20,7 @@ from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.datasets.parts import remove_abandoned_parts
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import forget_jobs, remove_forgotten
+from crawling.jobs.removal import delete_jobs_after_event, remove_deleted_jobs
 from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
@@ -188,7 +188,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
         _drop_crawl(crawl)
     remove_abandoned()
     remove_abandoned_parts()
-    remove_forgotten()
+    remove_deleted_jobs()
     return is_all
 
 
@@ -212,7 +212,7 @@ def _remove_slice(run_id: int) -> bool | None:
     # then
     ArchiveFile.objects.filter(run=run).update(run=None)
     LinksPart.objects.filter(run=run).update(run=None)
-    forget_jobs(JobEvent.DELETED, [run_id])
+    delete_jobs_after_event(JobEvent.DELETED, [run_id])
     run.delete()
     return False
 

@@ -17,7 +17,7 @@ from crawling.jobs.kinds import (
     JobResult,
     JobScope,
 )
-from crawling.jobs.rq_jobs import IDLE, do_users_wait
+from crawling.jobs.rq_jobs import IDLE, is_user_waiting
 from crawling.jobs.running_job import RunningJob
 from crawling.uses.alerts.listeners import forget_removed
 from crawling.uses.alerts.models import Delivery
@@ -35,7 +35,7 @@ def _work(job: RunningJob) -> JobResult:
 def _is_free() -> bool:
     """Whether no user waits for this worker; a slow receiver would delay that user."""
     try:
-        return not do_users_wait()
+        return not is_user_waiting()
     except RedisError:
         return True
 

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import add_run_option, run_of
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import Run
 from crawling.uses.bulk_data.bulk_table import BulkTable
 from crawling.uses.bulk_data.files import bulk_file
@@ -53,7 +53,7 @@ def download(options: dict[str, Any], out: OutputWrapper) -> None:
         raise CommandError(f"--export: the file must end with {', '.join(endings)}: {place}")
     offer = offer_of(run, table)
     if offer.is_outdated or not offer.is_ready(ending):
-        work_here(open_file(run, table))
+        run_in_this_process(open_file(run, table))
     pieces = bulk_file(run, table, ending, with_mark=options["mark"]).pieces
     out.write(write_rows(place, pieces))
     _warn(run, table, out)

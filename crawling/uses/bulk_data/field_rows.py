@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from crawling.dashboard.pages.downloads import cell_value, field_values, matched_rule_names
-from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.extracted_fields import field_rules
 from crawling.models import ExtractedRow, Page, Run
 from crawling.uses.bulk_data.bulk_table import (
     FRACTION,
@@ -56,7 +56,7 @@ def rules_state(run: Run) -> str:
     """A text that changes whenever the pages are read again by other rules, page by page, and
     whenever the types of rules change.
     """
-    found = rules_of(run)
+    found = field_rules(run)
     job = found.job and [found.job.pk, found.job.progress.get("done", 0)]
     told = {"rules": found.rules, "job": job, "since": found.since}
     return json.dumps(told, default=datetime.isoformat, sort_keys=True)
@@ -66,7 +66,7 @@ def types_of(run: Run) -> dict[str, str]:
     # readers of documents are imported only where they are needed
     from crawling.web.documents.css_selectors import type_of_rule
 
-    return {name: type_of_rule(rule) for name, rule in rules_of(run).rules.items()}
+    return {name: type_of_rule(rule) for name, rule in field_rules(run).rules.items()}
 
 
 def are_typed(run: Run) -> bool:

@@ -16,7 +16,7 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Sum
 
 from crawling.base.errors import NotFound
-from crawling.datasets.extracted_fields import pages_with_older_fields, rules_of
+from crawling.datasets.extracted_fields import field_rules, pages_with_older_fields
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.lag import EXTRACTED
 from crawling.datasets.parts import count_pages_behind
@@ -79,7 +79,7 @@ class BulkData:
     @property
     def has_rules(self) -> bool:
         """Whether anything was to be extracted from the run's pages."""
-        return bool(rules_of(self.run).rules)
+        return bool(field_rules(self.run).rules)
 
     def comes_from_job(self, ending: str) -> bool:
         return self.needs_job or ending == "parquet"

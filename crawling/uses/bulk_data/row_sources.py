@@ -11,8 +11,8 @@ import numpy as np
 from django.db.models import Exists, Max, Min, OuterRef
 
 from crawling.dashboard.pages.downloads import cell_value, rows_with_fields
-from crawling.datasets.query import each_row
-from crawling.datasets.reading_query import bytes_of_reading, each_of_reading, query_reading
+from crawling.datasets.query import stream_query_rows
+from crawling.datasets.reading_query import query_reading, reading_bytes, stream_reading_rows
 from crawling.models import LinksPart, Page, Run, Url, WithdrawnPage
 from crawling.uses.bulk_data.bulk_table import (
     FRACTION,
@@ -150,13 +150,13 @@ def text_rows(run: Run, place: BulkPlace) -> BulkRows:
 
 def _texts(run: Run, part: LinksPart) -> Iterator[Cells]:
     query = TEXT_ROWS.format(HAS_TEXT)
-    for row in each_of_reading(run, query, {}, part=part, at_a_time=TEXTS_AT_A_TIME):
+    for row in stream_reading_rows(run, query, {}, part=part, at_a_time=TEXTS_AT_A_TIME):
         yield (*row[:5], datetime.fromtimestamp(row[5], UTC), *row[6:])
 
 
 def text_sizes(run: Run) -> list[int]:
     """The mean size of all texts. The main text counts twice, since the file has it twice."""
-    stored = bytes_of_reading(run, "texts", ("title", "headings", "text", "text", "around"))
+    stored = reading_bytes(run, "texts", ("title", "headings", "text", "text", "around"))
     rows = count_texts(run)
     return [stored // rows] if rows else []
 
@@ -172,14 +172,14 @@ def link_rows(run: Run, place: BulkPlace) -> BulkRows:
 
 
 def _links(run: Run, part: LinksPart) -> Iterator[Cells]:
-    yield from each_row(run, LINK_ROWS, _targets(run, part), part=part)
+    yield from stream_query_rows(run, LINK_ROWS, _targets(run, part), part=part)
 
 
 def _targets(run: Run, part: LinksPart) -> dict[str, np.ndarray]:
     """The URLs of the run to which links of the part lead: fingerprints, and the last status of
     each (0 if it has none).
     """
-    marks = [mark for (mark,) in each_row(run, TARGETS, part=part)]
+    marks = [mark for (mark,) in stream_query_rows(run, TARGETS, part=part)]
     starts = range(0, len(marks), TARGETS_AT_A_TIME)
     told = np.fromiter(
         (url for at in starts for url in _outcomes_of(run, marks[at : at + TARGETS_AT_A_TIME])),
@@ -196,7 +196,7 @@ def _outcomes_of(run: Run, fingerprints: Sequence[int]) -> Iterator[tuple[int, i
 
 
 def data_rows(run: Run, place: BulkPlace) -> BulkRows:
-    rows = _by_parts(run, place, lambda part: each_of_reading(run, DATA_ROWS, {}, part=part))
+    rows = _by_parts(run, place, lambda part: stream_reading_rows(run, DATA_ROWS, {}, part=part))
     return BulkRows(DATA_COLUMNS, rows)
 
 

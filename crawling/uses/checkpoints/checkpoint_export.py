@@ -24,7 +24,7 @@ from crawling.frontier import counts_of
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
 from crawling.jobs.enqueue import jobs_of
 from crawling.jobs.kinds import JobKind, JobResult, kind_of
-from crawling.jobs.removal import forget_these_jobs
+from crawling.jobs.removal import delete_jobs
 from crawling.jobs.running_job import RunningJob
 from crawling.models import ArchiveFile, BackgroundJob, Run
 from crawling.runs.crawls.creation import order_of
@@ -178,4 +178,4 @@ def _forget_old(kind: JobKind, run: Run) -> None:
     for job in old:
         assert job.result is not None
         shutil.rmtree(Path(job.result["directory"]), ignore_errors=True)
-    forget_these_jobs(BackgroundJob.objects.filter(pk__in=[job.pk for job in old]))
+    delete_jobs(BackgroundJob.objects.filter(pk__in=[job.pk for job in old]))

@@ -21,7 +21,7 @@ from crawling.archive.checkpoint_directory import (
 from crawling.base.audit import record_action
 from crawling.base.errors import CheckpointTrouble
 from crawling.datasets.parts import read_later_from_archive
-from crawling.frontier import place_anew, serving_numbers
+from crawling.frontier import reassign_hosts, serving_process_numbers
 from crawling.frontier.change.checkpoint_restore import restore_frontier, restore_shared
 from crawling.installation.pools import capacity_of, default_pool
 from crawling.installation.run_log import write
@@ -116,7 +116,7 @@ def _write_run(
             )
             check_places(run.pk)
             # the run on the other server may have had other processes
-            place_anew(run, serving_numbers(run.pk))
+            reassign_hosts(run, serving_process_numbers(run.pk))
             record_action(
                 by,
                 run.crawl,

@@ -17,7 +17,7 @@ from django.utils import timezone
 from crawling.base.audit import record_action
 from crawling.base.errors import CheckpointTrouble
 from crawling.jobs.enqueue import jobs_of, request_job
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, CrawlJob, Run
@@ -110,7 +110,7 @@ def ask_for_due() -> None:
 
 def checkpoints_of(crawl: CrawlJob) -> QuerySet[BackgroundJob]:
     """The jobs of a crawl's checkpoints, the latest first."""
-    found = seen_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
+    found = visible_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
     return found.select_related("run", "by", "cancelled_by")
 
 

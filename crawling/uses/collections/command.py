@@ -16,7 +16,7 @@ from crawling.base.errors import ArchiveTrouble, BadOrder, WrongState
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_errors import page_address, refusal_error
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.uses.collections.api import collection_detail, collection_row
 from crawling.uses.collections.changes import (
     CollectionFields,
@@ -151,7 +151,7 @@ def _write(collection: Collection, options: Options) -> str:
     """Make the WACZ file in this process and write it."""
     place: Path = options["wacz"]
     with suppress(WrongState):  # the state says what is wrong
-        work_here(open_file(collection))
+        run_in_this_process(open_file(collection))
     state = file_of(collection)
     file = state.file
     if file is None:

@@ -21,7 +21,7 @@ from crawling.archive.packages.stored_package import (
 from crawling.base.errors import ArchiveTrouble
 from crawling.installation.permissions import crawls_acted_on
 from crawling.jobs.enqueue import open_job, request_job
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.removal import CHANGED
 from crawling.jobs.running_job import JobGone, RunningJob
@@ -136,7 +136,7 @@ class CollectionFile:
 
 
 def file_of(collection: Collection) -> CollectionFile:
-    jobs = seen_jobs().filter(kind=NAME, subject=subject_of(collection)).order_by("-pk")
+    jobs = visible_jobs().filter(kind=NAME, subject=subject_of(collection)).order_by("-pk")
     latest = jobs.select_related("cancelled_by").first()
     if latest is None:
         return CollectionFile(collection)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from crawling.base.audit import record_action
 from crawling.base.errors import NotFound, WrongState
 from crawling.installation.permissions import crawls_within_reach
-from crawling.jobs.removal import forget_these_jobs
+from crawling.jobs.removal import delete_jobs
 from crawling.models import BackgroundJob
 from crawling.models.deleted import RESTORABLE
 from crawling.uses.collections.changes import LONGEST_NAME, require_change, subject_of
@@ -26,7 +26,7 @@ def delete_collection(collection: Collection, *, by: User | None) -> None:
     require_change(by, collection)
     with transaction.atomic():
         record_action(by, collection, "deleted", {"members": (collection.members.count(), None)})
-        forget_these_jobs(BackgroundJob.objects.filter(subject=subject_of(collection)))
+        delete_jobs(BackgroundJob.objects.filter(subject=subject_of(collection)))
         Collection.objects.filter(pk=collection.pk).update(removal_asked_at=timezone.now())
 
 

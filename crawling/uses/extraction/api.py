@@ -25,7 +25,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.job_answers import CancellableOut, InquiryOut, answer_of, job_facts
 from crawling.dashboard.base.requests import get_crawl, get_page, get_run
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
 from crawling.uses.extraction.asked import preview_in, request_preview, request_tables, tables_in
@@ -141,7 +141,7 @@ def get_rule_preview(
 @may_view
 def list_extractions(request: AuthenticatedRequest, crawl_id: CrawlId) -> QuerySet[BackgroundJob]:
     """Includes the progress of each, in the order of the requests."""
-    rows = seen_jobs().filter(kind=EXTRACTION.name, run__crawl=get_crawl(crawl_id))
+    rows = visible_jobs().filter(kind=EXTRACTION.name, run__crawl=get_crawl(crawl_id))
     return rows.select_related("run", "cancelled_by")
 
 

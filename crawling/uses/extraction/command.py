@@ -19,7 +19,7 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import add_run_option, run_of
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import CrawlJob, Page
 from crawling.uses.extraction.jobs import open_extraction, rules_by_extractor
 from crawling.web.addresses import BadUrl, as_signed, fingerprint, read_address
@@ -134,7 +134,9 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
             for rule in page.rules:
                 out.write(f"{page.url}  {rule.name} {rule.count}  {', '.join(rule.values)}")
         return
-    progress = work_here(open_extraction(run, rules, by=None, extractor=extractor)).progress
+    progress = run_in_this_process(
+        open_extraction(run, rules, by=None, extractor=extractor)
+    ).progress
     facts = {name: progress[name] for name in ("rows", "pages", "unreadable")}
     line = f"{facts['rows']:,} rows of {facts['pages']:,} pages"
     out.write(json.dumps(facts) if options["json"] else line)

@@ -11,7 +11,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from crawling.base.errors import NotFound, WrongState
-from crawling.datasets.extracted_fields import AGAIN, FieldRules, rules_of
+from crawling.datasets.extracted_fields import AGAIN, FieldRules, field_rules
 from crawling.jobs.enqueue import open_job, request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
@@ -75,7 +75,7 @@ def rules_by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
     found = named_rules(reference)
     if found is None:
         raise NotFound(f"There is no extractor {reference!r}.")
-    return found.reference, newest_rules_of(rules_of(run), found)
+    return found.reference, newest_rules_of(field_rules(run), found)
 
 
 def newest_rules_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:

@@ -32,7 +32,7 @@ from crawling.dashboard.pages.downloads import extracted_rows_file
 from crawling.dashboard.pages.field_columns import with_cells
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.run.pages import PageWindow, page_count, pages_of
-from crawling.datasets.extracted_fields import FieldRules, rules_of
+from crawling.datasets.extracted_fields import FieldRules, field_rules
 from crawling.datasets.lag import Derived
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Page, Run
@@ -108,7 +108,7 @@ def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     run = asked_run(request, job)
     here: dict[str, Any] = {"crawl": job, "run": run}
     if run:
-        used = rules_of(run)
+        used = field_rules(run)
         here |= _rows(request, run, used) | preview_facts(request, run, used)
         here |= {"lag": read_lag(run, Derived.FIELDS), "ways": _ways_again(run, used)}
         here["extraction"] = jobs_of(EXTRACTION, run).first()

@@ -17,7 +17,7 @@ from crawling.archive.snapshot_view import snapshot_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.requests import wanted_page
 from crawling.dashboard.pages.stored_view import HTML, charset_of
-from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.extracted_fields import field_rules
 from crawling.models import Page
 from crawling.uses.extraction.rules_page import preview_facts
 from serving.access import AuthenticatedRequest, authenticated
@@ -44,7 +44,7 @@ def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")
     here = {"crawl": page.run.crawl, "run": page.run, "page": page}
-    here |= preview_facts(request, page.run, rules_of(page.run), page=page)
+    here |= preview_facts(request, page.run, field_rules(page.run), page=page)
     return render_live(request, "extraction/fields.html", "extraction/_rule_preview.html", here)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 
 from crawling.base.errors import ArchiveTrouble
-from crawling.datasets.stored_documents import extracted_again, html_pages
+from crawling.datasets.stored_documents import extract_from_page, html_pages
 from crawling.frontier.record.page_rows import replace_extracted
 from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import JobGone, RunningJob
@@ -65,7 +65,7 @@ def _extracted_rows(
     found: dict[int, list[tuple[str, str]]] = {}
     for page in pages:
         try:
-            found[page.pk] = extracted_again(run, page, rules)
+            found[page.pk] = extract_from_page(run, page, rules)
         except ArchiveTrouble as trouble:
             facts = {"page": page.pk, "why": str(trouble)}
             logger.warning("a page cannot be read again", extra=facts)

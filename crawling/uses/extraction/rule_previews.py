@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from crawling.base.errors import ArchiveTrouble, BadOrder
-from crawling.datasets.stored_documents import extracted_from, html_pages, stored_tree
+from crawling.datasets.stored_documents import extract_from_tree, html_pages, stored_tree
 from crawling.models import Run
 from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
@@ -114,7 +114,7 @@ def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> 
     for page in found[:MOST_PAGES]:
         try:
             document = stored_tree(run, page)
-            values = extracted_from(page, document, rules)
+            values = extract_from_tree(page, document, rules)
         except ArchiveTrouble as trouble:
             pages.append(PageMatches(page.pk, page.url.url, [], str(trouble)))
             continue

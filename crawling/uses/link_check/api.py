@@ -21,7 +21,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.lags import LagOut, lag_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
-from crawling.datasets.jobs import put_first, request_reading
+from crawling.datasets.jobs import move_reading_to_front, request_reading
 from crawling.datasets.lag import Derived, Lag, lags_of
 from crawling.models import Run
 from crawling.uses.link_check.coverage import Unchecked, coverage_of
@@ -262,7 +262,7 @@ def list_datasets(
     one = get_run(crawl_id, run)
     found = lags_of(one)
     if not all(lag.complete for lag in found):
-        put_first(one)
+        move_reading_to_front(one)
     return {"items": found}
 
 

@@ -22,7 +22,7 @@ from crawling.dashboard.management.follow_run import follow
 from crawling.dashboard.management.orders import add_order_arguments, order_fields
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.parts import count_pages_behind
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
@@ -93,7 +93,7 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
             with _crawl(options) as crawl:
                 run = _finished_run(crawl, options)
                 catch_up(run.pk)
-                read_again(run.pk)
+                read_run_again(run.pk)
                 found = _print_problems(run, options, out)
                 behind = count_pages_behind(run)
     except CommandError as error:

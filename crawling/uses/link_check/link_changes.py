@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from crawling.datasets.query import each_row, query_links
+from crawling.datasets.query import query_links, stream_query_rows
 from crawling.models import Run
 
 #: the number of pages read at a time for files
@@ -99,7 +99,7 @@ def each_link_change(old: Run, new: Run) -> Iterator[dict[str, Any]]:
 
     Raises LinkSearchTookTooLong.
     """
-    found = each_row(new, ALL_CHANGED_PAGES, before=old)
+    found = stream_query_rows(new, ALL_CHANGED_PAGES, before=old)
     while some := list(islice(found, SLICE)):
         for row in _with_links(old, new, some):
             for change in ("added", "removed"):

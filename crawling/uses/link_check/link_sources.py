@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from crawling.datasets.query import each_row, query_links
+from crawling.datasets.query import query_links, stream_query_rows
 from crawling.models import Run
 from crawling.web.addresses import fingerprint
 from serving.listing.columns import Column
@@ -117,7 +117,7 @@ def each_source(
         "fingerprint": np.array([fingerprint(page) for page, *_ in split], dtype=np.int64),
     }
     if urls:
-        for number, *source in each_row(run, LINKS_TO.format(condition=condition), wanted):
+        for number, *source in stream_query_rows(run, LINKS_TO.format(condition=condition), wanted):
             yield number, LinkSource(*source)
 
 
@@ -147,7 +147,9 @@ def each_source_of_hosts(
         "host": np.array([host_of(url) for url in urls], dtype=object),
     }
     if urls:
-        for number, *source in each_row(run, LINKS_TO_HOSTS.format(condition=condition), wanted):
+        for number, *source in stream_query_rows(
+            run, LINKS_TO_HOSTS.format(condition=condition), wanted
+        ):
             yield number, LinkSource(*source)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
 from crawling.installation.news import KEPT, NewsItem, NewsSource, rows_of_shown_runs, shown_runs
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverages_of
@@ -42,7 +42,7 @@ def _runs_to_be_compared(crawl: CrawlJob | None) -> QuerySet[Run]:
     A latest run is included even if its job is forgotten.
     """
     uncounted = Q(run__broken_links=None, run__state__in=ENDED_STATES)
-    jobs = seen_jobs().filter(Q(ended_at=None) | uncounted, kind=BROKEN_LINKS.name)
+    jobs = visible_jobs().filter(Q(ended_at=None) | uncounted, kind=BROKEN_LINKS.name)
     # a run that ended before the first count of its crawl has no counted run before it
     counted = BrokenLinks.objects.filter(run__crawl=OuterRef("crawl"))
     since = timezone.now() - KEPT

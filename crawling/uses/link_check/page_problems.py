@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from crawling.base.errors import BadOrder
 from crawling.base.timed import time_limit
-from crawling.datasets.query import LinkSearchTookTooLong, each_row
+from crawling.datasets.query import LinkSearchTookTooLong, stream_query_rows
 from crawling.models import HostQueue, Page, Run, Url, UrlState
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 from crawling.web.addresses import BadUrl, canonical_address, fingerprint, read_address
@@ -158,7 +158,7 @@ def _orphan_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
         "page_id": np.array([page.pk for page in pages], dtype=np.int64),
         "fingerprint": np.array([page.url.fingerprint for page in pages], dtype=np.int64),
     }
-    linked = {page_id for (page_id,) in each_row(run, LINKED, wanted)}
+    linked = {page_id for (page_id,) in stream_query_rows(run, LINKED, wanted)}
     for page in pages:
         if page.pk not in linked and canonical_address(page.url.url).target != "/":
             told = "No page links to it: it was found by a start URL or a sitemap."
@@ -172,7 +172,7 @@ def find_canonical(run: Run, after: str, most: int) -> Found:
 
 def _canonical_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     wanted = {"page_id": np.array([page.pk for page in pages], dtype=np.int64)}
-    several = dict(each_row(run, SEVERAL_CANONICALS, wanted))
+    several = dict(stream_query_rows(run, SEVERAL_CANONICALS, wanted))
     others = [page for page in pages if page.canonical != page.url.url]
     met = _urls_of(run, {page.canonical for page in others})
     for page in pages:

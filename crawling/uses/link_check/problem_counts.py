@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from crawling.datasets.jobs import put_first
+from crawling.datasets.jobs import move_reading_to_front
 from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
@@ -63,7 +63,7 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
         kept = cache.get(_key(run), kept)
         if any(kind not in kept for kind in countable_kinds(run)):
             request_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
-            put_first(run)
+            move_reading_to_front(run)
     known = {kind: kept.get(kind) for kind in ProblemKind}
     if ProblemKind.BROKEN not in kept and (row := BrokenLinks.objects.filter(run=run).first()):
         known[ProblemKind.BROKEN] = min(row.broken, MOST_COUNTED)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crawling.base.errors import BadOrder
-from crawling.datasets.query import each_row, query_links
+from crawling.datasets.query import query_links, stream_query_rows
 from crawling.datasets.second_reading import BAD_LINK, ERROR, HAS_BAD_LINKS, READ
 from crawling.models import Run
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
@@ -179,7 +179,7 @@ def _behind_redirects(run: Run, after: str, most: int) -> Found:
     following = f"{REDIRECTED}{rows[-1][0] + 1} " if len(rows) == SLICE else None
     if not some:
         return [], following
-    missing = each_row(run, MISSING_BEHIND, _redirect_columns(some, first, behind))
+    missing = stream_query_rows(run, MISSING_BEHIND, _redirect_columns(some, first, behind))
     found = list(islice(missing, most + 1))
     problems = [
         LinkProblem(

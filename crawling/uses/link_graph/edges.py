@@ -15,7 +15,7 @@ import numpy as np
 from crawling.base.errors import CrawlError
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parts import count_written_links
-from crawling.datasets.query import each_columns
+from crawling.datasets.query import columns_by_values
 from crawling.models import Page, Run
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
 
@@ -115,7 +115,7 @@ def _read_edges(run: Run, index: _NodeIndex, ends: Mapping[str, int]) -> dict[st
     """The edges from some pages. ends: the first and the last id of these pages. The edges of
     successive slices ascend.
     """
-    (found,) = each_columns(run, PAIRS, [ends], seconds=SECONDS)
+    (found,) = columns_by_values(run, PAIRS, [ends], seconds=SECONDS)
     return index.edges(found["page_id"], found["target_fingerprint"])
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from crawling.base.storage import storage
 from crawling.datasets.job_tables import JobTables
-from crawling.datasets.parquet import open_engine, put_query, rows_in
-from crawling.datasets.query import each_columns
+from crawling.datasets.parquet import duckdb_connection, put_query, rows_in
+from crawling.datasets.query import columns_by_values
 from crawling.models import Run
 from crawling.uses.link_graph.drawings import Lines
 from crawling.uses.link_graph.edges import LEADING, SECONDS, Edges, page_slices
@@ -110,7 +110,7 @@ def _pair_steps(
 
 
 def _put_pairs(file: str, run: Run, ends: Mapping[str, int]) -> None:
-    (found,) = each_columns(run, PAIRS, [ends], seconds=SECONDS)
+    (found,) = columns_by_values(run, PAIRS, [ends], seconds=SECONDS)
     put_query(file, GIVEN_PAIRS, found)
 
 
@@ -154,7 +154,7 @@ def _edge_steps(
 def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
     """The columns of a query over files, by their placeholders in the query."""
     paths = {word: str(storage().path(file)) for word, file in files.items()}
-    with open_engine(reads=sorted(paths.values())) as connection:
+    with duckdb_connection(reads=sorted(paths.values())) as connection:
         return connection.execute(query.format(**paths)).fetchnumpy()
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce
 
-from crawling.frontier.sql_rows import copy_in
+from crawling.frontier.sql_rows import insert_rows
 from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan, Run, Withdrawal
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.url_rules import UrlRule
@@ -62,7 +62,7 @@ def store_plan(
             return False
         PlannedRevisit.objects.filter(crawl=plan.crawl_id).delete()
         while some := list(islice(rows, ROWS_AT_A_TIME)):
-            copy_in(PlannedRevisit, some)
+            insert_rows(PlannedRevisit, some)
         values = {
             one.attname: getattr(plan, one.attname)
             for one in RevisitPlan._meta.concrete_fields

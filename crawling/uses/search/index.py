@@ -21,7 +21,7 @@ from crawling.datasets.progress import (
     note_part_indexed,
     note_part_unread,
     note_parts_unindexed,
-    own_parts,
+    parts_on_this_machine,
     unindexed_parts,
 )
 from crawling.models import LinksPart, Run
@@ -198,7 +198,7 @@ def rebuild() -> int:
     """
     with writing() as index:
         index.remove_all()
-        parts = list(own_parts().filter(read_at__isnull=False, run__isnull=False))
+        parts = list(parts_on_this_machine().filter(read_at__isnull=False, run__isnull=False))
         for part in parts:
             index.add_part(part)
         index.commit()

@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 
 from crawling.archive.files import this_machine
 from crawling.datasets.jobs import LOOKED_AT_SECONDS
-from crawling.datasets.lag import Derived, Lag, lag_of_runs
+from crawling.datasets.lag import Derived, Lag, lags_by_run
 from crawling.datasets.progress import abandoned_parts, unindexed_parts
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.job_rows import open_jobs
@@ -34,7 +34,7 @@ def lag_of_search(runs: Collection[int]) -> Lag:
     """The lag of the index behind the pages of these runs, for a user who searches them. If there
     is a lag, the job that updates the index is put first.
     """
-    lag = lag_of_runs(sorted(runs), Derived.SEARCH)
+    lag = lags_by_run(sorted(runs), Derived.SEARCH)
     with suppress(RedisError):  # without Redis the job comes in its usual order
         if not lag.complete and cache.add(SEARCHED, True, timeout=LOOKED_AT_SECONDS):
             request_indexing()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
 from crawling.datasets.lag import Derived, lag_of
-from crawling.datasets.reading_query import each_of_reading, query_reading, reading_parquet
+from crawling.datasets.reading_query import query_reading, reading_parquet, stream_reading_rows
 from crawling.models import LinksPart, Page, Run
 from crawling.web.structured_rows import DataKind
 from serving.downloads import PARQUET, Download, row_file
@@ -144,7 +144,7 @@ def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Downl
 
 
 def _each_row(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for row in each_of_reading(run, query, values):
+    for row in stream_reading_rows(run, query, values):
         yield vars(_row(*row))
 
 

@@ -18,10 +18,10 @@ from django.utils import timezone
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.datasets.progress import read_parts_later
-from crawling.frontier.change.withdrawn_pages import put_pages_back, take_pages_out
+from crawling.frontier.change.withdrawn_pages import restore_page_rows, withdraw_page_rows
 from crawling.installation.events import pages_withdrawn
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import check_jobs, forget_jobs, forget_these_jobs
+from crawling.jobs.removal import check_jobs, delete_jobs, delete_jobs_after_event
 from crawling.models import (
     ArchiveFile,
     BackgroundJob,
@@ -142,7 +142,7 @@ def withdraw_pages(
             pages=len(found),
             rewrite_at=now if at_once else now + RESTORABLE,
         )
-        take_pages_out(withdrawal.pk, found)
+        withdraw_page_rows(withdrawal.pk, found)
         WithdrawalFile.objects.bulk_create(
             WithdrawalFile(withdrawal=withdrawal, file=file, length=file.committed_length)
             for file in _files(runs)
@@ -171,7 +171,7 @@ def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
     _forget_test_fetches(rule)
     pages_withdrawn(crawl, rule)
     ids = [one.pk for one in runs]
-    forget_jobs(JobEvent.WITHDRAWN, ids)
+    delete_jobs_after_event(JobEvent.WITHDRAWN, ids)
 
 
 @transaction.atomic
@@ -189,10 +189,10 @@ def undo_withdrawal(crawl: CrawlJob, number: int, *, by: User | None) -> Withdra
         take_over_pages(later)
     rows = withdrawal.withdrawn_pages.filter(content__page__links_part__isnull=False)
     parts = set(rows.values_list("content__page__links_part", flat=True))
-    put_pages_back(withdrawal.pk)
+    restore_page_rows(withdrawal.pk)
     read_parts_later(parts)
     ids = list(runs_of(crawl, withdrawal.run).values_list("pk", flat=True))
-    forget_jobs(JobEvent.WITHDRAWN, ids)
+    delete_jobs_after_event(JobEvent.WITHDRAWN, ids)
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])
@@ -228,7 +228,7 @@ def _forget_test_fetches(rule: UrlRule) -> None:
         for one in (answer or {}).get("items", ())
         if rule.covers(one["url"]) or (one["final_url"] and rule.covers(one["final_url"]))
     ]
-    forget_these_jobs(BackgroundJob.objects.filter(pk__in=gone))
+    delete_jobs(BackgroundJob.objects.filter(pk__in=gone))
 
 
 def _read_rule(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from crawling.machine.sandbox import Program, ProgramSandbox, SandboxLimits, end
+from crawling.machine.sandbox import Program, ProgramSandbox, SandboxLimits, end_program
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.documents.base import Document, DocumentSource
 from crawling.web.reading.packed_document import Unpacker
@@ -228,7 +228,7 @@ class ReadingProcess:
     def end(self) -> None:
         """End the process; threads that wait for it go on."""
         self._give_up()
-        end(self._program)
+        end_program(self._program)
         with self._sending, self._receiving:
             self._link.close()
 

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         with plain_errors():
             make_roles()
             _make_pool()
-            self._first_administrator()
+            self._create_first_administrator()
             if settings.DEMO:
                 self._create_demo_crawl()
             else:
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         # decides by its rows
         self.check(tags=[checks.Tags.database], databases=["default"], fail_level=checks.CRITICAL)
 
-    def _first_administrator(self) -> None:
+    def _create_first_administrator(self) -> None:
         if User.objects.filter(is_superuser=True).exists():
             return
         password = give_password(User.objects.create_superuser("admin"))

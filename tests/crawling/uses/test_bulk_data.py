@@ -19,11 +19,11 @@ from django.utils import timezone
 
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.query import each_row
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.query import stream_query_rows
+from crawling.datasets.second_reading import read_run_again
 from crawling.frontier.change.manual_order import requeue_failed
 from crawling.jobs.job_rows import end_job
-from crawling.jobs.removal import remove_forgotten
+from crawling.jobs.removal import remove_deleted_jobs
 from crawling.jobs.running import run_job
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.turns import IdleTurn
@@ -63,7 +63,7 @@ def site(shared):
 def crawled(site, shared, crawl_once):
     run = crawl_once(f"{site.url}/", extract=RULES)
     shared.do(catch_up, run.pk)
-    shared.do(read_again, run.pk)
+    shared.do(read_run_again, run.pk)
     return run
 
 
@@ -476,7 +476,7 @@ def test_the_links_of_a_part_take_no_more_than_that_part_and_its_targets(run):
         other.save()
 
     files = "SELECT len(current_setting('allowed_paths'))"
-    assert list(each_row(run, files, part=part)) == [(2,)]
+    assert list(stream_query_rows(run, files, part=part)) == [(2,)]
     with CaptureQueriesContext(connection) as asked:
         rows = list(BY_NAME["links"].rows(run, START).rows)
     assert len(rows) == 4 * part.links
@@ -517,7 +517,7 @@ def test_a_deleted_run_leaves_no_files(run, operator, background):
 
     remove_run(run, by=None, for_good=True)
     remove_rows(seconds=60)
-    remove_forgotten()
+    remove_deleted_jobs()
 
     assert storage().size(job.file("rows.parquet")) is None
 

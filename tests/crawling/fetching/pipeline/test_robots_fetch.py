@@ -15,7 +15,7 @@ from crawling.fetching.pipeline.robots import LATER_SECONDS, MOST_TRIES, learn_r
 from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier import LeasedHost
 from crawling.frontier.address_clock import AHEAD_SECONDS
-from crawling.frontier.host_state import keep_robots
+from crawling.frontier.host_state import store_robots
 from crawling.models import AddressClock, Host
 from crawling.web.addresses import read_address
 from crawling.web.fetch.budgets import Bandwidth
@@ -155,7 +155,7 @@ def test_a_host_that_is_never_to_be_had_counts_as_silent(make_site, learn):
 def test_rules_that_another_hosts_own_visit_has_learnt_are_not_asked_for_again(make_site, learn):
     other = make_site({"/robots.txt": RULES}, address="127.0.0.2")
     site = make_site({"/robots.txt": moved(f"{other.url}/robots.txt")})
-    keep_robots(other.url, 200, RULES[2].encode())
+    store_robots(other.url, 200, RULES[2].encode())
 
     visit, _ = learn(site)
 

@@ -20,8 +20,8 @@ from crawling.models import Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import stop
-from crawling.scheduler.messages import deliver
-from crawlsite.health.probes import dns_resolver
+from crawling.scheduler.messages import deliver_messages
+from crawlsite.health.probes import check_dns_resolver
 from dnscache import store
 from dnscache.preresolver.preresolver import live_pre_resolvers
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
@@ -88,7 +88,7 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
     start_run(crawl)
     with resolving_ahead():
         until(lambda: live_pre_resolvers().exists() and held() == HALF)
-        deliver()  # the scheduler makes no shift of the grant
+        deliver_messages()  # the scheduler makes no shift of the grant
         stop(crawl)
         until(
             lambda: (
@@ -156,10 +156,10 @@ def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):
     first.close()
 
     until(second.is_held)
-    assert dns_resolver() == "ok"
+    assert check_dns_resolver() == "ok"
     for seat in (second, elsewhere):
         seat.close()
-    until(lambda: dns_resolver().startswith("the pre-resolver is not running"))
+    until(lambda: check_dns_resolver().startswith("the pre-resolver is not running"))
 
 
 def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):

@@ -254,7 +254,9 @@ def test_one_text_on_fewer_than_half_of_the_pages_is_not_told(make_site, crawl_t
 def test_each_page_of_the_demo_says_something(make_site, crawl_to_the_end, section):
     shelves = [f"/{section}/{shelf}" for shelf in range(demo.SHELVES)]
     books = [f"{shelf}/{book}" for shelf in shelves for book in range(demo.BOOKS) if book % 5 != 4]
-    site = make_site({path: demo.answer(path)[2] for path in [f"/{section}/", *shelves, *books]})
+    site = make_site(
+        {path: demo.answer_path(path)[2] for path in [f"/{section}/", *shelves, *books]}
+    )
 
     run = crawl_to_the_end(f"{site.url}/{section}/")
 

@@ -19,7 +19,7 @@ from crawling.base.errors import BadOrder, WrongState
 from crawling.frontier.admit import package_ranks
 from crawling.frontier.admit.package_ranks import PACKAGE_RANKS
 from crawling.machine import vitals
-from crawling.machine.vitals import VITALS, examine
+from crawling.machine.vitals import VITALS, find_kill_reason
 from crawling.models import CrawlJob, Page, Run
 from crawling.orders.ranking import rank_by
 from crawling.runs.crawls.creation import create_crawl
@@ -322,13 +322,13 @@ def test_a_rank_that_does_not_return_is_shown_to_the_worker(faulty, monkeypatch)
         assert (PACKAGE_RANKS.rank("asleep", "x", 0), VITALS.is_stuck()) == (0.0, False)
         monkeypatch.setattr(vitals, "STUCK_SECONDS", 0.01)
         rank = thread.submit(PACKAGE_RANKS.rank, "asleep", "x", 1)
-        wait_until(lambda: examine(os.getpid(), VITALS, 60))
-        reason = examine(os.getpid(), VITALS, 60)
+        wait_until(lambda: find_kill_reason(os.getpid(), VITALS, 60))
+        reason = find_kill_reason(os.getpid(), VITALS, 60)
         sys.modules["faulty_ranks.asleep"].woken.set()
         rank.result()
 
     assert (reason.comes_again, reason.culprit) == (True, None)
-    assert not examine(os.getpid(), VITALS, 60)
+    assert not find_kill_reason(os.getpid(), VITALS, 60)
 
 
 @pytest.mark.drill

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from crawling.archive.captures import captures_of
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import BackgroundJob, Page, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
@@ -93,7 +93,7 @@ def test_any_two_captures_are_compared_also_of_two_crawls(captured):
     assert links[-1] == address
 
     client.get(address)
-    work_here(BackgroundJob.objects.latest("pk"))
+    run_in_this_process(BackgroundJob.objects.latest("pk"))
     shown = soup(client.get(address))
     assert "Another, run 1" in shown.main.get_text(" ", strip=True)
     told = client.get(f"/api/v1/crawls/{last.run.crawl_id}/changes/{captured[1].pk}/{last.pk}")
@@ -106,7 +106,7 @@ def test_a_comparison_of_two_crawls_is_forgotten_once_a_page_of_either_is_taken_
     client, other, last = browser("viewer"), captured[2], captured[3]
     address = reverse("crawling:compare-page", args=[last.run.crawl_id, other.pk, last.pk])
     client.get(address)
-    job = work_here(BackgroundJob.objects.latest("pk"))
+    job = run_in_this_process(BackgroundJob.objects.latest("pk"))
 
     withdraw_pages(other.run.crawl, None, kind="page", text=other.url.url, reason="asked", by=None)
 

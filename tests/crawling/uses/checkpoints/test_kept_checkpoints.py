@@ -20,7 +20,7 @@ from crawling.models import BackgroundJob, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
-from crawling.scheduler.messages import RESEND_AFTER, resend_background
+from crawling.scheduler.messages import RESEND_AFTER, resend_lost_background_jobs
 from crawling.uses.checkpoints.jobs import (
     CHECKPOINT,
     Checkpoint,
@@ -89,7 +89,7 @@ def test_one_that_is_asked_for_without_redis_is_taken_once_it_is_back(
         away.undo()
         assert (told.status_code, queue.job_ids) == (202, [])
         BackgroundJob.objects.update(asked_at=timezone.now() - 2 * RESEND_AFTER)
-        resend_background()
+        resend_lost_background_jobs()
         assert queue.job_ids == [f"job-{told.json()['id']}"]
         queue.fetch_job(queue.job_ids[0]).perform()
     assert Checkpoint.of(BackgroundJob.objects.get()).taken_at

@@ -11,7 +11,7 @@ from django.test import Client
 
 from crawling.dashboard.base import visitor_pages
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.models import Run, Url
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.uses.link_check import fixes
@@ -37,7 +37,7 @@ def crawled(shared, crawl_once):
     site = shared.serve(PAGES)
     run = crawl_once(f"{site.url}/", name="Shop", requisites=True)
     shared.do(catch_up, run.pk)
-    shared.do(read_again, run.pk)
+    shared.do(read_run_again, run.pk)
     return run
 
 
@@ -167,7 +167,7 @@ def test_a_stranger_reads_how_many_links_are_unchecked(make_site, crawl_to_the_e
     site = make_site({"/": links + "<a href='http://elsewhere.test/'>e</a>", "/a": "a"})
     run = crawl_to_the_end(f"{site.url}/", name="Shop", max_pages=2)
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
     address = report_of(run)
 
     texts = [

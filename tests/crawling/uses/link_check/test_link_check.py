@@ -16,7 +16,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.jobs import SECOND_READING
 from crawling.datasets.parquet import put_part
 from crawling.datasets.parts import drop_dataset, new_part, remove_abandoned_parts
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, LogLine, Page, Run, Url, UrlState
 from crawling.uses.link_check import page_problems, sorted_problems
@@ -143,7 +143,7 @@ def test_the_fragment_of_a_link_is_looked_for_behind_redirects(
     if is_from_archive:
         drop_dataset(run.pk)
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
 
     told = dict(problems(site, run, "fragment"))
 
@@ -175,7 +175,7 @@ def test_links_that_no_one_can_follow_are_told_with_their_page(make_site, crawl_
     site = make_site({"/": page, "/good": f"<a href='/many'>{long}", "/many": many})
     run = crawl_to_the_end(f"{site.url}/")
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
 
     told = dict(problems(site, run, "malformed"))
 
@@ -228,7 +228,7 @@ def test_bad_links_of_feeds_sitemaps_sheets_and_heads_are_told(make_site, crawl_
     )
     run = crawl_to_the_end(f"{site.url}/")
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
 
     told = dict(problems(site, run, "malformed"))
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from crawling.datasets.catch_up import catch_up
 from crawling.jobs.enqueue import open_job
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import Run
 from crawling.uses.link_graph import drawings
 from crawling.uses.link_graph.drawing_steps import positions
@@ -121,7 +121,7 @@ def crawl(crawled, db, monkeypatch):
     """With drawings of three nodes."""
     monkeypatch.setattr(drawings, "MOST_NODES", 3)
     run = Run.objects.get(pk=crawled.pk)
-    work_here(open_job(LINK_GRAPH, run, by=None))
+    run_in_this_process(open_job(LINK_GRAPH, run, by=None))
     return run.crawl
 
 

@@ -23,7 +23,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.jobs import rq_jobs, turns
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import BACKGROUND
-from crawling.jobs.running import run_job, work_here
+from crawling.jobs.running import run_in_this_process, run_job
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import IDLE
 from crawling.jobs.turns import IdleTurn
@@ -283,7 +283,7 @@ def test_one_job_at_a_time_computes_it(job, background):
     with ThreadPoolExecutor(1) as other, LINK_GRAPH.job.alone(job.pk):
         assert "another worker" in other.submit(in_a_thread, run_job, job.pk).result()
         with pytest.raises(WrongState):
-            other.submit(in_a_thread, work_here, job).result()
+            other.submit(in_a_thread, run_in_this_process, job).result()
 
 
 def in_a_thread(function, *args):

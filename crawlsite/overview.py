@@ -24,8 +24,8 @@ from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all, from_
 from crawling.installation.identity import identity
 from crawling.installation.news import by_run, latest_news, pending_news
 from crawling.models import Run
-from crawling.runs.crawls.examples import own_crawls
-from crawling.runs.resource_use import with_use
+from crawling.runs.crawls.examples import crawls_without_example
+from crawling.runs.resource_use import cards_with_use
 from crawling.runs.week import WEEK
 from crawlsite.health.probes import component_health
 from crawlsite.news import feed_address, pending_now, unread_count, unread_since
@@ -58,7 +58,7 @@ def steps_to_first_crawl(user: User) -> list[FirstStep]:
     """
     if not user.has_perm("crawling.add_crawljob"):
         return []
-    own = own_crawls()
+    own = crawls_without_example()
     if Run.objects.filter(crawl__in=own, total__fetched__gt=0).exists():
         return []
     latest = own.order_by("-pk").first()
@@ -181,7 +181,9 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "broken": [part for part in services if not part.is_fine],
         "news": by_run(latest_news(since=timezone.now() - WEEK, most=SOME_NEWS)[0]),
         "pending": pending_now(),
-        "pools": with_use(pool_cards()) if request.user.has_perm("allocation.view_pool") else [],
+        "pools": cards_with_use(pool_cards())
+        if request.user.has_perm("allocation.view_pool")
+        else [],
     }
     if not wants_fragment(request) and not preference_of(request.user).hides_first_steps:
         here["steps"] = steps_to_first_crawl(request.user)

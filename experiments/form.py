@@ -88,7 +88,7 @@ def shift_mistakes(kind: str, policy: str, requests: int | None) -> dict[str, st
 
 
 def start_experiment(*, by: User, **asked: Any) -> Experiment:
-    """Make an experiment and queue it, with the arguments and errors of `make_checked_experiment`."""
+    """Make an experiment and queue it, with arguments and errors of `make_checked_experiment`."""
     experiment = make_checked_experiment(by=by, **asked)
     transaction.on_commit(partial(EXPERIMENT.job.ask, experiment.job_id))
     return experiment

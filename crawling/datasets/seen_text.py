@@ -17,10 +17,10 @@ from crawling.archive.decoded_documents import document_in
 from crawling.archive.reader import page_as_shown, record_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import Page
-from crawling.web.content.normal_text import one_form
+from crawling.web.content.normal_text import normalized_line
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.charsets import decode
-from crawling.web.documents.css_selectors import SelectorTookTooLong, select
+from crawling.web.documents.css_selectors import SelectorTookTooLong, select_elements
 from crawling.web.documents.tree import MOST_BYTES, parse_html
 
 #: the most elements that a selector selects, and the most characters of their text in total; nested
@@ -89,7 +89,7 @@ def _joined_lines(lines: Iterable[str]) -> str:
     """
     text = StringIO()
     for line in lines:
-        if kept := one_form(line):
+        if kept := normalized_line(line):
             text.write(kept + "\n")
     return text.getvalue()
 
@@ -121,7 +121,7 @@ def _html_lines(document: turbohtml.Document, selector: str) -> Iterator[str]:
 def _selected_elements(document: turbohtml.Document, selector: str) -> Sequence[turbohtml.Element]:
     """Raises ArchiveTrouble."""
     try:
-        return select(document, selector)[:MOST_ELEMENTS]
+        return select_elements(document, selector)[:MOST_ELEMENTS]
     except SelectorTookTooLong as error:
         raise ArchiveTrouble(str(error)) from error
 

@@ -19,7 +19,7 @@ from crawling.frontier.sql_rows import SentRows
 from crawling.installation.run_log import NewLogLine, write_all
 from crawling.models import Level, RobotsFile, Shift
 from crawling.web.outages import Outage
-from crawling.web.statuses import NO_ANSWERS, FetchStatus, explain, is_answer
+from crawling.web.statuses import NO_ANSWERS, FetchStatus, is_answer, status_sentence
 
 #: RFC 9309, section 2.4: not longer than 24 hours
 KEEP_SECONDS = 24 * 3600.0
@@ -163,7 +163,7 @@ def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> New
     """The line of a run's log about an answer. holds_on: whether an earlier answer remains valid
     instead.
     """
-    address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
+    address, said = f"{origin}/robots.txt", status_sentence(status).rstrip(".")
     if holds_on:
         return NewLogLine(
             f"robots.txt unavailable ({said}): the one fetched before continues to hold.",
@@ -323,7 +323,7 @@ def _outage_line(found: OutageChange) -> NewLogLine | None:
     if outage is None:
         return None
     if found.is_given_up:
-        return NewLogLine(f"{found.name} is given up. {outage.last_words}", Level.WARNING)
+        return NewLogLine(f"{found.name} is given up. {outage.failure_reason}", Level.WARNING)
     if outage.status == FetchStatus.HOST_BUSY and not outage.is_doubtful:
         is_told = (outage.retry_at - datetime.now(UTC)).total_seconds() > TOLD_SECONDS
     else:

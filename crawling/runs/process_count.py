@@ -58,7 +58,7 @@ class ExtraProcesses:
         later.exclude(is_extra=limit is None).update(is_extra=limit is None)
         for process in later.select_related("bank_process"):
             if process.is_extra or process.is_surplus(run.crawl):
-                self._retire(run, process)
+                self._retire_extra(run, process)
         if run.state not in WORKING_STATES:
             return
         if limit is not None:
@@ -70,9 +70,9 @@ class ExtraProcesses:
             )
             request_start(process)
             if not _has_shift(process):
-                self._retire(run, process)
+                self._retire_extra(run, process)
 
-    def _retire(self, run: Run, process: RunProcess) -> None:
+    def _retire_extra(self, run: Run, process: RunProcess) -> None:
         """Take a process without a shift out of the pool, and give its hosts to the run's other
         processes.
         """

@@ -24,9 +24,9 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.claims import BROWSER_PAGES, NO_BROWSER
-from crawling.runs.extensions import missing_parts
+from crawling.runs.extensions import missing_extensions_sentence
 from crawling.runs.grants import register_processes, request_shifts
-from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
+from crawling.runs.seed_checks import NO_CONTACT, is_contact_missing, valid_addresses
 from crawling.web.addresses import canonical_address
 
 
@@ -36,7 +36,7 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     Raises TooManyWait. Raises WrongState if a run of this crawl has not ended yet, or if no contact
     is set although a seed is a public site, which can happen after an import.
     """
-    if lacks_contact(without_mistakes(crawl.seeds)):
+    if is_contact_missing(valid_addresses(crawl.seeds)):
         raise WrongState(f"A contact {NO_CONTACT}")
     run = create_run(crawl, by=by)
     register_processes(run)
@@ -69,7 +69,7 @@ def create_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -
     by_schedule: a schedule, which `by` set, starts the run. Raises WrongState, TooManyWait.
     """
     check_start_limit()
-    if missing := missing_parts(crawl.visit_order, crawl.seeds):
+    if missing := missing_extensions_sentence(crawl.visit_order, crawl.seeds):
         raise WrongState(f"{crawl.name} cannot start. {missing}")
     if crawl.order.rendering.may_render and not capacity_of(pool_of(crawl)).get(BROWSER_PAGES):
         raise WrongState(f"{crawl.name} cannot start. It {NO_BROWSER}.")

@@ -42,10 +42,10 @@ def take_over_hosts() -> None:
         absent = [row[0] for row in cursor.fetchall()]
     for process in RunProcess.objects.filter(pk__in=absent):
         with locked_run(process.run_id) as run:
-            _take_over(run, process.number)
+            _take_over_hosts_of(run, process.number)
 
 
-def _take_over(run: Run, number: int) -> None:
+def _take_over_hosts_of(run: Run, number: int) -> None:
     rest = [other for other in serving_process_numbers(run.pk) if other != number]
     if not rest or run.state not in WORKING_STATES:
         return
@@ -54,7 +54,7 @@ def _take_over(run: Run, number: int) -> None:
     write(run.pk, f"Process {number} has no worker; the others take over its hosts ({moved}).")
 
 
-def rejoin(run: Run, process: RunProcess) -> None:
+def return_hosts_to_process(run: Run, process: RunProcess) -> None:
     """Return the hosts of a process to it, since it has a shift again.
 
     The caller holds the run's lock.

@@ -21,7 +21,7 @@ from crawling.runs.crawls.teams import (
     set_members,
     set_team_rule,
     shares_of,
-    uses_of,
+    team_uses_in_words,
 )
 from serving.access import AuthenticatedRequest, authenticated
 
@@ -79,7 +79,11 @@ def team_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         typed |= {name: request.POST[name] for name in typed if name in request.POST}
         row.refresh_from_db()
     here = {"team": row, "typed": typed, "errors": errors}
-    here |= {"uses": uses_of(row), "shares": shares_of(row), "own_crawls_only": acts_on_own_only()}
+    here |= {
+        "uses": team_uses_in_words(row),
+        "shares": shares_of(row),
+        "own_crawls_only": acts_on_own_only(),
+    }
     return render(request, "administration/team.html", here, status=422 if errors else 200)
 
 

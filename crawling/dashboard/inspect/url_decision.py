@@ -31,11 +31,11 @@ from crawling.models import (
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.blocklist import Blocklist
 from crawling.orders.scope.filters import Rule, Ruling
-from crawling.orders.scope.trap_patterns import why_held
+from crawling.orders.scope.trap_patterns import hold_reason
 from crawling.previews.inquiries import ask_once
 from crawling.web.addresses import Address, canonical_address, fingerprints
 from crawling.web.outages import read_outages
-from crawling.web.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect
+from crawling.web.statuses import MOST_REDIRECTS, is_answer, is_redirect, status_sentence
 
 #: the most crawls that are considered, beginning with the newest
 MOST_CRAWLS = 50
@@ -225,7 +225,7 @@ def _url_facts(run: Run, row: Url) -> Iterator[DecisionFact]:
         yield DecisionFact(
             "quarantine",
             f"It waits for an operator's decision on {pattern.pattern}: "
-            f"{why_held(pattern.rule or 'yield')}.",
+            f"{hold_reason(pattern.rule or 'yield')}.",
         )
     page: Page | None = getattr(row, "page", None)
     if page and (original := _url(page.duplicate_of)):
@@ -248,7 +248,7 @@ def _queue_facts(run: Run, row: Url) -> Iterator[DecisionFact]:
             "the link that is most like it, half by that link's own text and address.",
         )
     tries = f"{row.attempts:,} attempt{'s' * (row.attempts != 1)}"
-    said = row.error or (explain(row.status) if row.status is not None else "")
+    said = row.error or (status_sentence(row.status) if row.status is not None else "")
     if row.state == UrlState.QUEUED:
         queue = row.queue
         at = row.due_at if row.due_at and row.due_at > timezone.now() else None
@@ -301,10 +301,11 @@ def _robots_facts(address: Address) -> Iterator[DecisionFact]:
     name, status, at = f"{address.origin}/robots.txt", file["status"], file["fetched_at"]
     if not is_answer(status):
         said = (
-            f"could not be fetched ({explain(status).rstrip('.')}), so nothing may be fetched yet"
+            f"could not be fetched ({status_sentence(status).rstrip('.')}), so nothing may be "
+            "fetched yet"
         )
     elif status // 100 == 4:
-        said = f"allows it, since there is none ({explain(status)})"
+        said = f"allows it, since there is none ({status_sentence(status)})"
     else:
         question = {"url": address.url, "fetched_at": at.isoformat()}
         inquiry = ask_once(InquiryKind.ROBOTS, question, by=None)

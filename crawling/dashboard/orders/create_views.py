@@ -40,7 +40,7 @@ from crawling.installation.identity import identity, set_identity
 from crawling.installation.pools import capacity_of, default_pool, pool_named
 from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import Figure
-from crawling.orders.estimates import figures as figures_of
+from crawling.orders.estimates import order_figures as figures_of
 from crawling.orders.order import CrawlOrder
 from crawling.orders.rendering_needs import rendering_figures
 from crawling.previews.inquiries import question_of

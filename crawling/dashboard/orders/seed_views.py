@@ -13,7 +13,7 @@ from allocation.wording import beginning_of_list, first_few_in_words
 from crawling.base.errors import BadSeeds
 from crawling.dashboard.orders.forms.fields import typed_entries
 from crawling.models import CrawlJob
-from crawling.runs.crawls.added_seeds import AddedSeedsResult, add_to_seeds
+from crawling.runs.crawls.added_seeds import AddedSeedsResult, add_seeds_to_crawl
 from serving.access import AuthenticatedRequest, authenticated
 
 #: the number of known addresses that a message names
@@ -28,7 +28,7 @@ def seeds(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     is_resumed = "resume" in request.POST
     if request.method == "POST":
         try:
-            added = add_to_seeds(
+            added = add_seeds_to_crawl(
                 crawl,
                 typed_entries(typed),
                 by=request.user,

@@ -20,7 +20,7 @@ from crawling.models import HostQueue, RobotsFile, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.scope.scope import Reach
 from crawling.web.outages import Outage, outage_waited_for, read_outage, read_outages
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 from serving.paging import cut_to_limit
 
 SOME = 20
@@ -258,4 +258,4 @@ def _robots_in_words(status: int | None, expires_at: datetime | None) -> str:
         return "to be fetched again"
     if 200 <= status < 300:
         return "fetched"
-    return f"none ({status})" if 300 <= status < 500 else f"unavailable: {explain(status)}"
+    return f"none ({status})" if 300 <= status < 500 else f"unavailable: {status_sentence(status)}"

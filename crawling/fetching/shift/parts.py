@@ -53,7 +53,7 @@ from crawling.orders.scope.trap_gate import TrapGate
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.runs.crawls.fetching_section import fetching_of, origins_of_secrets
-from crawling.runs.extensions import missing_parts
+from crawling.runs.extensions import missing_extensions_sentence
 from crawling.runs.steering import pause_for_trouble
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
@@ -135,7 +135,7 @@ def _page_rendering(run: Run, browsers: BrowserStage | None) -> PageRendering:
 
 
 def _require_packages(run: Run, stop: Stop) -> None:
-    if missing := missing_parts(run.crawl.visit_order, run.crawl.seeds):
+    if missing := missing_extensions_sentence(run.crawl.visit_order, run.crawl.seeds):
         pause_for_trouble(run.pk, f"Paused on {socket.gethostname()}. {missing}")
         stop("a package that it needs is not available")
 

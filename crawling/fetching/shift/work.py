@@ -34,7 +34,7 @@ from crawling.frontier import limit_reached, seconds_until_due
 from crawling.frontier.admit.package_ranks import rank_seeds
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
-from crawling.runs.idle_capacity import is_idlers_turn
+from crawling.runs.idle_capacity import is_start_allowed_now
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
 from crawling.runs.steering import enforce_thresholds, pause_for_trouble
 from crawling.web.politeness import MAX_ATTEMPTS
@@ -199,7 +199,7 @@ class ShiftWork:
             is_idle_only=run.crawl.idle_only,
             end_of_run=lambda: _end_of_run(run),
             others_wait=self._parts.grants.others_wait,
-            is_idlers_turn=lambda: is_idlers_turn(process),
+            is_idlers_turn=lambda: is_start_allowed_now(process),
         )
 
     def _has_last_tries(self) -> bool:

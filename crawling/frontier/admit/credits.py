@@ -14,7 +14,7 @@ from crawling.frontier.admit.package_ranks import PACKAGE_RANKS
 from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
-from crawling.orders.ranking import LambdaPage, Order, Ranking, is_from_extension, rank_by
+from crawling.orders.ranking import LambdaPage, Order, Ranking, is_from_extension, rank_by_order
 
 
 class SpentCredit(NamedTuple):
@@ -43,7 +43,7 @@ def ranking_of(run: Run) -> Ranking:
         weights.url_weight,
         weights.importance,
         level or 0.0,
-        PACKAGE_RANKS.rank if is_from_extension(order) else rank_by,
+        PACKAGE_RANKS.rank if is_from_extension(order) else rank_by_order,
     )
 
 
@@ -89,7 +89,7 @@ def _spend_credit(
     row, _ = LambdaRow.objects.get_or_create(run=run)
     page = LambdaPage(row.credit, row.level)
     if page.credit > page.level - min(ranks[outcome.url_id] for outcome in ended):
-        page.spread(_count_unfinished(run))
+        page.divide_credit(_count_unfinished(run))
     credits = {outcome.url_id: page.level - ranks[outcome.url_id] for outcome in ended}
     gains: defaultdict[str, float] = defaultdict(float)
     for outcome in ended:

@@ -23,12 +23,12 @@ from crawling.orders.scope.trap_patterns import (
     Pattern,
     list_address,
     patterns_by_parameter,
+    query_values,
     site_pattern,
-    values_in,
 )
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.content.text_facts import word_marks
-from crawling.web.documents.written_links import shown_in
+from crawling.web.documents.written_links import shown_urls
 from crawling.web.simhash import is_alike
 
 K = TypeVar("K")
@@ -247,7 +247,7 @@ class FetchedPage:
     @cached_property
     def shown(self) -> set[str]:
         links = self._outcome.page_links
-        return shown_in(links.written) if links else set()
+        return shown_urls(links.written) if links else set()
 
     @cached_property
     def news(self) -> list[Candidate]:
@@ -373,7 +373,7 @@ class PatternWatch:
             return []
         known = _latest_or_new(self._lists, page.list_name, KnownList, MOST_LISTS)
         has_new_word = known.words.has_new(page.answer.text.marks)
-        has_new_value = known.values.has_new(word_marks(values_in(page.address)))
+        has_new_value = known.values.has_new(word_marks(query_values(page.address)))
         says_new, shows_new = page.has_new_text(known.texts), page.has_new_images(known.texts)
         lists, patterns = page.links_to_list, patterns_by_parameter(page.address)
         brings = not all(lists) or shows_new or (says_new and has_new_word)

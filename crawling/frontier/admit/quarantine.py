@@ -26,7 +26,7 @@ from crawling.installation.events import alert
 from crawling.installation.run_log import write
 from crawling.models import Level, Run, TrapPattern, UrlState
 from crawling.orders.scope.trap_gate import TrapState
-from crawling.orders.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, why_held
+from crawling.orders.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, hold_reason
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 
@@ -192,7 +192,7 @@ def log_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
 
 
 def _reason_for(pattern: Pattern) -> str:
-    return why_held(pattern.rule or "yield")
+    return hold_reason(pattern.rule or "yield")
 
 
 def copy_decisions(earlier: Run, run: Run) -> None:

@@ -21,7 +21,7 @@ from crawling.frontier.sql_rows import SentRows, add_hosts, read_rows
 from crawling.frontier.types import Candidate
 from crawling.models import Run, UrlState
 from crawling.orders.ranking import Ranking
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from crawling.web.public_suffixes import domain_of
 
 #: the most URLs that a statement inserts or looks up. The server waits for the next statement,
@@ -318,4 +318,4 @@ class _Scheduler:
 
 
 def _next_fingerprint(mark: int) -> int:
-    return as_signed((mark + 1) % (1 << 64))
+    return signed_64_bits((mark + 1) % (1 << 64))

@@ -8,7 +8,7 @@ from crawling.frontier.types import UrlOutcome
 from crawling.installation.run_log import NewLogLine, write_all
 from crawling.models import Level, Shift, UrlState
 from crawling.web.addresses import canonical_address
-from crawling.web.statuses import OF_THE_HOST, explain
+from crawling.web.statuses import OF_THE_HOST, status_sentence
 
 #: the most lines about failed URLs for each process and minute, and about hosts for each shift,
 #: since a broken site must not fill the disk
@@ -93,7 +93,7 @@ class OutcomeLog:
 
 def _outcome_in_words(outcome: UrlOutcome) -> str:
     """The reason in a sentence, followed by the system's own message if it differs."""
-    sentence = explain(outcome.status)
+    sentence = status_sentence(outcome.status)
     if outcome.error.startswith(sentence):
         return outcome.error
     return f"{sentence} ({outcome.error})" if outcome.error else sentence

@@ -29,7 +29,7 @@ from crawling.orders.seeds import read_seeds
 from crawling.runs.crawls.fetching_section import origins_without_secrets
 from crawling.runs.crawls.revisions import ADDED_SEEDS
 from crawling.runs.grants import register_processes, request_shifts
-from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
+from crawling.runs.seed_checks import NO_CONTACT, is_contact_missing, seed_mistakes
 from crawling.runs.steering import reopen
 from crawling.web.addresses import Address
 
@@ -49,7 +49,7 @@ class AddedSeedsResult:
     without_secrets: list[str] = field(default_factory=list)
 
 
-def add_to_seeds(
+def add_seeds_to_crawl(
     crawl: CrawlJob,
     texts: Sequence[str],
     *,
@@ -68,7 +68,7 @@ def add_to_seeds(
     """
     addresses, mistakes = read_seeds(texts)
     mistakes += seed_mistakes(addresses)
-    if not mistakes and lacks_contact(addresses):
+    if not mistakes and is_contact_missing(addresses):
         mistakes.append(f"a contact {NO_CONTACT}")
     if not texts:
         mistakes.append("needs at least one address, such as https://example.org/")

@@ -118,10 +118,10 @@ def judge_all(
 ) -> list[RuleCheck]:
     """Judge addresses in any spelling. A text that is no URL gets a result without a rule."""
     asked_for = set(seeds)
-    return [_judge(filters, text, asked_for, depth) for text in urls]
+    return [_rule_check(filters, text, asked_for, depth) for text in urls]
 
 
-def _judge(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleCheck:
+def _rule_check(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleCheck:
     try:
         address = read_typed(text)
     except BadUrl as error:
@@ -194,10 +194,10 @@ def preview_changes(
     if run is None or run.state in ENDED_STATES:
         return RulesPreview(), {}
     with time_limit():
-        return _preview(run, filters), {}
+        return _rules_preview(run, filters), {}
 
 
-def _preview(run: Run, filters: UrlFilters) -> RulesPreview:
+def _rules_preview(run: Run, filters: UrlFilters) -> RulesPreview:
     most = rejudgement.MOST_SAMPLED
     urls, total = rejudgement.sample_of_waiting(run, waiting_count(run), most=most)
     out: Counter[int] = Counter()

@@ -28,7 +28,7 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
-from crawling.orders.sections.fetching import masked_in, with_secrets
+from crawling.orders.sections.fetching import masked_names, order_with_secrets
 from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.grants import register_processes, request_shifts
 
@@ -78,8 +78,8 @@ def import_checkpoint(
 def _unmasked_order(
     folder: Path, manifest: CheckpointManifest, secrets: Mapping[str, Any]
 ) -> dict[str, Any]:
-    order = with_secrets(manifest.order, secrets)
-    if missing := masked_in(order):
+    order = order_with_secrets(manifest.order, secrets)
+    if missing := masked_names(order):
         fields = "; ".join(f"{field}: {', '.join(keys)}" for field, keys in missing.items())
         raise CheckpointTrouble(
             f"{folder} has the crawl's order without its secrets. Give these with --secrets "

@@ -22,7 +22,7 @@ from crawling.dashboard.management.run_options import add_run_option, run_of
 from crawling.jobs.running import run_in_this_process
 from crawling.models import CrawlJob, Page
 from crawling.uses.extraction.jobs import open_extraction, rules_by_extractor
-from crawling.web.addresses import BadUrl, as_signed, fingerprint, read_address
+from crawling.web.addresses import BadUrl, fingerprint, read_address, signed_64_bits
 from serving.listing.command import print_rows, write_rows
 
 WORDS = "extract again from the stored pages of a run, or try rules on them"
@@ -85,7 +85,7 @@ def _page(crawl: CrawlJob, options: dict[str, Any]) -> Page:
         except BadUrl as error:
             raise CommandError(f"PAGE: {error}") from error
         pages = Page.objects.filter(run=get_run(crawl.pk, options["run"]))
-        known = pages.filter(url__fingerprint=as_signed(fingerprint(url)), url__url=url)
+        known = pages.filter(url__fingerprint=signed_64_bits(fingerprint(url)), url__url=url)
         number = known.values_list("pk", flat=True).first()
         if number is None:
             raise NotFound(f"The run has no stored page {url}.")

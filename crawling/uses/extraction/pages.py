@@ -36,7 +36,7 @@ from crawling.datasets.extracted_fields import FieldRules, field_rules
 from crawling.datasets.lag import Derived
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Page, Run
-from crawling.orders.sections.reading import in_revision, read_reference
+from crawling.orders.sections.reading import read_reference, revision_in_words
 from crawling.runs.crawls.extractor_rules import named_rules
 from crawling.uses.extraction.asked import request_tables, tables_in
 from crawling.uses.extraction.extractor_pages import DELETED, EXTRACTOR
@@ -128,7 +128,7 @@ def _rows(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str
     number = (asked_number(request, "page") or 1) if window.preceding else 1
     return {
         "used": used,
-        "extractor": in_revision(used.extractor),
+        "extractor": revision_in_words(used.extractor),
         "fields": names,
         "window": window,
         "pages": with_cells(run, window.pages, names),

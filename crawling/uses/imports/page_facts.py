@@ -11,7 +11,7 @@ from xxhash import xxh3_64
 from crawling.archive.decoded_documents import decoded_stream
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.uses.imports.foreign_answers import ForeignAnswer
-from crawling.web.addresses import BadUrl, as_signed, read_address
+from crawling.web.addresses import BadUrl, read_address, signed_64_bits
 from crawling.web.content.media_types import START_BYTES, document_type, stated_type
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import DocumentStream
@@ -53,7 +53,7 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
         "final_url": _target(answer, fields.get("location", "")),
         "content_type": content_type,
         "bytes": len(decoded),
-        "fingerprint": as_signed(fingerprint.intdigest()),
+        "fingerprint": signed_64_bits(fingerprint.intdigest()),
         "digest": "\\x" + digest.hexdigest() if is_content else None,
         "address": answer.server or UNKNOWN_ADDRESS,
         "last_modified": modified.isoformat() if modified else None,

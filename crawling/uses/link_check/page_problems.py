@@ -18,7 +18,7 @@ from crawling.datasets.query import LinkSearchTookTooLong, stream_query_rows
 from crawling.models import HostQueue, Page, Run, Url, UrlState
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 from crawling.web.addresses import BadUrl, canonical_address, fingerprint, read_address
-from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is_redirect
+from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, is_redirect, status_sentence
 
 #: the number of pages that are examined together
 SLICE = 5_000
@@ -132,7 +132,7 @@ def _end_in_words(end: Url | None) -> str:
         return "not part of this crawl."
     if end.status is None:
         return "not fetched yet."
-    return explain(end.status).rstrip(".") + "."
+    return status_sentence(end.status).rstrip(".") + "."
 
 
 def find_unread(run: Run, after: str, most: int) -> Found:

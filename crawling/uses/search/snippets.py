@@ -14,7 +14,7 @@ import tantivy
 
 from crawling.uses.search.queries import Clause
 from crawling.uses.search.schema import SHOWN, field_of
-from crawling.web.content.normal_text import searched_form, searched_places
+from crawling.web.content.normal_text import searched_form, searched_form_with_places
 from serving.listing.columns import Column
 
 SNIPPET_CHARACTERS = 240
@@ -54,7 +54,7 @@ class SnippetWriter:
             return []
         name, block = field_of("text", document.get_first("language") or ""), tantivy.Document()
         chosen = best_block(text, self._beginnings)
-        folded, places = searched_places(chosen)
+        folded, places = searched_form_with_places(chosen)
         block.add_text(name, folded)
         found = self._generator(name).snippet_from_doc(block)
         marked = list(_snippet_parts(found, folded, chosen, places))

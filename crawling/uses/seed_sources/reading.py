@@ -19,7 +19,7 @@ from allocation.errors import AllocationError
 from crawling.base.errors import BadSeeds, CrawlError
 from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
 from crawling.orders.seeds import mistakes_in_short
-from crawling.runs.crawls.added_seeds import add_to_seeds
+from crawling.runs.crawls.added_seeds import add_seeds_to_crawl
 from crawling.uses.seed_sources.feed_fetch import fetch_feed
 from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_read, waiting_files
 from crawling.uses.seed_sources.sources import folder_of
@@ -155,7 +155,7 @@ def _add_seeds(source: SeedSource, texts: Sequence[str], additions: SourceSeeds)
     # the run does not continue if an operator stopped it, or a fault ended it
     resume = source.resume and latest is not None and latest.state == RunState.FINISHED
     try:
-        result = add_to_seeds(crawl, texts, by=source.created_by, resume=resume)
+        result = add_seeds_to_crawl(crawl, texts, by=source.created_by, resume=resume)
     except BadSeeds as error:
         if len(texts) == 1:
             outside = [f"{url} is outside the scope" for url in error.outside]

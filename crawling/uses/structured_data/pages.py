@@ -28,7 +28,7 @@ from crawling.uses.structured_data.structured_data import (
     structured_file,
     structured_of_page,
 )
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest
 from serving.downloads import ENDINGS, send
@@ -83,7 +83,7 @@ def _list_facts(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> 
 def _stored_pages(run: Run, addresses: set[str]) -> dict[str, int]:
     if not addresses:
         return {}
-    prints = [as_signed(fingerprint(address)) for address in addresses]
+    prints = [signed_64_bits(fingerprint(address)) for address in addresses]
     pages = Page.objects.filter(run=run, url__fingerprint__in=prints, url__url__in=addresses)
     return dict(pages.values_list("url__url", "pk"))
 

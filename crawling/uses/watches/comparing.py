@@ -26,11 +26,11 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 from crawling.uses.watches.news import TOLD_AS, WATCHES_PAGE
 from crawling.uses.watches.page_states import StateChange, StateChanges, state_changes
-from crawling.web.addresses import as_signed, fingerprint
-from crawling.web.content.normal_text import one_form
+from crawling.web.addresses import fingerprint, signed_64_bits
+from crawling.web.content.normal_text import normalized_line
 from crawling.web.expressions import read_expression
 from crawling.web.secret_headers import masked_url
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ def _most_compared(watch: Watch) -> int:
 def _unanswered_in_words(run: Run, urls: Sequence[tuple[str, int]]) -> str:
     """A sentence about pages whose requests do not show whether they are gone or changed."""
     said = [
-        f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
+        f"{masked_url(url)} (status {status}: {status_sentence(status).rstrip('.')})"
         for url, status in urls
     ]
     told = beginning_of_list(said, URLS_TOLD, between="; ")
@@ -128,7 +128,7 @@ def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> Watc
         run=run,
         kind=kind,
         url=change.url,
-        fingerprint=as_signed(fingerprint(change.url)),
+        fingerprint=signed_64_bits(fingerprint(change.url)),
         page=change.new and change.new.page,
         earlier=change.old and change.old.page,
     )
@@ -202,7 +202,7 @@ def without_noise(watch: Watch, seen: SeenText) -> SeenText:
             rest = expression.sub("", rest)
         if watch.ignore_numbers:
             rest = NUMBER.sub("#", rest)
-        if rest := one_form(rest):
+        if rest := normalized_line(rest):
             kept.write(rest + "\n")
     return seen._replace(text=kept.getvalue())
 

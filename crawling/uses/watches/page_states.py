@@ -17,7 +17,7 @@ from crawling.frontier import is_complete
 from crawling.models import Page, Run, Url, UrlState, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 
 #: the most earlier runs that are read
 MOST_RUNS = 10
@@ -107,7 +107,9 @@ def state_changes(rule: UrlRule, run: Run, *, by_picture: bool = False) -> State
 def candidate_pages(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
     """The pages that a rule may cover, as far as the database can select them."""
     if rule.kind is UrlRuleKind.PAGE:
-        return pages.filter(url__fingerprint=as_signed(fingerprint(rule.text)), url__url=rule.text)
+        return pages.filter(
+            url__fingerprint=signed_64_bits(fingerprint(rule.text)), url__url=rule.text
+        )
     if rule.kind is UrlRuleKind.HOST:
         return pages.filter(url__queue__host__name=rule.text)
     return pages
@@ -186,4 +188,4 @@ def _withdrawn_urls(run: Run, urls: Collection[str]) -> set[str]:
 
 
 def _fingerprints_of(urls: Collection[str]) -> list[int]:
-    return [as_signed(fingerprint(url)) for url in urls]
+    return [signed_64_bits(fingerprint(url)) for url in urls]

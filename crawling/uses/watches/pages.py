@@ -45,7 +45,7 @@ from crawling.uses.watches.watching import (
     restore_watch,
     watches_by,
 )
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
@@ -148,7 +148,7 @@ def _example_page(crawl: CrawlJob, wanted: WatchFields) -> Page | None:
     found = Page.objects.filter(
         run__crawl=crawl,
         run__removal_asked_at=None,
-        url__fingerprint=as_signed(fingerprint(wanted.text)),
+        url__fingerprint=signed_64_bits(fingerprint(wanted.text)),
         url__url=wanted.text,
     )
     latest = found.order_by("-fetched_at").select_related("url").first()

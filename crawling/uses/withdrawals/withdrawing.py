@@ -40,7 +40,7 @@ from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.withdrawals.jobs import request_removal_of
 from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over_pages
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from crawling.web.expressions import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 from serving.listing.columns import Column
@@ -262,7 +262,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
     text the superset is all pages.
     """
     if rule.kind is UrlRuleKind.PAGE:
-        mark = as_signed(fingerprint(rule.text))
+        mark = signed_64_bits(fingerprint(rule.text))
         return [(pages.filter(url__fingerprint=mark, url__url=rule.text), "url__url")]
     if rule.kind is UrlRuleKind.HOST:
         return [(pages.filter(url__queue__host__name=rule.text), "url__url")]

@@ -15,7 +15,7 @@ from crawling.dashboard.management.command_errors import plain_errors
 from crawling.installation.pools import default_classes, default_pool
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.crawls.examples import DEMO_ADDRESS, demo_web
+from crawling.runs.crawls.examples import DEMO_ADDRESS, demo_address
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import make_roles
 from crawlsite.administration.passwords import give_password
@@ -73,7 +73,7 @@ class Command(BaseCommand):
             crawl = create_crawl(
                 {
                     "name": f"Demo: the {section}",
-                    "seeds": [f"{demo_web()}{section}/"],
+                    "seeds": [f"{demo_address()}{section}/"],
                     "delay_seconds": 0.5,
                     "claim": {"bandwidth": int(bandwidth * DEMO_SHARE)},
                 }

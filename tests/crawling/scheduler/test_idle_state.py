@@ -119,7 +119,7 @@ def test_a_deleted_run_that_another_crawl_may_need_keeps_no_duty_at_work(crawl, 
     start_run(crawl)
     abort(crawl)
     request_removal(crawl.runs.get(), for_good=True, by=None)
-    monkeypatch.setattr(run_removal, "_may_be_needed", lambda run: True)
+    monkeypatch.setattr(run_removal, "_may_have_needed_payloads", lambda run: True)
 
     assert do_round(duties(), 1.0, is_idle=True) is Progress.DONE
     assert Run.all_objects.filter(crawl=crawl).exists()

@@ -20,7 +20,7 @@ from crawling.frontier.own_robots import robots_of_run, store_robots_of_run
 from crawling.models import Host, OwnRobotsFile, RobotsFile, Shift, Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.runs.wait_reason import next_hosts
+from crawling.runs.wait_reason import next_host_queues
 from crawling.web.addresses import read_address
 from tests.crawling.contexts import make_client
 from tests.crawling.fetching.pipeline.test_crawl_path import links
@@ -53,7 +53,7 @@ def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_e
     other = Frontier()
     other.sow(f"{site.address}:{site.port}/x")
     assert other.lease(soon=60) == []
-    assert [one.rest_reason for one in next_hosts([other.run.pk])] == [host.rest_reason]
+    assert [one.rest_reason for one in next_host_queues([other.run.pk])] == [host.rest_reason]
 
     Host.objects.update(due_at=timezone.now())
     site.pages["/busy"] = "better"

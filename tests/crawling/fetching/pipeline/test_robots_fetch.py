@@ -20,7 +20,7 @@ from crawling.models import AddressClock, Host
 from crawling.web.addresses import read_address
 from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.robots import MAX_HOPS, as_read, fetch_robots
+from crawling.web.fetch.robots import MAX_HOPS, fetch_robots, status_and_text
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.statuses import FetchStatus
 from crawling.web.vetting import AllowedRange, DialPolicy
@@ -256,4 +256,4 @@ def test_a_redirect_with_a_body_that_is_too_big_is_followed(make_site, learn):
 def test_what_no_server_answered_is_kept_under_our_own_status():
     answer = fetch_robots("http://a.test", lambda address, hop: Fetched(FetchStatus.TIMED_OUT))
 
-    assert as_read(answer) == (FetchStatus.TIMED_OUT, b"")
+    assert status_and_text(answer) == (FetchStatus.TIMED_OUT, b"")

@@ -16,7 +16,7 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import PROBE_PAGES
 from crawling.runs.crawls.traps import approve_trap
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.web.content.text_facts import own_words, text_key
+from crawling.web.content.text_facts import distinctive_words, text_key
 from crawling.web.simhash import is_alike
 from crawlsite import demo
 from tests.crawling.pages import browser
@@ -276,7 +276,7 @@ def test_each_page_of_the_demo_says_something(make_site, crawl_to_the_end, secti
 )
 def test_numbers_ids_and_the_own_address_make_no_other_text(one, other, are_alike):
     keys = [
-        text_key(own_words(text, f"http://h.test/{name}", ""))
+        text_key(distinctive_words(text, f"http://h.test/{name}", ""))
         for text, name in ((one, "a"), (other, "b"))
     ]
 
@@ -288,6 +288,6 @@ def test_a_calendar_with_few_events_is_not_one_text():
         " ".join(words(month, day, count=3) if day % 9 == 0 else "nothing" for day in range(1, 31))
         for month in range(12)
     ]
-    keys = [text_key(own_words(text, "http://h.test/cal", "Events")) for text in months]
+    keys = [text_key(distinctive_words(text, "http://h.test/cal", "Events")) for text in months]
 
     assert not any(is_alike(key, keys[:number]) for number, key in enumerate(keys))

@@ -16,7 +16,7 @@ from crawling.models import Run, Url
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.uses.link_check import fixes
 from crawling.uses.link_check.fixes import each_fix, fix_rows
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 from tests.crawling.pages import browser, soup
 
 PAGES = {
@@ -158,7 +158,7 @@ def test_failures_without_an_answer_are_told_in_words(run, stranger):
     ]
 
     assert "Try it in a browser; if it fails there, too, change the link or remove it." in page
-    assert explain(-3) in page
+    assert status_sentence(-3) in page
     assert not [text for text in cells if text.startswith("-")]
 
 

@@ -40,7 +40,7 @@ from crawling.datasets.catch_up import write_collected_parts
 from crawling.datasets.progress import unindexed_parts, unread_parts
 from crawling.datasets.second_reading import read_part
 from crawling.models import Page, Run
-from crawling.uses.search.index import add_parts, writing
+from crawling.uses.search.index import add_parts, open_writer
 from crawlsite.env import BASE_DIR
 
 SCENES = {
@@ -179,7 +179,7 @@ def read() -> None:
     with timed() as reading:
         pages = sum(read_part(run, part) or 0 for part in list(unread_parts(run)))
     spent = spending.spent()
-    with timed() as indexing, writing() as index:
+    with timed() as indexing, open_writer() as index:
         add_parts(index, list(unindexed_parts().filter(run=run)))
     told = {
         **spent,

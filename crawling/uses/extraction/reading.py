@@ -26,14 +26,14 @@ def extract_again(job: RunningJob) -> JobResult:
     """
     if not job.progress:
         job.note(done=0, of=html_pages(job.run).count(), pages=0, unreadable=0, rows=0)
-    while pages := _pages(job):
+    while pages := _next_pages(job):
         _replace_rows(job, pages)
         if not job.goes_on():
             return None
     return {}
 
 
-def _pages(job: RunningJob) -> list[Page]:
+def _next_pages(job: RunningJob) -> list[Page]:
     following = html_pages(job.run).filter(pk__gt=job.row.bookmark or 0)
     return list(following.order_by("pk")[:SLICE])
 

@@ -30,7 +30,7 @@ from crawling.uses.link_check.link_changes import list_link_changes as link_chan
 from crawling.uses.link_check.link_check import (
     SLOW_SECONDS,
     ProblemChange,
-    list_changed,
+    list_changed_problems,
     list_problems,
 )
 from crawling.uses.link_check.link_sources import LinkSource
@@ -50,7 +50,7 @@ from crawling.uses.link_check.reports import (
     list_links,
     list_media,
 )
-from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted
+from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted_problems
 from crawling.uses.link_check.trend import BrokenTrend, trend_of, trend_row
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import ListAnswer, listed
@@ -221,9 +221,9 @@ def list_link_problems(
     one = get_run(crawl_id, run)
     find = partial(list_problems, one, kind, slow_seconds=slow_seconds)
     if sort is not None:
-        find = partial(list_sorted, one, kind, sort)
+        find = partial(list_sorted_problems, one, kind, sort)
     if against is not None:
-        find = partial(list_changed, get_run(crawl_id, against), one, kind, change)
+        find = partial(list_changed_problems, get_run(crawl_id, against), one, kind, change)
     return ListAnswer(
         find,
         lambda: {

@@ -37,7 +37,7 @@ def find_news(
                 )
 
 
-def _runs_to_be_compared(crawl: CrawlJob | None) -> QuerySet[Run]:
+def _runs_to_compare(crawl: CrawlJob | None) -> QuerySet[Run]:
     """Runs whose broken links are not counted: not yet, or because the job failed or was cancelled.
     A latest run is included even if its job is forgotten.
     """
@@ -64,9 +64,9 @@ def _broken_in_words(count: int) -> str:
     return f"{count:,} link{'s are' if count != 1 else ' is'} broken"
 
 
-def _unchecked(runs: Collection[int]) -> dict[int, str]:
+def _unchecked_by_run(runs: Collection[int]) -> dict[int, str]:
     found = coverages_of(Run.objects.filter(pk__in=runs).select_related("crawl"))
     return {run: one.numbers_in_words for run, one in found.items() if one.numbers_in_words}
 
 
-NEWS = (NewsSource(find_news, _runs_to_be_compared, "broken links", _broken_by_run, _unchecked),)
+NEWS = (NewsSource(find_news, _runs_to_compare, "broken links", _broken_by_run, _unchecked_by_run),)

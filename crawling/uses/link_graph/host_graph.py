@@ -20,8 +20,8 @@ from crawling.datasets.query import columns_by_values
 from crawling.models import Run
 from crawling.uses.link_graph.drawings import Lines
 from crawling.uses.link_graph.edges import LEADING, SECONDS, Edges, page_slices
-from crawling.uses.link_graph.measures import KINDS, components
-from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
+from crawling.uses.link_graph.measures import KINDS, find_components
+from crawling.uses.link_graph.steps import Step, arrays_step, merge_step, read_arrays, slice_file
 from crawling.web.addresses import dns_name
 from crawling.web.public_suffixes import domain_of
 
@@ -91,7 +91,7 @@ def host_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Generator[Step,
     names = [name for (name,) in rows_in(names_file, ["host"])]
     hosts = yield from _edge_steps(graph, len(names), names_file, files)
     for kind in KINDS:
-        yield arrays_step(graph, f"host-{kind}", partial(components, hosts.edges, kind))
+        yield arrays_step(graph, f"host-{kind}", partial(find_components, hosts.edges, kind))
     yield Step(graph.file("hosts"), partial(_put_hosts, graph, names, hosts))
     yield from _link_steps(graph, names_file, hosts)
     return _lines_by_table(graph, names, hosts)
@@ -142,7 +142,7 @@ def _edge_steps(
         columns = partial(_columns_of, NUMBERED, names=names_file, pairs=file)
         yield arrays_step(graph, f"numbered-{number:05}", columns)
     yield arrays_step(graph, "host-edges", partial(sum_pairs, graph, "numbered", len(files)))
-    found = arrays_of(graph, "host-edges")
+    found = read_arrays(graph, "host-edges")
     sources, targets, links = found["pair"] >> 32, found["pair"] & 0xFFFFFFFF, found["links"]
     is_inner = sources == targets
     inner = np.zeros(hosts, np.int64)
@@ -160,7 +160,7 @@ def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
 
 def sum_pairs(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
     """The number of links for each pair, summed over all slices with this name."""
-    found = [arrays_of(graph, f"{name}-{number:05}") for number in range(slices)]
+    found = [read_arrays(graph, f"{name}-{number:05}") for number in range(slices)]
     pairs, links = (
         np.concatenate([np.empty(0, np.int64), *(part[name] for part in found)])
         for name in ("pair", "links")
@@ -183,7 +183,7 @@ def _put_hosts(graph: JobTables, names: Sequence[str], hosts: HostEdges) -> None
         "inner_links": hosts.inner,
         "in_hosts": np.bincount(edges.targets, minlength=edges.nodes),
         "out_hosts": np.bincount(edges.sources, minlength=edges.nodes),
-        **{kind: arrays_of(graph, f"host-{kind}")[kind] for kind in KINDS},
+        **{kind: read_arrays(graph, f"host-{kind}")[kind] for kind in KINDS},
     }
     path = str(storage().path(graph.file("pages")))
     put_query(graph.file("hosts"), HOSTS.format(pages=path), given, reads=[path])

@@ -72,7 +72,7 @@ def store_plan(
     return True
 
 
-def plan_anew(crawl: CrawlJob) -> None:
+def request_new_plan(crawl: CrawlJob) -> None:
     """Let the revisits of a crawl be planned again by its edited order, in the transaction of the
     edit. The order may have no budget any more.
     """
@@ -84,7 +84,7 @@ def plan_anew(crawl: CrawlJob) -> None:
         PlannedRevisit.objects.filter(crawl=crawl).delete()
 
 
-def forget_revisits(crawl: CrawlJob, rule: UrlRule) -> None:
+def delete_revisits_of_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
     """Delete the plans for pages that a rule covers, in the transaction that withdraws the pages,
     and let the remaining pages be planned again.
     """

@@ -27,7 +27,7 @@ from crawling.uses.search.file_checks import (
     segment_sizes,
     stamp_of,
 )
-from crawling.uses.search.schema import new_schema, with_analyzers, with_writing_analyzers
+from crawling.uses.search.schema import new_schema, register_analyzers, register_writing_analyzers
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ def _open_checked_index(folder: Path, checked: FileChecks) -> tantivy.Index | No
         stamps[file] = stamp_of(file)
         if checked.stamps.get(file) != stamps[file]:
             check_file(file)
-    index = with_analyzers(tantivy.Index.open(str(folder)))
+    index = register_analyzers(tantivy.Index.open(str(folder)))
     index.config_reader("manual")
     index.reload()
     check_segments(index, segments)
@@ -111,7 +111,7 @@ def index_to_write() -> Iterator[tantivy.Index]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise IndexBusy from error
-        yield with_writing_analyzers(_usable_index())
+        yield register_writing_analyzers(_usable_index())
 
 
 def _usable_index() -> tantivy.Index:

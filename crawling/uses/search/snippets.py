@@ -85,10 +85,10 @@ def best_block(text: str, beginnings: Sequence[str]) -> str:
     after a blank counts more, since a word certainly begins there.
     """
     blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
-    return max(blocks, key=lambda block: _weight(searched_form(block), beginnings))
+    return max(blocks, key=lambda block: _weight_of_block(searched_form(block), beginnings))
 
 
-def _weight(block: str, beginnings: Sequence[str]) -> int:
+def _weight_of_block(block: str, beginnings: Sequence[str]) -> int:
     return sum((word in block) + (f" {word}" in block) for word in beginnings)
 
 
@@ -99,7 +99,7 @@ def _snippet_parts(
     bytes.
     """
     fragment = snippet.fragment()
-    words = [_in_characters(fragment, word.start, word.end) for word in snippet.highlighted()]
+    words = [_character_places(fragment, word.start, word.end) for word in snippet.highlighted()]
     if not words:
         return
     begin = folded.index(fragment)
@@ -116,6 +116,6 @@ def _snippet_parts(
         yield SnippetPart(rest, is_marked=False)
 
 
-def _in_characters(text: str, start: int, end: int) -> tuple[int, int]:
+def _character_places(text: str, start: int, end: int) -> tuple[int, int]:
     data = text.encode()
     return len(data[:start].decode()), len(data[:end].decode())

@@ -69,7 +69,7 @@ def read_source(source_id: int) -> None:
     source = SeedSource.objects.select_related("crawl").filter(pk=source_id).first()
     if source is None or source.next_at > timezone.now():
         return
-    _begin(source)
+    _store_next_time(source)
     read = _read_folder if source.kind == SeedSourceKind.FOLDER else _read_feed
     found, trouble = SourceReading(etag=source.etag, last_modified=source.last_modified), ""
     try:
@@ -90,7 +90,7 @@ def read_source(source_id: int) -> None:
     )
 
 
-def _begin(source: SeedSource) -> None:
+def _store_next_time(source: SeedSource) -> None:
     """Set a later time for the next reading, which counts if this reading is killed."""
     before = source.unended
     values: dict[str, Any] = {

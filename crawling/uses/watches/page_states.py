@@ -80,13 +80,13 @@ def state_changes(rule: UrlRule, run: Run, *, by_picture: bool = False) -> State
     earlier = _earlier_runs(run)
     if not earlier:
         return StateChanges()
-    now = _answers(rule, [run])
+    now = _latest_answers(rule, [run])
     before, passed = _earlier_answers(rule, earlier)
     unsettled = now.keys() - before.keys()
     unanswered = _known_urls(passed, unsettled)
     rest = [one for one in earlier if one not in passed]
     if rest and unanswered:
-        before |= _answers(rule, rest, unanswered)
+        before |= _latest_answers(rule, rest, unanswered)
     old_names = unanswered | _withdrawn_urls(run, unsettled)
     changed, new, unpictured = [], [], 0
     for url, answer in sorted(now.items()):
@@ -126,14 +126,14 @@ def _earlier_answers(rule: UrlRule, runs: Iterable[Run]) -> tuple[dict[str, Answ
     answers: dict[str, Answer] = {}
     passed: list[Run] = []
     for run in runs:
-        answers = _answers(rule, [run]) | answers
+        answers = _latest_answers(rule, [run]) | answers
         passed.append(run)
         if is_complete(run):
             break
     return answers, passed
 
 
-def _answers(
+def _latest_answers(
     rule: UrlRule, runs: Sequence[Run], urls: Collection[str] | None = None
 ) -> dict[str, Answer]:
     """The latest answer of several runs, by URL. Results that do not show whether a page exists are

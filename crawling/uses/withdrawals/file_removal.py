@@ -118,7 +118,7 @@ def remove_records(withdrawal_id: int) -> None:
                 _note_trouble(withdrawal, error)
         else:
             for withdrawal in done:
-                _finish(withdrawal)
+                _finish_withdrawal(withdrawal)
 
 
 def _remove_records(withdrawal: Withdrawal) -> bool:
@@ -130,7 +130,7 @@ def _remove_records(withdrawal: Withdrawal) -> bool:
         Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
         take_over_pages(withdrawal)
         _remove_exports(withdrawal)
-        _seal(withdrawal)
+        _seal_files(withdrawal)
         _keep_payloads(withdrawal)
         _remove_from_files(withdrawal)
         _tell_jobs(withdrawal)
@@ -193,7 +193,7 @@ def _tell_jobs(withdrawal: Withdrawal) -> None:
         raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
 
 
-def _seal(withdrawal: Withdrawal) -> None:
+def _seal_files(withdrawal: Withdrawal) -> None:
     """Close files of inactive runs that are still open for writing."""
     rows = ArchiveFile.objects.filter(withdrawals__withdrawal=withdrawal, sealed_at=None)
     for run_id in set(rows.values_list("run", flat=True)):
@@ -206,10 +206,10 @@ def _keep_payloads(withdrawal: Withdrawal) -> None:
     for file, moved in _pages_to_move(withdrawal).items():
         _check_sealed(file)
         exchanges = MovedExchanges(file, moved)
-        rewrite(file, exchanges.old_ranges(), exchanges, partial(_switch, exchanges))
+        rewrite(file, exchanges.old_ranges(), exchanges, partial(_switch_places, exchanges))
 
 
-def _switch(exchanges: MovedExchanges) -> None:
+def _switch_places(exchanges: MovedExchanges) -> None:
     """Replace the references to the removed records in the transaction that replaces the file.
     Raises ArchiveTrouble, which leaves the file unchanged, if a page was withdrawn meanwhile.
     """
@@ -312,7 +312,7 @@ def _pages_with_content(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
 
 
 @transaction.atomic
-def _finish(withdrawal: Withdrawal) -> None:
+def _finish_withdrawal(withdrawal: Withdrawal) -> None:
     """Delete the rows of the withdrawn pages. The rows of their URLs stay."""
     withdrawal.withdrawn_pages.update(content=None)
     Withdrawal.objects.filter(pk=withdrawal.pk).update(finished_at=Now(), trouble="")

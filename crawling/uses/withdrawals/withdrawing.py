@@ -94,13 +94,13 @@ def withdrawal_preview(
     runs = runs_of(crawl, run)
     found = _covered_pages(runs, rule)
     ids = [pk for pk, _ in found]
-    files = _files(runs).aggregate(bytes=Sum("committed_length"))
+    files = _archive_files(runs).aggregate(bytes=Sum("committed_length"))
     return WithdrawalPreview(
         rule.kind,
         rule.text,
         len(found),
         [url for _, url in found[:EXAMPLES]],
-        _files(runs).count(),
+        _archive_files(runs).count(),
         files["bytes"] or 0,
         _pages_sharing_payload(ids).count(),
         _other_crawls(crawl, rule, ids),
@@ -126,7 +126,7 @@ def withdraw_pages(
     rule = _checked_rule(kind, text, reason)
     with transaction.atomic():
         runs = list(runs_of(crawl, run).select_for_update(no_key=True).order_by("pk"))
-        _check_at_rest(runs)
+        _check_runs_are_ended(runs)
         found = [pk for pk, _ in _covered_pages(runs_of(crawl, run), rule)]
         if not found:
             raise NotFound("No stored page has such an address.")
@@ -145,7 +145,7 @@ def withdraw_pages(
         withdraw_page_rows(withdrawal.pk, found)
         WithdrawalFile.objects.bulk_create(
             WithdrawalFile(withdrawal=withdrawal, file=file, length=file.committed_length)
-            for file in _files(runs)
+            for file in _archive_files(runs)
         )
         _forget_copies(crawl, runs, rule)
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
@@ -242,7 +242,7 @@ def _read_rule(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
         return None, {"text": str(error)}
 
 
-def _files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
+def _archive_files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
     return ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0)
 
 
@@ -250,13 +250,13 @@ def _covered_pages(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
     """Ids and URLs of the stored pages that a rule covers."""
     return sorted(
         (pk, url)
-        for part, address in _candidates(Page.objects.filter(run__in=runs), rule)
+        for part, address in _candidate_pages(Page.objects.filter(run__in=runs), rule)
         for pk, url in part.order_by().values_list("pk", address).iterator(chunk_size=5_000)
         if rule.covers(url)
     )
 
 
-def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
+def _candidate_pages(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
     """A superset of the pages that a rule covers. It consists of querysets, each of which uses an
     index, with the name of the field that has the address. For an expression without a required
     text the superset is all pages.
@@ -276,7 +276,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
     return [(direct, "final_url"), (redirected, "url__url")]
 
 
-def _check_at_rest(runs: Sequence[Run]) -> None:
+def _check_runs_are_ended(runs: Sequence[Run]) -> None:
     """Raise WrongState during a live shift, which could store such pages after the withdrawal."""
     ids = [run.pk for run in runs]
     alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")

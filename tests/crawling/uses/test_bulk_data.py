@@ -31,7 +31,7 @@ from crawling.models import BackgroundJob, LinksPart, Page, Run, Url, UrlState
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.uses.bulk_data import field_rows, files, table_job
 from crawling.uses.bulk_data.bulk_table import START
-from crawling.uses.bulk_data.field_values import as_number
+from crawling.uses.bulk_data.field_values import parse_number
 from crawling.uses.bulk_data.tables import BY_NAME, TABLES
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
@@ -413,7 +413,7 @@ def test_very_many_tables_are_no_zip_file(run, operator, background, monkeypatch
 
 @pytest.mark.parametrize("text", ["1e999", "-1e999"])
 def test_a_number_that_is_too_large_for_json_is_none(text):
-    assert (as_number(text), as_number("-1e9")) == (None, -1e9)
+    assert (parse_number(text), parse_number("-1e9")) == (None, -1e9)
 
 
 def test_fields_are_wide_and_converted_with_the_text_beside(run, operator, background, tmp_path):

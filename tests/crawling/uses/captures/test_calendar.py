@@ -14,7 +14,7 @@ from crawling.models import BackgroundJob, Page, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.captures.capture_calendar import (
-    captures_on,
+    captures_of_day,
     months_of,
     neighbours_of,
     years_of,
@@ -65,7 +65,7 @@ def test_captures_are_counted_by_years_months_and_days(captured):
 
 
 def test_each_capture_is_compared_with_the_one_before_it_of_its_crawl(captured):
-    listed = captures_on(captures_of(captured[0].url.url), date(2026, 1, 5))
+    listed = captures_of_day(captures_of(captured[0].url.url), date(2026, 1, 5))
 
     assert [(one.page.pk, one.before and one.before.pk, one.is_changed) for one in listed] == [
         (captured[1].pk, captured[0].pk, False),

@@ -15,7 +15,7 @@ from crawling.datasets.second_reading import read_run_again
 from crawling.models import Run, Url
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.uses.link_check import fixes
-from crawling.uses.link_check.fixes import each_fix, fix_rows
+from crawling.uses.link_check.fixes import all_fixes, fix_rows
 from crawling.web.statuses import status_sentence
 from tests.crawling.pages import browser, soup
 
@@ -104,7 +104,7 @@ def test_a_longer_table_has_all_rows_as_they_are_found(run, monkeypatch, limit):
 
     found = list(fix_rows(run))
 
-    assert found == [vars(fix) for fix in each_fix(run)] != in_order
+    assert found == [vars(fix) for fix in all_fixes(run)] != in_order
     assert sorted(map(str, found)) == sorted(map(str, in_order))
 
 

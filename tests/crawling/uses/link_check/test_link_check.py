@@ -24,7 +24,7 @@ from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.link_check import junit_lines, list_problems, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
-from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted
+from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted_problems
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
@@ -384,9 +384,9 @@ def test_a_junit_report_is_xml_whatever_a_page_says():
 @pytest.mark.parametrize("sort", ProblemSort)
 def test_problems_are_sorted_by_each_column_and_read_page_by_page(run, kind, sort):
     whole = list_problems(run, kind, most=50)[0]
-    found, after = list_sorted(run, kind, sort, most=2)
+    found, after = list_sorted_problems(run, kind, sort, most=2)
     while after is not None:
-        more, after = list_sorted(run, kind, sort, after=after, most=2)
+        more, after = list_sorted_problems(run, kind, sort, after=after, most=2)
         found += more
 
     facts = {

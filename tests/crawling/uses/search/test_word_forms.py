@@ -12,7 +12,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.models import Run
 from crawling.uses.search import folder
 from crawling.uses.search.folder import index_folder
-from crawling.uses.search.index import repair
+from crawling.uses.search.index import repair_index
 from crawling.uses.search.search import SearchFilter, search_texts
 from crawling.web.content.normal_text import (
     normalized_line,
@@ -110,7 +110,7 @@ def test_an_index_of_earlier_forms_is_made_anew_and_searches_say_so(site, run, m
     with pytest.raises(IndexBroken):
         search_texts("office", ALL)
 
-    repair()
+    repair_index()
     index_what_was_read()
 
     assert "1" in found(site, "office")

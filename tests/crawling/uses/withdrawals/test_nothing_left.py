@@ -36,7 +36,7 @@ from crawling.uses.extraction.jobs import request_extraction
 from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.search.folder import index_folder
-from crawling.uses.search.index import forget_abandoned
+from crawling.uses.search.index import remove_texts_of_abandoned_parts
 from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.watching import WatchFields, create_watch
 from crawling.uses.withdrawals.file_removal import remove_records
@@ -266,7 +266,7 @@ def test_what_a_withdrawn_page_said_is_nowhere_once_its_records_are_removed(runs
     remove_abandoned()
     remove_abandoned_parts()
     remove_deleted_jobs()
-    forget_abandoned()
+    remove_texts_of_abandoned_parts()
 
     assert places() == set()
 

@@ -51,7 +51,7 @@ STAGES = {
     "parses": ["crawling.web.documents.html:parse_html"],
     "finds its encoding": ["crawling.web.documents.tree:encoding_of"],
     "finds and collects links": [
-        "crawling.web.documents.html:_links",
+        "crawling.web.documents.html:_document_links",
         "crawling.web.documents.html:_take_links",
         "crawling.web.documents.html:pack_links",
     ],
